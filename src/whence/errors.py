@@ -1,0 +1,55 @@
+"""Everything that can go wrong, as one tree.
+
+WhenceError                  exit code 2, one line, a hint where there is one
+├── UsageError               the caller asked for something that cannot be done
+│   ├── QueryError           an empty or unusable query, a bad regular expression
+│   ├── SettingError         a setting with a value that is not allowed
+│   └── RootError            a path that cannot be indexed or searched
+└── StorageError             the index could not be read or written
+    ├── IndexBusy            another process holds the writer's lock
+    └── IndexDamaged         a derived file is missing, truncated or altered
+
+Trouble with a single file is not an exception: see `types.Skipped`.
+"""
+
+from __future__ import annotations
+
+
+class WhenceError(Exception):
+    """What happened and where, with a hint that says what to do."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(WhenceError):
+    """The request itself is wrong."""
+
+
+class QueryError(UsageError):
+    """The query cannot be searched for."""
+
+
+class SettingError(UsageError):
+    """A setting has a value that is not allowed."""
+
+
+class RootError(UsageError):
+    """A path cannot be indexed or searched."""
+
+
+class StorageError(WhenceError):
+    """The index could not be read or written."""
+
+
+class IndexBusy(StorageError):
+    """Another process is writing this index."""
+
+
+class IndexDamaged(StorageError):
+    """A derived file is missing, truncated or altered; it will be rebuilt."""

@@ -1,0 +1,1 @@
+"""What do the retrievers say together? One pool of candidates, raw scores kept."""

@@ -1,0 +1,101 @@
+"""The pool: every candidate unit once, with what each retriever said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from whence.index.arrayfile import Array
+from whence.index.snapshot import Snapshot
+from whence.query.plan import Plan
+from whence.retrieve.evidence import Evidence
+from whence.retrieve.paths import PathMatch
+from whence.settings import Profile
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates to be ranked. Signals read it and change nothing.
+
+    `scores` is what the phases before have made of the candidates; it is frozen for
+    the length of a phase, so the order of signals inside a phase cannot matter.
+    """
+
+    evidence: Evidence
+    path_match: PathMatch
+    units: Array
+    retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the unit
+    shallowest: int
+    scores: Array
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The index the candidates are of."""
+        return self.evidence.snapshot
+
+    @property
+    def plan(self) -> Plan:
+        """The query."""
+        return self.evidence.plan
+
+    @property
+    def profile(self) -> Profile:
+        """The ranking profile in use."""
+        return self.evidence.profile
+
+    @cached_property
+    def files(self) -> Array:
+        """The file of each candidate."""
+        return self.snapshot.file_of_unit[self.units].astype(np.int64)
+
+    @cached_property
+    def _distinct(self) -> tuple[Array, Array]:
+        files, back = np.unique(self.files, return_inverse=True)
+        return files, back
+
+    @property
+    def distinct_files(self) -> Array:
+        """Each file of the pool once."""
+        return self._distinct[0]
+
+    def by_file(self, values: Array) -> Array:
+        """One value per distinct file, given to each of its units."""
+        return np.asarray(values)[self._distinct[1]]
+
+    def column(self, name: str) -> Array:
+        """A column of the snapshot's files, for each candidate."""
+        return self.by_file(self.snapshot.column(name)[self.distinct_files])
+
+    def matrix(self) -> Array:
+        """The worth of each term in each candidate: (terms, units)."""
+        return self._matrix
+
+    @cached_property
+    def _matrix(self) -> Array:
+        return self.evidence.unit_matrix(self.units)
+
+    def path(self, row: int) -> str:
+        """The path of a candidate."""
+        return self.snapshot.path(int(self.files[row]))
+
+    def with_scores(self, scores: Array) -> Pool:
+        """The same pool in a later phase; what was worked out stays worked out."""
+        later = replace(self, scores=scores)
+        for name in ("files", "_distinct", "_matrix"):
+            if name in self.__dict__:
+                later.__dict__[name] = self.__dict__[name]
+        return later
+
+
+def union(found: Mapping[str, tuple[Array, Array]]) -> tuple[Array, dict[str, Array]]:
+    """Every unit that any retriever found, in row order, with each one's raw score."""
+    units = np.unique(np.concatenate([rows for rows, _ in found.values()])).astype(np.int64) if found else np.empty(0, np.int64)
+    raw: dict[str, Array] = {}
+    for name, (rows, scores) in found.items():
+        column = np.full(len(units), np.nan)
+        column[np.searchsorted(units, rows)] = scores
+        raw[name] = column
+    return units, raw

@@ -1,0 +1,271 @@
+"""One consistent view of an index: its segments read as if they were one.
+
+Rows are dense over all segments, one after the other. Files that were deleted or
+replaced since their segment was written are dead: their rows exist, but no
+posting of theirs is ever returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from whence.index.arrayfile import Array, unpack_strings
+from whence.index.digest import DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
+from whence.index.segment import Segment
+
+#: A name defined in more files than this says nothing of which one is meant.
+MOST_DEFINITIONS = 3
+
+
+class PathParts:
+    """The words of all paths, with the files' stems and near directories as rows of them."""
+
+    def __init__(self, names: list[str], stems: tuple[Array, Array], directories: tuple[Array, Array], alive: Array) -> None:
+        self.names = names
+        self.stem_ends, self.stem_parts = stems
+        self.directory_ends, self.directory_parts = directories
+        files = len(alive)
+        owner = np.concatenate([_owners(self.stem_ends), _owners(self.directory_ends)])
+        part = np.concatenate([self.stem_parts, self.directory_parts])
+        keep = alive[owner]
+        pairs = np.unique(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
+        seen_in = np.bincount(pairs // max(files, 1), minlength=len(names))
+        total = int(alive.sum())
+        self.rarity = np.log(1 + (total - seen_in + 0.5) / (seen_in + 0.5))
+        self.highest_rarity = float(np.log(1 + (total + 0.5) / 0.5))
+
+    @cached_property
+    def files_by_stem_part(self) -> tuple[Array, Array]:
+        """For each part, the files whose stem has it: (offsets, files)."""
+        return _inverted(self.stem_ends, self.stem_parts, len(self.names))
+
+    @cached_property
+    def files_by_directory_part(self) -> tuple[Array, Array]:
+        """For each part, the files whose near directories have it: (offsets, files)."""
+        return _inverted(self.directory_ends, self.directory_parts, len(self.names))
+
+
+class Snapshot:
+    """Reads the segments of one snapshot together."""
+
+    def __init__(self, segments: Sequence[Segment], dead: Sequence[Array]) -> None:
+        self.segments = list(segments)
+        self._dead = list(dead)
+        self._file_base = _bases([segment.files for segment in self.segments])
+        self._unit_base = _bases([segment.units for segment in self.segments])
+        self._window_base = _bases([segment.windows for segment in self.segments])
+        self.files = int(self._file_base[-1])
+        self.units = int(self._unit_base[-1])
+        self.windows = int(self._window_base[-1])
+        self.alive = np.concatenate([~gone for gone in self._dead]) if self._dead else np.zeros(0, bool)
+        self._unit_alive = [_spread(~gone, segment.unit_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)]
+        self._window_alive = [_spread(~gone, segment.window_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)]
+
+    # Counts of what is alive, which is what rarity is measured against.
+    @cached_property
+    def live_files(self) -> int:
+        """How many files the index holds."""
+        return int(self.alive.sum())
+
+    @cached_property
+    def live_units(self) -> int:
+        """How many units the index holds."""
+        return sum(int(mask.sum()) if mask is not None else segment.units for segment, mask in zip(self.segments, self._unit_alive, strict=True))
+
+    @cached_property
+    def live_windows(self) -> int:
+        """How many windows the index holds."""
+        return sum(int(mask.sum()) if mask is not None else segment.windows for segment, mask in zip(self.segments, self._window_alive, strict=True))
+
+    def column(self, name: str) -> Array:
+        """A column of all files or all units."""
+        return np.concatenate([segment.arrays[name] for segment in self.segments]) if len(self.segments) != 1 else self.segments[0].arrays[name]
+
+    @cached_property
+    def unit_starts(self) -> Array:
+        """The first unit of each file, and one past the last of all."""
+        return _starts([segment.unit_ends for segment in self.segments], self._unit_base)
+
+    @cached_property
+    def window_starts(self) -> Array:
+        """The first window of each file, and one past the last of all."""
+        return _starts([segment.window_ends for segment in self.segments], self._window_base)
+
+    @cached_property
+    def file_of_unit(self) -> Array:
+        """The file of each unit."""
+        return np.repeat(np.arange(self.files, dtype=np.int32), np.diff(self.unit_starts))
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """The language of each file."""
+        return [name for segment in self.segments for name in segment.languages()]
+
+    def path(self, file: int) -> str:
+        """The path of a file, relative to the root."""
+        at = int(np.searchsorted(self._file_base, file, side="right")) - 1
+        return self.segments[at].paths[file - int(self._file_base[at])]
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The paths of all files, dead ones too."""
+        return [path for segment in self.segments for path in segment.paths.all()]
+
+    def unit_name(self, unit: int) -> str:
+        """The name of a unit; empty for a run of lines."""
+        at = int(np.searchsorted(self._unit_base, unit, side="right")) - 1
+        return self.segments[at].unit_names[unit - int(self._unit_base[at])]
+
+    def kind(self, unit: int) -> str:
+        """The kind of a unit."""
+        return KIND_NAMES[int(self.kinds[unit])]
+
+    @cached_property
+    def kinds(self) -> Array:
+        """The kind of each unit, as a row of `KIND_NAMES`."""
+        return self.column("units.kind")
+
+    # Postings, over all segments, of what is alive. A term is looked up once, then read by its rows.
+    def find_term(self, term: str) -> tuple[int, ...]:
+        """A term's row in each segment, -1 where it does not occur."""
+        return tuple(segment.terms.find(term) for segment in self.segments)
+
+    def unit_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
+        """The units that hold a term, and the code of each."""
+        return self._postings(rows, Segment.unit_postings, self._unit_base, self._unit_alive)
+
+    def window_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
+        """The windows that hold a term, and how often."""
+        return self._postings(rows, Segment.window_postings, self._window_base, self._window_alive)
+
+    def path_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
+        """The files on whose path a term stands, and where."""
+        return self._postings(rows, Segment.path_postings, self._file_base, [~gone if gone.any() else None for gone in self._dead])
+
+    def _postings(
+        self, rows: tuple[int, ...], read: Callable[[Segment, int], tuple[Array, Array]], bases: Array, alive: Sequence[Array | None]
+    ) -> tuple[Array, Array]:
+        found = []
+        for segment, row, base, mask in zip(self.segments, rows, bases.tolist(), alive, strict=False):
+            if row < 0:
+                continue
+            places, values = read(segment, row)
+            if mask is not None:
+                keep = mask[places]
+                places, values = places[keep], values[keep]
+            found.append((places + base if base else places, values))
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            return np.empty(0, np.uint32), np.empty(0, np.uint32)
+        return np.concatenate([places for places, _ in found]), np.concatenate([values for _, values in found])
+
+    def mentions(self, word: str) -> Array:
+        """The files that mention a word exactly as written (words too short to tell: none)."""
+        return self._mentions(name_hash(word)) if len(word) >= SHORTEST_MENTION else np.empty(0, np.int64)
+
+    def _mentions(self, hashed: int) -> Array:
+        found = []
+        for segment, base, gone in zip(self.segments, self._file_base.tolist(), self._dead, strict=False):
+            rows = segment.mentions(hashed)
+            found.append((rows[~gone[rows]] if gone.any() else rows).astype(np.int64) + base)
+        return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def definitions(self, name: str) -> Array:
+        """The units that define a name exactly as written."""
+        rows = np.flatnonzero(self.column("units.name_hash") == name_hash(name))
+        flags = self.column("units.flags")
+        live = self.alive[self.file_of_unit[rows]] if len(rows) else rows
+        return np.array([row for row, ok in zip(rows.tolist(), np.asarray(live).tolist(), strict=True) if ok and flags[row] & DEFINES and self.unit_name(row) == name], np.int64)
+
+    @cached_property
+    def path_parts(self) -> PathParts:
+        """The words of all paths."""
+        tables = [unpack_strings(segment.arrays, "parts").all() for segment in self.segments]
+        names = tables[0] if len(tables) == 1 else sorted(set().union(*tables))
+        row = {name: number for number, name in enumerate(names)} if len(tables) != 1 else {}
+        columns: list[tuple[Array, Array]] = []
+        for ends, parts in (("files.stem_ends", "files.stem_parts"), ("files.directory_ends", "files.directory_parts")):
+            sizes = [np.diff(segment.arrays[ends], prepend=np.uint32(0)) for segment in self.segments]
+            values = [segment.arrays[parts] for segment in self.segments]
+            if len(tables) != 1:
+                maps = [np.array([row[name] for name in table], np.int64) for table in tables]
+                values = [mapped[value] for mapped, value in zip(maps, values, strict=True)]
+            columns.append((np.cumsum(_joined(sizes), dtype=np.int64), _joined(values)))
+        return PathParts(names, columns[0], columns[1], self.alive)
+
+    @cached_property
+    def centrality(self) -> Array:
+        """For each file, how many other files mention a name that it defines (and few others do).
+
+        It depends on every file, so it is counted once for each snapshot and kept in the newest segment.
+        """
+        newest = self.segments[-1].arrays if self.segments else {}
+        return newest["snapshot.centrality"] if "snapshot.centrality" in newest else self.count_centrality()
+
+    def count_centrality(self) -> Array:
+        """Centrality from the tables of definitions and mentions."""
+        hashes, owners = self._defined_names()
+        names, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+        eligible = counts <= MOST_DEFINITIONS
+        pairs = []
+        for segment, base, gone in zip(self.segments, self._file_base.tolist(), self._dead, strict=False):
+            table, offsets = segment.arrays["mentions.hash"], segment.arrays["mentions.files"]
+            row = np.searchsorted(names, table)
+            known = (row < len(names)) & (names[np.minimum(row, max(len(names) - 1, 0))] == table) if len(names) else np.zeros(len(table), bool)
+            known[known] &= eligible[row[known]]
+            wanted = np.repeat(known, np.diff(offsets))
+            mention = segment.arrays["postings.mention"][wanted].astype(np.int64)
+            name = np.repeat(row[known], np.diff(offsets)[known])
+            keep = ~gone[mention]
+            mention, name = mention[keep] + base, name[keep]
+            for nth in range(MOST_DEFINITIONS):
+                has = counts[name] > nth
+                definer = owners[first[name[has]] + nth]
+                pairs.append((definer * self.files + mention[has])[definer != mention[has]])
+        distinct = _distinct(np.concatenate(pairs)) if pairs else np.empty(0, np.int64)
+        return np.bincount(distinct // max(self.files, 1), minlength=self.files).astype(np.uint32)
+
+    def _defined_names(self) -> tuple[Array, Array]:
+        """(hash of name, file) of every distinct definition, sorted by hash, then file."""
+        hashes, flags = self.column("units.name_hash"), self.column("units.flags")
+        owners = self.file_of_unit
+        lengths = np.concatenate([np.diff(segment.arrays["units.name.ends"], prepend=np.uint32(0)) for segment in self.segments]) if self.segments else np.empty(0, np.uint32)
+        keep = ((flags & DEFINES) > 0) & (lengths >= SHORTEST_MENTION) & self.alive[owners]
+        key = _distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
+        return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF
+
+
+def _distinct(keys: Array) -> Array:
+    keys = np.sort(keys)
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+
+
+def _bases(sizes: list[int]) -> Array:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _joined(arrays: list[Array]) -> Array:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0, np.int64)
+
+
+def _starts(ends: list[Array], bases: Array) -> Array:
+    return np.concatenate([[0], *(found.astype(np.int64) + base for found, base in zip(ends, bases.tolist(), strict=False))])
+
+
+def _spread(values: Array, ends: Array) -> Array:
+    return np.repeat(values, np.diff(ends, prepend=np.uint32(0)))
+
+
+def _owners(ends: Array) -> Array:
+    return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=ends.dtype.type(0)))
+
+
+def _inverted(ends: Array, parts: Array, count: int) -> tuple[Array, Array]:
+    owner = _owners(ends)
+    order = np.argsort(parts, kind="stable")
+    offsets = np.searchsorted(parts[order], np.arange(count + 1))
+    return offsets, owner[order]

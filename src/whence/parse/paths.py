@@ -1,0 +1,95 @@
+"""What a path says by itself: its words, and the part its file plays in a project."""
+
+from __future__ import annotations
+
+import re
+from enum import IntFlag
+from pathlib import PurePosixPath
+
+from whence.parse.tokens import parts
+
+#: Directories closest to the file say what it is about; those further up are the project's own.
+NEAR_DIRECTORIES = 2
+
+
+class Role(IntFlag):
+    """Parts a file can play, told by its path alone."""
+
+    TEST = 1
+    COMPAT = 2
+    EXAMPLE = 4
+    INTERNAL = 8
+    PLATFORM = 16
+    HEADER = 32
+    BARREL = 64
+    DECLARATION = 128
+    LEGACY = 256  # what SPEC R1 calls compat: narrower than COMPAT, which also knows vendored trees
+
+
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_tests|[^/]*[a-z0-9]Tests?|[^/]*[a-z0-9]TestCase|[^/]*[a-z0-9](?:Spec|Specs|Suite|IT)|[^/]*[._-](?:test|tests|spec|specs|bench|cy|e2e)"
+    r"|[^/]*_spec|[^/]*_benchmark|[^/]*Benchmark|conftest|runtests|test_?helpers?[^/]*|tests?|spec_helper)\.[A-Za-z]+$"
+    r"|\.bats$|\.t$|\.Tests\.ps1$|(?:^|/)[A-Z][A-Za-z0-9]*_test\.[a-z]+$"
+)
+_TEST_DIRECTORY = re.compile(r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/", re.IGNORECASE)
+_COMPAT = re.compile(r"(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$", re.IGNORECASE)
+_LEGACY = re.compile(r"(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)", re.IGNORECASE)
+_EXAMPLE = re.compile(r"(?:^|/)(?:_?examples?|docs?_src|docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/", re.IGNORECASE)
+_INTERNAL = re.compile(r"internal|impl\b|private|detail", re.IGNORECASE)
+_PLATFORM = re.compile(r"(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)", re.IGNORECASE)
+_BARREL = re.compile(r"(?:^|/)(?:__init__\.pyi?|package-info\.java|module-info\.java|mod\.rs|index\.(?:ts|js|tsx|jsx|mjs))$")
+_VERSION = re.compile(r"(?:^|/)v(\d{1,2})(?=/)")
+
+
+def roles(path: str) -> Role:
+    """Every role that a path announces."""
+    found = Role(0)
+    if _TEST_FILE.search(path) or _TEST_DIRECTORY.search(path):
+        found |= Role.TEST
+    for pattern, role in (
+        (_COMPAT, Role.COMPAT), (_LEGACY, Role.LEGACY), (_EXAMPLE, Role.EXAMPLE), (_INTERNAL, Role.INTERNAL),
+        (_PLATFORM, Role.PLATFORM), (_BARREL, Role.BARREL),
+    ):  # fmt: skip
+        if pattern.search(path):
+            found |= role
+    if path.endswith((".h", ".hpp", ".hh", ".hxx")):
+        found |= Role.HEADER
+    if path.endswith((".d.ts", ".d.mts", ".d.cts")):
+        found |= Role.DECLARATION
+    return found
+
+
+def version(path: str) -> int:
+    """The N of the last `vN/` directory on a path, or -1."""
+    found = _VERSION.findall(path)
+    return max(int(number) for number in found) if found else -1
+
+
+def depth(path: str) -> int:
+    """How many directories stand above a file."""
+    return path.count("/")
+
+
+def stem(path: str) -> str:
+    """A file's name up to its first dot: `src/http_client.test.ts` -> `http_client`."""
+    name = PurePosixPath(path).name
+    return name.split(".")[0] or name
+
+
+def stem_parts(path: str) -> list[str]:
+    """The words of a file's stem, lower-cased."""
+    return _words(stem(path))
+
+
+def near_directory_parts(path: str) -> list[str]:
+    """The words of the last directories above a file."""
+    return [word for part in PurePosixPath(path).parts[:-1][-NEAR_DIRECTORIES:] for word in _words(part)]
+
+
+def directory_parts(path: str) -> list[str]:
+    """The words of all directories above a file."""
+    return [word for part in PurePosixPath(path).parts[:-1] for word in _words(part)]
+
+
+def _words(text: str) -> list[str]:
+    return [part for piece in re.split(r"[^\w]+", text) for part in parts(piece)]

@@ -1,0 +1,13 @@
+; Definitions: the node, its @name; the kind is the capture on the node.
+(class_definition name: (identifier) @name) @class
+(function_definition name: (identifier) @name) @function
+(module (expression_statement (assignment left: (identifier) @name)) @constant)
+(class_definition body: (block (expression_statement (assignment left: (identifier) @name)) @field))
+
+; Mentions
+(call function: (identifier) @call)
+(call function: (attribute attribute: (identifier) @call))
+(import_statement) @import
+(import_from_statement) @import
+(comment) @comment
+(expression_statement . (string) @doc .)

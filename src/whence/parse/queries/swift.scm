@@ -1,0 +1,26 @@
+; Definitions: the node, its @name; the kind is the capture on the node.
+(class_declaration declaration_kind: ["class" "actor"] name: (type_identifier) @name) @class
+(class_declaration declaration_kind: "struct" name: (type_identifier) @name) @struct
+(class_declaration declaration_kind: "enum" name: (type_identifier) @name) @enum
+(class_declaration declaration_kind: "extension" name: (user_type (type_identifier) @name .)) @scope
+(protocol_declaration name: (type_identifier) @name) @interface
+(function_declaration "func" . name: _ @name) @function
+(protocol_function_declaration "func" . name: _ @name) @method
+(init_declaration name: "init" @name) @method
+(deinit_declaration "deinit" @name) @method
+(subscript_declaration "subscript" @name) @method
+(macro_declaration (simple_identifier) @name) @macro
+(typealias_declaration "typealias" . name: (type_identifier) @name) @type
+(associatedtype_declaration name: (type_identifier) @name) @type
+(source_file (property_declaration (value_binding_pattern) . name: (pattern bound_identifier: (simple_identifier) @name)) @constant)
+(class_body (property_declaration (value_binding_pattern) . name: (pattern bound_identifier: (simple_identifier) @name)) @field)
+(enum_class_body (property_declaration (value_binding_pattern) . name: (pattern bound_identifier: (simple_identifier) @name)) @field)
+(protocol_property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @field
+
+; Mentions
+(call_expression . (simple_identifier) @call)
+(call_expression . (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @call)))
+(constructor_expression constructed_type: (user_type (type_identifier) @call .))
+(import_declaration) @import
+(comment) @comment
+(multiline_comment) @comment

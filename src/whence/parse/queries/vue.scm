@@ -1,0 +1,3 @@
+; Mentions
+(script_element (raw_text) @embedded.typescript)
+(comment) @comment

@@ -1,0 +1,320 @@
+"""Cut a file into units: definitions by its grammar, and the runs of lines between them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tree_sitter import Node, QueryCursor
+
+from whence.parse.grammars import Grammar, grammar_of
+from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
+
+#: A run of lines longer than this is cut: a result should be readable.
+WINDOW_LINES = 40
+NEWLINE = 10
+SIGNATURE_BYTES = 600
+DOC_CHARACTERS = 2_000
+NAME_CHARACTERS = 160
+#: A capture that names its inside but is no unit: `impl Type { ... }`, `extension Type { ... }`.
+SCOPE = "scope"
+_DEFINING = KINDS | {SCOPE}
+_BRACKET = re.compile(r"[(\[{<]")
+_NAME = re.compile(r"[^\W\d]\w*[?!]?|~\w+|operator\s*\S+")
+_COMMENT_MARKS = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|//+!?|#+!?|--+\[*|;+|%+|\*(?!\w)|\"{3}|'{3}|=begin|=end|\{-+\|?|-\}|\(\*+)[ \t]?|[ \t]*(?:\*+/|\"{3}|'{3}|-\}|\*\)|\]\])[ \t]*$", re.MULTILINE)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    kind: str
+    name: str
+    owner: str  # a receiver or a qualifier written at the definition itself
+    start: int  # of the widest node that holds it: decorators, `export`, `template <...>`
+    inner: int  # of the definition proper
+    end: int
+    body: int  # where its body starts; -1 when it has none
+    parameters: str
+
+
+def parse(source: bytes, language: str) -> Parsed:
+    """The units of a file. A file that has no grammar is cut into windows of lines."""
+    lines = _line_starts(source)
+    grammar = grammar_of(language)
+    if grammar is None:
+        return Parsed(language, tuple(_windows(lines, 0, len(lines) - 1, source)))
+    return _Reader(source, lines, language).read(grammar)
+
+
+class _Reader:
+    """One file on its way from syntax tree to units."""
+
+    def __init__(self, source: bytes, lines: list[int], language: str) -> None:
+        self.source = source
+        self.lines = lines
+        self.language = language
+        self.definitions: dict[int, _Definition] = {}
+        self.comments: list[tuple[int, int]] = []
+        self.leads: list[tuple[int, int]] = []
+        self.calls: list[tuple[int, str]] = []
+        self.imports: list[str] = []
+
+    def read(self, grammar: Grammar) -> Parsed:
+        embedded = self._collect(grammar, self.source)
+        for inner_language, spans in embedded.items():
+            inner = grammar_of(inner_language)
+            if inner is not None:
+                self._collect(inner, _blanked_outside(self.source, spans))
+        self.comments.sort()
+        self.leads.sort()
+        self.calls.sort()
+        units = self._units()
+        units = [*units, *self._leftovers(units)]
+        units.sort(key=lambda unit: (unit.start, -unit.end))
+        return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
+
+    def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
+        root = grammar.parser.parse(text).root_node
+        for _, captures in QueryCursor(grammar.definitions).matches(root):
+            self._define(captures)
+        embedded: dict[str, list[tuple[int, int]]] = {}
+        for name, nodes in QueryCursor(grammar.mentions).captures(root).items():
+            if name == "call":
+                self.calls += [(node.start_byte, self._text(node)) for node in nodes]
+            elif name in ("comment", "doc"):
+                self.comments += [(node.start_byte, node.end_byte) for node in nodes]
+                if name == "comment":
+                    self.leads += [(node.start_byte, node.end_byte) for node in nodes]
+            elif name == "attribute":
+                self.leads += [(node.start_byte, node.end_byte) for node in nodes]
+            elif name == "import":
+                self.imports += [_one_line(self._text(node))[:SIGNATURE_BYTES] for node in nodes]
+            elif name.startswith("embedded."):
+                embedded[name.partition(".")[2]] = [(node.start_byte, node.end_byte) for node in nodes]
+        return embedded
+
+    def _text(self, node: Node) -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _define(self, captures: dict[str, list[Node]]) -> None:
+        kind = next((name for name in captures if name in _DEFINING), None)
+        names = captures.get("name")
+        if kind is None or not names:
+            return
+        node, name_node = captures[kind][0], names[0]
+        owner, name = _split_name(self._text(name_node))
+        if "parent" in captures:
+            owner = _last_name(self._text(captures["parent"][0]))
+        if not name:
+            return
+        body = captures["body"][0] if "body" in captures else node.child_by_field_name("body")
+        parameters = captures["parameters"][0] if "parameters" in captures else node.child_by_field_name("parameters")
+        found = _Definition(
+            kind,
+            name[:NAME_CHARACTERS],
+            owner[:NAME_CHARACTERS],
+            node.start_byte,
+            node.start_byte,
+            node.end_byte,
+            -1 if body is None else body.start_byte,
+            "" if parameters is None else self._text(parameters),
+        )
+        seen = self.definitions.get(name_node.start_byte)
+        self.definitions[name_node.start_byte] = found if seen is None else _joined(seen, found)
+
+    def _units(self) -> list[Unit]:
+        ordered = sorted(self.definitions.values(), key=lambda found: (found.start, -found.end))
+        open_: list[_Definition] = []
+        kept: list[tuple[_Definition, tuple[str, ...]]] = []
+        for found in ordered:
+            while open_ and open_[-1].end <= found.start:
+                open_.pop()
+            if any(outer.kind in CALLABLES for outer in open_):
+                continue
+            parents = tuple(outer.name for outer in open_ if outer.kind != "namespace")
+            if found.kind != SCOPE:
+                kept.append((_as_member(found, open_), (*parents, *([found.owner] if found.owner else ()))))
+            open_.append(found)
+        spans = [self._with_lead(found) for found, _ in kept]
+        calls = self._calls_of([(start, found.end) for start, (found, _) in zip(spans, kept, strict=True)])
+        return [self._unit(found, parents, start, calls[i]) for i, (start, (found, parents)) in enumerate(zip(spans, kept, strict=True))]
+
+    def _unit(self, found: _Definition, parents: tuple[str, ...], start: int, calls: list[str]) -> Unit:
+        return Unit(
+            kind=found.kind,
+            name=found.name,
+            qualified_name=".".join((*parents, found.name)),
+            first_line=self._line(start),
+            last_line=self._line(max(start, found.end - 1)),
+            start=start,
+            end=found.end,
+            parents=parents,
+            signature=self._signature(found),
+            doc=self._doc(found, start),
+            parameters=tuple(_top_level_parts(found.parameters)),
+            calls=tuple(dict.fromkeys(calls)),
+        )
+
+    def _line(self, byte: int) -> int:
+        return bisect_right(self.lines, byte)
+
+    def _with_lead(self, found: _Definition) -> int:
+        """The start of a definition with the comments and attributes right above it."""
+        start = found.start
+        while True:
+            at = bisect_right(self.leads, (start, -1)) - 1
+            if at < 0:
+                return start
+            lead_start, lead_end = self.leads[at]
+            gap = self.source[lead_end:start]
+            if lead_end > start or gap.strip() or gap.count(b"\n") > 1 or not self._begins_line(lead_start):
+                return start
+            start = lead_start
+
+    def _begins_line(self, byte: int) -> bool:
+        return not self.source[self.lines[self._line(byte) - 1] : byte].strip()
+
+    def _signature(self, found: _Definition) -> str:
+        stop = found.body if found.inner < found.body <= found.inner + SIGNATURE_BYTES else -1
+        if stop < 0:
+            newline = self.source.find(b"\n", found.inner, found.end)
+            stop = newline if newline > 0 else found.end
+        text = self.source[found.inner : min(stop, found.inner + SIGNATURE_BYTES)].decode("utf-8", "replace")
+        return _one_line(text).strip(" {:=")
+
+    def _doc(self, found: _Definition, start: int) -> str:
+        """The prose that introduces a definition: above it, or first thing inside it."""
+        first = bisect_right(self.comments, (start, -1))
+        parts: list[str] = []
+        for lead_start, lead_end in self.comments[first:]:
+            inside = found.body >= 0 and lead_start >= found.body and not self.source[found.body : lead_start].strip(b" \t\r\n{:")
+            if lead_start >= found.inner and not inside:
+                break
+            parts.append(self.source[lead_start:lead_end].decode("utf-8", "replace"))
+        if not parts:
+            return ""
+        text = _COMMENT_MARKS.sub("", "\n".join(parts))
+        return "\n".join(line.strip() for line in text.splitlines()).strip()[:DOC_CHARACTERS]
+
+    def _calls_of(self, spans: list[tuple[int, int]]) -> list[list[str]]:
+        """The calls inside each span, given to the innermost span that holds them."""
+        calls: list[list[str]] = [[] for _ in spans]
+        open_: list[int] = []
+        upcoming = 0
+        order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1]))
+        for byte, name in self.calls:
+            while upcoming < len(order) and spans[order[upcoming]][0] <= byte:
+                open_.append(order[upcoming])
+                upcoming += 1
+            while open_ and spans[open_[-1]][1] <= byte:
+                open_.pop()
+            if open_:
+                calls[open_[-1]].append(name)
+        return calls
+
+    def _leftovers(self, units: list[Unit]) -> Iterator[Unit]:
+        """The runs of lines that no unit covers."""
+        upto = 0
+        for unit in sorted(units, key=lambda unit: unit.start):
+            yield from _windows(self.lines, upto, unit.first_line - 2, self.source)
+            upto = max(upto, unit.last_line)
+        yield from _windows(self.lines, upto, len(self.lines) - 1, self.source)
+
+
+def _as_member(found: _Definition, open_: list[_Definition]) -> _Definition:
+    holder = open_[-1].kind if open_ else ""
+    if found.kind == "function" and (found.owner or holder == SCOPE or (holder in CONTAINERS and holder not in ("namespace", "module"))):
+        return replace(found, kind="method")
+    return found
+
+
+def _joined(one: _Definition, other: _Definition) -> _Definition:
+    """Two matches of one name: the wider node gives the span, the narrower the definition."""
+    wide, narrow = (one, other) if one.end - one.start >= other.end - other.start else (other, one)
+    return replace(
+        narrow,
+        start=wide.start,
+        end=wide.end,
+        owner=narrow.owner or wide.owner,
+        body=narrow.body if narrow.body >= 0 else wide.body,
+        parameters=narrow.parameters or wide.parameters,
+    )
+
+
+def _split_name(text: str) -> tuple[str, str]:
+    """`A::B::c` and `a.b.c` carry their owner; the last component is the name."""
+    if text.isidentifier():
+        return "", text
+    text = _one_line(text)
+    for separator in ("::", ".", ":", "\\"):
+        head, found, tail = text.rpartition(separator)
+        if found and head and tail and not text.startswith("operator"):
+            return _last_name(head), tail
+    return "", text.strip("\"'`")
+
+
+def _last_name(text: str) -> str:
+    """`*Server[T]` -> `Server`: the type a receiver or an impl speaks of."""
+    names: list[str] = _NAME.findall(re.split(r"[<\[(]", text.strip("(*& "), maxsplit=1)[0])
+    return names[-1] if names else ""
+
+
+def _top_level_parts(parameters: str) -> Iterator[str]:
+    """`(a, b: Map[K, V] = f(x, y))` -> `a`, `b: Map[K, V] = f(x, y)`."""
+    inside = _one_line(parameters[1:-1] if parameters[:1] in ("(", "[", "|") else parameters)
+    if not _BRACKET.search(inside):
+        yield from (part.strip() for part in inside.split(",") if part.strip())
+        return
+    depth, part = 0, ""
+    for character in inside:
+        depth += (character in "([{<") - (character in ")]}>")
+        if character == "," and depth <= 0:
+            if part.strip():
+                yield part.strip()
+            part = ""
+        else:
+            part += character
+    if part.strip():
+        yield part.strip()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _line_starts(source: bytes) -> list[int]:
+    starts = [0, *(np.flatnonzero(np.frombuffer(source, np.uint8) == NEWLINE) + 1).tolist()]
+    if starts[-1] == len(source) and len(starts) > 1:
+        starts.pop()
+    return starts
+
+
+def _windows(lines: list[int], first: int, last: int, source: bytes) -> Iterator[Unit]:
+    """Cut lines first..last (from 0, inclusive) into runs with no blank edges."""
+    while first <= last:
+        stop = min(first + WINDOW_LINES - 1, last)
+        begin, end = first, stop
+        while begin <= end and not _line_text(lines, begin, source).strip():
+            begin += 1
+        while end >= begin and not _line_text(lines, end, source).strip():
+            end -= 1
+        if begin <= end:
+            finish = lines[end + 1] if end + 1 < len(lines) else len(source)
+            yield Unit("raw", "", "", begin + 1, end + 1, lines[begin], finish)
+        first = stop + 1
+
+
+def _line_text(lines: list[int], line: int, source: bytes) -> bytes:
+    return source[lines[line] : lines[line + 1] if line + 1 < len(lines) else len(source)]
+
+
+def _blanked_outside(source: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """The source with everything but these spans turned to spaces, so that offsets hold."""
+    kept, upto = [], 0
+    for start, end in sorted(spans):
+        kept += [re.sub(rb"[^\n]", b" ", source[upto:start]), source[start:end]]
+        upto = end
+    kept.append(re.sub(rb"[^\n]", b" ", source[upto:]))
+    return b"".join(kept)

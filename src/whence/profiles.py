@@ -1,0 +1,108 @@
+"""Ranking profiles: which signals weigh what. Numbers only; what a signal does is in `rank/signals`.
+
+`default` follows measurements (docs/experiments.md); `classic` has the weights of
+the rules it is named after (I5, Q1, R1 to R4). A signal that a profile does not
+list has weight 0 and is not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+def _knob(default: float, doc: str) -> float:
+    return field(default=default, metadata={"doc": doc})  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Weights of the lexical columns, and how fast repetition stops counting."""
+
+    name: float = _knob(3.0, "weight of a unit's name")
+    parents: float = _knob(2.0, "weight of the names around a unit")
+    signature: float = _knob(1.0, "weight of a unit's signature")
+    doc: float = _knob(1.0, "weight of comments and doc strings")
+    body: float = _knob(1.0, "weight of the rest of a unit")
+    stem: float = _knob(5.0, "weight of the file's name")
+    directory: float = _knob(2.5, "weight of the folders above the file")
+    saturation: float = _knob(2.0, "how many weighted occurrences give half of a term's score")
+    window_saturation: float = _knob(1.2, "the same for windows")
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A signal's weight for short questions and for long ones; those between get a mixture."""
+
+    short: float = _knob(0.0, "weight for short questions")
+    long: float = _knob(0.0, "weight for long texts and wishes for a change")
+
+    def at(self, length: float) -> float:
+        """The weight for a query of a given length (0 short, 1 long)."""
+        return (1 - length) * self.short + length * self.long
+
+
+@dataclass(frozen=True, slots=True)
+class Penalties:
+    """Factors for files that are rarely what is meant (R1). They compound."""
+
+    strong: float = _knob(0.30, "factor for tests, compatibility layers and examples")
+    barrel: float = _knob(0.50, "factor for files that only re-export")
+    declaration: float = _knob(0.70, "factor for declaration files")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One way to rank."""
+
+    signals: Mapping[str, Weight]
+    fields: Fields = field(default_factory=Fields)
+    decay: float = _knob(0.1, "each later word of a query counts 1 / (1 + decay x place)")
+    quoted: float = _knob(0.3, "words seen only in quoted code count this much")
+    coverage: float = _knob(0.0, "power of (matched words / words) that multiplies the lexical score")
+    stem_prefix: float = _knob(0.5, "share of the stem boost for a word that is only a prefix (R2)")
+    penalties: Penalties = field(default_factory=Penalties)
+
+
+def _both(**weights: float) -> Mapping[str, Weight]:
+    return MappingProxyType({name: Weight(weight, weight) for name, weight in weights.items()})
+
+
+def _apart(**weights: tuple[float, float]) -> Mapping[str, Weight]:
+    return MappingProxyType({name: Weight(*pair) for name, pair in weights.items()})
+
+
+DEFAULT = Profile(
+    signals=_apart(
+        unit=(3.0, 4.0),
+        mass=(2.2, 2.2),
+        stem_fit=(4.4, 1.8),
+        stem_equal=(1.0, 0.9),
+        directory_fit=(5.0, 3.3),
+        defines=(2.0, 2.0),
+        verbatim=(1.3, 2.3),
+        named_path=(2.0, 2.0),
+        test=(-3.0, -5.0),
+        depth=(-1.7, -0.55),
+        centrality=(0.28, 0.0),
+        size=(0.1, 0.0),
+        compat=(-3.5, -4.0),
+        internal=(-0.9, -0.5),
+        old_version=(-3.5, -1.0),
+        platform=(-3.0, -0.5),
+        c_header=(-2.0, -0.5),
+        cpp_header=(2.0, 0.0),
+        example=(-1.3, -1.0),
+    ),
+)
+
+CLASSIC = Profile(
+    fields=Fields(name=10.0, parents=3.0, signature=1.0, doc=3.0, body=1.0, stem=5.0, directory=4.0),
+    decay=0.0,
+    quoted=1.0,
+    coverage=1.0,
+    signals=_both(lexical=1.0, proximity=0.05, path_penalty=1.0, stem_boost=0.4, definition_boost=0.25, coherence_boost=0.2),
+)
+
+PROFILES: Mapping[str, Profile] = MappingProxyType({"default": DEFAULT, "classic": CLASSIC})

@@ -1,0 +1,55 @@
+"""Words with a meaning of their own in a question: what they say about its kind."""
+
+from __future__ import annotations
+
+import re
+
+#: A question that opens with one of these asks for a change, not for a place.
+CHANGE_VERBS = frozenset(
+    "add allow avoid bump change check clean convert correct create deprecate disable document drop enable ensure expose extend "
+    "extract fix handle ignore implement improve include introduce make migrate move optimize pass prevent refactor remove rename "
+    "replace report restore return revert rework rewrite set simplify skip speed split stop support switch test tweak update "
+    "upgrade use validate".split()
+)
+#: `http: do not retry`, `fix(parser): ...`: a scope in front, as in commit messages.
+SCOPE_PREFIX = re.compile(r"^[\w./()-]{2,40}:\s+\S")
+#: A question that holds one of these tells of a problem.
+PROBLEM = re.compile(
+    r"\b(?:bugs?|fails?|failed|failing|failure|crash(?:es|ed|ing)?|wrong|wrongly|incorrect(?:ly)?|broken|breaks|does ?n[o']t|do ?n[o']t|did ?n[o']t|"
+    r"is ?n[o']t|can ?n[o']t|can't|cannot|won't|unexpected(?:ly)?|should|instead of|missing|exceptions?|tracebacks?|regressions?|hangs?|leaks?|segfault)\b",
+    re.IGNORECASE,
+)
+#: Words with which a short question asks for the very files that are else ranked low.
+ASKED_FOR = {
+    "test": re.compile(r"\b(?:tests?|testing|specs?|bench\w*|mocks?|fixtures?)\b", re.IGNORECASE),
+    "compat": re.compile(r"compat|legacy|deprecat|vendor", re.IGNORECASE),
+    "example": re.compile(r"example|sample|demo|tutorial|\bdocs?\b", re.IGNORECASE),
+    "old_version": re.compile(r"\bv\d+\b|version", re.IGNORECASE),
+    "platform": re.compile(r"windows|win32|aix|wasm|android|platform", re.IGNORECASE),
+    "internal": re.compile(r"internal|private|impl", re.IGNORECASE),
+}
+#: The classic profile spares tests only when these are asked for (R1).
+TESTS_ASKED_FOR = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IGNORECASE)
+
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\s*\^+\s*$)|^(?: {4,}|\t)\S")
+PATH_IN_TEXT = re.compile(r"(?<![\w/])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}(?![\w/])")
+MODULE_IN_TEXT = re.compile(r"(?<![\w./\\])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/\\])")
+
+
+def split_prose(text: str) -> tuple[str, str]:
+    """A text as its prose and its quoted code (fences, prompts, stack traces, indented blocks)."""
+    lines = text.split("\n")
+    if len(lines) == 1:
+        return text, ""
+    prose: list[str] = []
+    code: list[str] = []
+    fenced = False
+    for line in lines:
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced or _QUOTED_CODE.match(line):
+            code.append(line)
+        else:
+            prose.append(line)
+    return "\n".join(prose), "\n".join(code)

@@ -1,0 +1,68 @@
+"""Signals by name. A signal is one decorated function in the file of its name in `rank/signals`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from whence.errors import SettingError
+from whence.fuse.pool import Pool
+from whence.rank.ledger import Column, Operation
+
+Score = Callable[[Pool], Column]
+
+
+class Phase(IntEnum):
+    """When a signal is read. Signals of one phase see the same frozen scores."""
+
+    MATCH = 0
+    PENALTY = 1
+    STEM = 2
+    DEFINITION = 3
+    COHERENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One reason for a file to stand higher or lower."""
+
+    name: str
+    doc: str
+    phase: Phase
+    operation: Operation
+    relative: bool  # its value is a share of the best score so far
+    score: Score
+
+
+_found: dict[str, Signal] = {}
+
+
+def signal(phase: Phase = Phase.MATCH, operation: Operation = Operation.ADD, *, relative: bool = False) -> Callable[[Score], Score]:
+    """Register a function as the signal of its name; its docstring is the documentation."""
+
+    def register(score: Score) -> Score:
+        doc = (score.__doc__ or "").strip()
+        _found[score.__name__] = Signal(score.__name__, doc, phase, operation, relative, score)
+        return score
+
+    return register
+
+
+@cache
+def signal_named(name: str) -> Signal:
+    """A signal, loaded from its file when first asked for."""
+    try:
+        import_module(f"whence.rank.signals.{name}")
+    except ModuleNotFoundError as error:
+        raise SettingError(f"there is no signal {name!r}", hint="see docs/signals.md") from error
+    return _found[name]
+
+
+def signal_names() -> list[str]:
+    """The names of all signals, as their files have them."""
+    return sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).with_name("signals"))]))

@@ -1,0 +1,34 @@
+"""Run the signals of a profile over a pool, phase by phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.fuse.pool import Pool
+from whence.index.arrayfile import Array
+from whence.rank.ledger import Entry, Ledger, Operation
+from whence.rank.registry import Signal, signal_named
+
+
+def score(pool: Pool) -> Ledger:
+    """The ledger of a pool: every signal that has a weight, in the order of phases."""
+    weights = {name: weight.at(pool.plan.length) for name, weight in pool.profile.signals.items()}
+    signals = [signal_named(name) for name, weight in weights.items() if weight]
+    ledger = Ledger(len(pool.units))
+    for phase in sorted({one.phase for one in signals}):
+        frozen = pool.with_scores(ledger.scores())
+        pool = frozen
+        ledger = ledger.with_entries([_entry(one, frozen, weights[one.name]) for one in signals if one.phase is phase])
+    return ledger
+
+
+def _entry(one: Signal, pool: Pool, weight: float) -> Entry:
+    column = one.score(pool)
+    return Entry(one.name, one.phase.name.lower(), one.operation, weight, column, _contribution(one, pool, weight, column.values))
+
+
+def _contribution(one: Signal, pool: Pool, weight: float, values: Array) -> Array:
+    if one.operation is Operation.MULTIPLY:
+        return np.asarray(values, np.float64) ** weight
+    scale = float(np.nanmax(pool.scores, initial=0.0)) if one.relative else 1.0
+    return np.asarray(values, np.float64) * (weight * scale)

@@ -1,0 +1,14 @@
+"""A C header."""
+
+from __future__ import annotations
+
+from whence.fuse.pool import Pool
+from whence.rank.headers import header_column
+from whence.rank.ledger import Column
+from whence.rank.registry import signal
+
+
+@signal()
+def c_header(pool: Pool) -> Column:
+    """1 for headers of C: the code is in the source file."""
+    return header_column(pool, "c")

@@ -1,0 +1,15 @@
+"""Tests."""
+
+from __future__ import annotations
+
+from whence.fuse.pool import Pool
+from whence.parse.paths import Role
+from whence.rank.ledger import Column
+from whence.rank.registry import signal
+from whence.rank.roles import role_column
+
+
+@signal()
+def test(pool: Pool) -> Column:
+    """1 for tests, fixtures, mocks and benchmarks, unless a short question asks for them."""
+    return role_column(pool, Role.TEST, "test", "a test")

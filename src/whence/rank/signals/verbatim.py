@@ -1,0 +1,23 @@
+"""The words stand there exactly as written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.fuse.pool import Pool
+from whence.rank.ledger import Column
+from whence.rank.registry import signal
+from whence.retrieve.evidence import rarity
+
+
+@signal()
+def verbatim(pool: Pool) -> Column:
+    """The share of the query's words (four letters or more, case and all) that the file holds exactly as written, rare words counting more."""
+    total, values = 0.0, np.zeros(len(pool.distinct_files))
+    for word in pool.plan.exact:
+        files = pool.snapshot.mentions(word)
+        weight = rarity(pool.snapshot.live_files, len(files))
+        total += weight
+        values += weight * np.isin(pool.distinct_files, files)
+    shares = pool.by_file(values / total if total else values)
+    return Column(shares, lambda row: f"{shares[row]:.0%} of the words as written, by rarity")

@@ -1,0 +1,34 @@
+"""What signals share in reading the query's terms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.fuse.pool import Pool
+from whence.index.arrayfile import Array
+
+
+def coverage(pool: Pool) -> Array:
+    """The share of the query's terms that each candidate's file holds, raised to the profile's power (Q1)."""
+    if not pool.profile.coverage:
+        return np.ones(len(pool.units))
+    held = pool.evidence.holds(pool.distinct_files)
+    return pool.by_file(held.mean(axis=0) ** pool.profile.coverage)
+
+
+def relative_to_best(scores: Array) -> Array:
+    """Scores as shares of the best."""
+    best = float(scores.max(initial=0.0))
+    return scores / best if best > 0 else scores
+
+
+def spoken_terms(pool: Pool, row: int) -> str:
+    """The terms a candidate holds, the weightiest first."""
+    worth = pool.matrix()[:, row]
+    order = sorted(
+        (number for number in range(len(worth)) if worth[number] > 0),
+        key=lambda number: -pool.evidence.terms[number].unit_rarity * pool.evidence.terms[number].term.weight,
+    )
+    missing = [found.term.text for number, found in enumerate(pool.evidence.terms) if worth[number] <= 0 and not found.term.whole]
+    said = "holds " + ", ".join(pool.evidence.terms[number].term.text for number in order[:6]) if order else "holds none of the words"
+    return said + (f"; not {', '.join(missing[:4])}" if missing else "")

@@ -1,0 +1,1 @@
+"""Which units could answer? Each retriever adds candidates with its own raw score."""

@@ -1,0 +1,61 @@
+"""Candidates by their words: the best units, and the files whose windows speak most of the query."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.index.arrayfile import Array
+from whence.retrieve.evidence import Evidence
+
+#: A file's mass is its best windows, each later one counting less.
+BEST_WINDOWS = 10
+WINDOW_DECAY = 0.8
+
+
+def best_units(evidence: Evidence, count: int, allowed: Array | None) -> tuple[Array, Array]:
+    """The units with the highest lexical score: (units, scores)."""
+    return top(evidence.unit_scores, count, allowed)
+
+
+def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
+    """The files with the best single window: (files, scores)."""
+    starts = evidence.snapshot.window_starts
+    if evidence.snapshot.files == 0 or evidence.snapshot.windows == 0:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    best = np.maximum.reduceat(evidence.window_scores, starts[:-1])
+    return top(best, count, allowed_files)
+
+
+def mass(evidence: Evidence, files: Array) -> Array:
+    """How much of each file speaks of the query: its ten best windows, decayed."""
+    starts = evidence.snapshot.window_starts
+    sizes = starts[files + 1] - starts[files]
+    owner = np.repeat(np.arange(len(files)), sizes)
+    window = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(starts[files], sizes)
+    scores = evidence.window_scores[window]
+    hit = scores > 0
+    owner, scores = owner[hit], scores[hit]
+    order = np.lexsort((-scores, owner))
+    owner, scores = owner[order], scores[order]
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    kept = rank < BEST_WINDOWS
+    return np.bincount(owner[kept], weights=scores[kept] * WINDOW_DECAY ** rank[kept], minlength=len(files))
+
+
+def best_unit_of(evidence: Evidence, files: Array) -> Array:
+    """The unit of each file that its words like best (its first one when none speaks)."""
+    starts = evidence.snapshot.unit_starts
+    scores = evidence.unit_scores
+    return np.array([a + int(np.argmax(scores[a:b])) for a, b in zip(starts[files].tolist(), starts[files + 1].tolist(), strict=True)], np.int64)
+
+
+def top(scores: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:
+    """The rows with the highest scores above zero, best first; equal scores in row order."""
+    rows = np.flatnonzero(scores > 0) if allowed is None else np.flatnonzero((scores > 0) & allowed)
+    values = scores[rows]
+    if len(rows) > count:
+        floor = np.partition(values, len(values) - count)[len(values) - count]
+        keep = values >= floor
+        rows, values = rows[keep], values[keep]
+    order = np.argsort(-values, kind="stable")[:count]
+    return rows[order], values[order]

@@ -1,0 +1,240 @@
+"""One frozen tree of settings, merged once: call, command line, environment, project, user, default (E4)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from whence.errors import SettingError
+from whence.profiles import PROFILES, Profile
+
+PROJECT_FILE = ".whence.toml"
+USER_FILE = "config.toml"
+ENVIRONMENT_PREFIX = "WHENCE_"
+#: Variables of the environment that are ours and no settings.
+OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_TRACE"})
+
+
+def _knob(default: Any, doc: str, **limits: Any) -> Any:
+    return field(default=default, metadata={"doc": doc, **limits})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """What is indexed, and how. A change here that alters the index rebuilds it."""
+
+    max_file_bytes: int = _knob(1_500_000, "files larger than this are left out", min=1, shapes_index=True)
+    max_line_bytes: int = _knob(20_000, "files with a longer line are taken for generated and left out", min=100, shapes_index=True)
+    hidden: bool = _knob(False, "index files and folders whose names begin with a dot", shapes_index=True)
+    workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
+    lock_wait: float = _knob(30.0, "seconds to wait for another process that is writing the index", min=0)
+    overlay_share: float = _knob(0.2, "share of the tree that may change before the index is rewritten as one piece", min=0, max=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How a query is answered when it does not say otherwise."""
+
+    k: int = _knob(10, "files in an answer", min=1, max=10_000)
+    profile: str = _knob("default", "which ranking: the names of the profiles below", choices=tuple(PROFILES))
+    operator: str = _knob("or", "whether any word may match or every word must", choices=("or", "and"))
+    content: str = _knob("code", "which files to search", choices=("code", "docs", "config", "all"))
+    pool: int = _knob(200, "at least this many candidates are ranked", min=10, max=100_000)
+    pool_per_result: int = _knob(20, "candidates ranked for each file asked for", min=1, max=1_000)
+    lines: int = _knob(3, "lines shown of each result", min=0, max=100)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set."""
+
+    index: IndexSettings = field(default_factory=IndexSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+
+    @property
+    def profile(self) -> Profile:
+        """The ranking profile in use."""
+        return self.profiles[self.search.profile]
+
+    def index_fingerprint(self) -> str:
+        """Changes exactly when a setting changes that alters what an index holds."""
+        shaping = {f.name: getattr(self.index, f.name) for f in dataclasses.fields(IndexSettings) if f.metadata.get("shapes_index")}
+        return hashlib.blake2b(json.dumps(shaping, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One leaf of the tree: its value, where that came from, and what is allowed."""
+
+    name: str
+    value: Any
+    source: str
+    doc: str
+    allowed: str
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return ENVIRONMENT_PREFIX + self.name.upper().replace(".", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Values from one source, keyed by dotted names."""
+
+    source: str
+    values: Mapping[str, Any]
+
+
+def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
+    """Settings and their provenance from layers, the first of which wins."""
+    settings = Settings()
+    leaves = {leaf.name: leaf for leaf in _leaves(settings)}
+    chosen: dict[str, tuple[Any, str]] = {}
+    for layer in reversed(layers):
+        for name, raw in layer.values.items():
+            if name not in leaves:
+                raise SettingError(f"{layer.source}: there is no setting {name!r}", hint=_nearest(name, list(leaves)))
+            chosen[name] = (_converted(leaves[name], raw, layer.source), layer.source)
+    for name, (value, _) in chosen.items():
+        settings = _with(settings, name.split("."), value)
+    listed = [dataclasses.replace(leaf, source=chosen[leaf.name][1]) if leaf.name in chosen else leaf for leaf in _leaves(settings)]
+    return settings, listed
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else "see whence config for all of them"
+
+
+def _leaves(node: Any, prefix: str = "", metadata: Mapping[str, Any] | None = None) -> list[Setting]:
+    if isinstance(node, Mapping):
+        return [leaf for key, child in node.items() for leaf in _leaves(child, f"{prefix}{key}.")]
+    if dataclasses.is_dataclass(node):
+        return [leaf for f in dataclasses.fields(node) for leaf in _leaves(getattr(node, f.name), f"{prefix}{f.name}.", f.metadata)]
+    metadata = metadata or {}
+    return [Setting(prefix[:-1], node, "default", metadata.get("doc", ""), _allowed(node, metadata))]
+
+
+def _allowed(value: Any, metadata: Mapping[str, Any]) -> str:
+    if "choices" in metadata:
+        return " | ".join(metadata["choices"])
+    kind = {bool: "true | false", int: "a whole number", float: "a number"}.get(type(value), "text")
+    low, high = metadata.get("min"), metadata.get("max")
+    if low is not None and high is not None:
+        return f"{kind} from {low} to {high}"
+    return kind if low is None else f"{kind}, at least {low}"
+
+
+def _converted(leaf: Setting, raw: Any, source: str) -> Any:
+    value = raw
+    if isinstance(raw, str) and not isinstance(leaf.value, str):
+        value = _from_text(raw, type(leaf.value))
+    if isinstance(leaf.value, float) and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not type(leaf.value) or not _within(leaf, value):
+        raise SettingError(f"{source}: {leaf.name} = {raw!r} is not allowed", hint=f"allowed: {leaf.allowed}")
+    return value
+
+
+def _from_text(raw: str, kind: type) -> Any:
+    if kind is bool:
+        return {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}.get(raw.lower(), raw)
+    try:
+        return kind(raw)
+    except ValueError:
+        return raw
+
+
+def _within(leaf: Setting, value: Any) -> bool:
+    metadata = _metadata(leaf.name)
+    if "choices" in metadata and value not in metadata["choices"]:
+        return False
+    if isinstance(value, float) and not -1e12 < value < 1e12:  # also refuses NaN
+        return False
+    if not isinstance(value, int | float):
+        return True
+    return bool(value >= metadata.get("min", value) and value <= metadata.get("max", value))
+
+
+def _metadata(name: str) -> Mapping[str, Any]:
+    node: Any = Settings()
+    metadata: Mapping[str, Any] = {}
+    for step in name.split("."):
+        if isinstance(node, Mapping):
+            node, metadata = node[step], {}
+        else:
+            metadata = next(f.metadata for f in dataclasses.fields(node) if f.name == step)
+            node = getattr(node, step)
+    return metadata
+
+
+def _with(node: Any, steps: list[str], value: Any) -> Any:
+    if not steps:
+        return value
+    if isinstance(node, Mapping):
+        return {**node, steps[0]: _with(node[steps[0]], steps[1:], value)}
+    return dataclasses.replace(node, **{steps[0]: _with(getattr(node, steps[0]), steps[1:], value)})
+
+
+def file_layer(path: Path) -> Layer | None:
+    """The layer of a settings file, or None when there is no such file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"{path}: cannot be read as text: {error}") from error
+    tomllib = _toml_reader()
+    try:
+        return Layer(str(path), dict(_flat(tomllib.loads(text))))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{path}: not valid TOML: {error}") from error
+
+
+def _toml_reader() -> Any:
+    try:
+        import tomllib  # noqa: PLC0415  -- only where a settings file exists
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[no-redef,unused-ignore]  # noqa: PLC0415
+    return tomllib
+
+
+def _flat(node: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, value in node.items():
+        found += _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(f"{prefix}{key}", value)]
+    return found
+
+
+def environment_layer(environment: Mapping[str, str]) -> Layer:
+    """The layer of `WHENCE_*` variables; one that names no setting is refused, not ignored."""
+    known = {leaf.variable: leaf.name for leaf in _leaves(Settings())}
+    ours = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES}
+    for name in ours:
+        if name not in known:
+            near = get_close_matches(name, list(known), 1, 0.6)
+            raise SettingError(f"environment: {name} names no setting", hint=f"did you mean {near[0]}?" if near else "see whence config")
+    return Layer("environment", {known[name]: value for name, value in ours.items()})
+
+
+def load(
+    *,
+    root: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    user_file: Path | None = None,
+    command_line: Mapping[str, Any] | None = None,
+    call: Mapping[str, Any] | None = None,
+) -> tuple[Settings, list[Setting]]:
+    """Settings for a repository, with where each value came from."""
+    layers = [Layer("call", call or {}), Layer("command line", command_line or {}), environment_layer(environment or {})]
+    layers += [layer for path in ([root / PROJECT_FILE] if root else []) if (layer := file_layer(path))]
+    layers += [layer for path in ([user_file] if user_file else []) if (layer := file_layer(path))]
+    return merge(layers)

@@ -1,0 +1,37 @@
+"""Shared by all tests: golden files, and a data directory of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Golden = Callable[[Path, str], None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing with them")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compare text with a golden file, or rewrite the file when asked to."""
+
+    def check(path: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.is_file(), f"{path} is missing; run pytest --update-golden and read it"
+        assert text == path.read_text(encoding="utf-8")
+
+    return check
+
+
+@pytest.fixture(autouse=True)
+def own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test touches the user's indexes or settings."""
+    directory = tmp_path_factory.mktemp("whence-data")
+    monkeypatch.setenv("WHENCE_DATA_DIR", str(directory))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
+    return directory
