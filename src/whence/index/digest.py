@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whence.index.arrayfile import Array, pack_strings
+from whence.index.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
 from whence.parse import paths, tokens
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
 from whence.types import DEFINITIONS, KINDS, Parsed, Unit
@@ -33,8 +34,6 @@ LEVELS = (COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, FINE_LEVEL
 
 #: Windows cut a file evenly, whatever its units: how much of it speaks of the query.
 WINDOW_BYTES = 800
-WINDOW_BITS = 4
-WINDOW_TOP = (1 << WINDOW_BITS) - 1
 #: A path posting says where on the path the term stands.
 IN_STEM, IN_DIRECTORY = 1, 2
 #: Words this short are mentioned everywhere and say nothing of who needs whom.
@@ -215,16 +214,15 @@ class Digest:
             code[mine] = nearest_level(count[mine] / (0.5 + 0.5 * ratio[mine]), levels) << SHIFTS[number]
         new = np.flatnonzero(np.diff(term * len(self._units) + unit, prepend=-1))
         codes = np.add.reduceat(code, new) if len(new) else code
-        offsets = np.searchsorted(term[new], np.arange(vocabulary + 1)).astype(np.uint32)
-        return {"terms.units": offsets, "postings.unit": unit[new].astype(np.uint32), "postings.code": codes.astype(np.uint16)}
+        offsets = np.searchsorted(term[new], np.arange(vocabulary + 1))
+        return unit_arrays(Lists(offsets, unit[new], codes.astype(np.uint16)))
 
     def _window_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
         windows = max(self._window_ends[-1] if self._window_ends else 0, 1)
         window, term = _expanded(_joined(self._text_word), _joined(self._text_window), starts, flat)
         key, count = _counted(term * windows + window)
-        offsets = np.searchsorted(key // windows, np.arange(vocabulary + 1)).astype(np.uint32)
-        packed = (key % windows).astype(np.uint32) << WINDOW_BITS | np.minimum(count, WINDOW_TOP).astype(np.uint32)
-        return {"terms.windows": offsets, "postings.window": packed}
+        offsets = np.searchsorted(key // windows, np.arange(vocabulary + 1))
+        return window_arrays(Lists(offsets, key % windows, np.minimum(count, COUNT_TOP).astype(np.uint16)))
 
     def _mention_arrays(self) -> dict[str, Array]:
         """Which files mention which word, as written: (hash of word) -> files."""
@@ -236,6 +234,18 @@ class Digest:
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
         key = np.unique((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0])
         return mention_arrays(key)
+
+
+def unit_arrays(lists: Lists) -> dict[str, Array]:
+    """The arrays that hold the postings of units."""
+    steps = encode(lists, UNIT_STEP)
+    return {"terms.units": steps.offsets.astype(np.uint32), "terms.first_unit": steps.first, "postings.unit": steps.steps, "postings.code": steps.values}
+
+
+def window_arrays(lists: Lists) -> dict[str, Array]:
+    """The arrays that hold the postings of windows."""
+    steps = encode(lists, WINDOW_STEP)
+    return {"terms.windows": steps.offsets.astype(np.uint32), "terms.first_window": steps.first, "postings.window": pack_windows(steps)}
 
 
 def mention_keys(hashes: Array, offsets: Array, files: Array) -> Array:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.index.arrayfile import Array, ArrayFile, Strings, pack_strings, unpack_strings
-from whence.index.digest import WINDOW_BITS, WINDOW_TOP, mention_arrays, mention_keys
+from whence.index.digest import mention_arrays, mention_keys, unit_arrays, window_arrays
+from whence.index.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 
 #: Columns with one value per file or unit, which a merge simply strings together.
 FILE_COLUMNS = ("files.content", "files.bytes", "files.roles", "files.depth", "files.version")
@@ -37,13 +38,14 @@ class Segment:
     def unit_postings(self, term: int) -> tuple[Array, Array]:
         """The units that hold a term, and the code of each."""
         a, b = self.arrays["terms.units"][term : term + 2].tolist()
-        return self.arrays["postings.unit"][a:b], self.arrays["postings.code"][a:b]
+        first = int(self.arrays["terms.first_unit"][term])
+        return read(first, self.arrays["postings.unit"][a:b], self.arrays["postings.code"][a:b], self.units > UNIT_STEP)
 
     def window_postings(self, term: int) -> tuple[Array, Array]:
         """The windows that hold a term, and how often (up to a ceiling)."""
         a, b = self.arrays["terms.windows"][term : term + 2].tolist()
-        packed = self.arrays["postings.window"][a:b]
-        return packed >> WINDOW_BITS, packed & WINDOW_TOP
+        first = int(self.arrays["terms.first_window"][term])
+        return read(first, *unpack_windows(self.arrays["postings.window"][a:b]), self.windows > WINDOW_STEP)
 
     def path_postings(self, term: int) -> tuple[Array, Array]:
         """The files on whose path a term stands, and where."""
@@ -141,39 +143,40 @@ def _path_columns(parts: list[_Part]) -> dict[str, Array]:
 
 
 def _merged_units(parts: list[_Part], term_rows: list[Array], vocabulary: int) -> dict[str, Array]:
-    lists = [(part.segment.arrays["terms.units"], part.unit_rows[part.segment.arrays["postings.unit"]], part.segment.arrays["postings.code"]) for part in parts]
-    offsets, rows, codes = _scattered(lists, term_rows, vocabulary, np.dtype(np.uint16))
-    return {"terms.units": offsets, "postings.unit": rows, "postings.code": codes}
+    lists = []
+    for part in parts:
+        arrays = part.segment.arrays
+        found = decode(Steps(arrays["terms.units"], arrays["terms.first_unit"], arrays["postings.unit"], arrays["postings.code"]))
+        lists.append(Lists(found.offsets, part.unit_rows[found.rows], found.values))
+    return unit_arrays(_scattered(lists, term_rows, vocabulary))
 
 
 def _merged_windows(parts: list[_Part], term_rows: list[Array], vocabulary: int) -> dict[str, Array]:
     lists = []
     for part in parts:
-        packed = part.segment.arrays["postings.window"]
-        lists.append((part.segment.arrays["terms.windows"], part.window_rows[packed >> WINDOW_BITS], packed & WINDOW_TOP))
-    offsets, rows, counts = _scattered(lists, term_rows, vocabulary, np.dtype(np.uint32))
-    return {"terms.windows": offsets, "postings.window": rows << WINDOW_BITS | counts}
+        arrays = part.segment.arrays
+        found = decode(Steps(arrays["terms.windows"], arrays["terms.first_window"], *unpack_windows(arrays["postings.window"])))
+        lists.append(Lists(found.offsets, part.window_rows[found.rows], found.values))
+    return window_arrays(_scattered(lists, term_rows, vocabulary))
 
 
-def _scattered(
-    lists: Sequence[tuple[Array, Array, Array]], term_rows: list[Array], vocabulary: int, dtype: np.dtype[np.generic]
-) -> tuple[Array, Array, Array]:
+def _scattered(lists: Sequence[Lists], term_rows: list[Array], vocabulary: int) -> Lists:
     """Postings of several segments, term by term, without sorting: each part knows its places."""
     counts = []
     totals = np.zeros(vocabulary, np.int64)
-    for (offsets, rows, _), term_row in zip(lists, term_rows, strict=True):
-        kept_before = np.concatenate([[0], np.cumsum(rows >= 0)])
-        counts.append(np.diff(kept_before[offsets]))
+    for found, term_row in zip(lists, term_rows, strict=True):
+        kept_before = np.concatenate([[0], np.cumsum(found.rows >= 0)])
+        counts.append(np.diff(kept_before[found.offsets]))
         totals[term_row] += counts[-1]
     ends = np.concatenate([[0], np.cumsum(totals)])
     cursor = ends[:-1].copy()
-    out_rows, out_values = np.empty(int(ends[-1]), np.uint32), np.empty(int(ends[-1]), dtype)
-    for (_, rows, values), term_row, count in zip(lists, term_rows, counts, strict=True):
-        keep = rows >= 0
+    rows, values = np.empty(int(ends[-1]), np.uint32), np.empty(int(ends[-1]), np.uint16)
+    for found, term_row, count in zip(lists, term_rows, counts, strict=True):
+        keep = found.rows >= 0
         place = np.repeat(cursor[term_row] - (np.cumsum(count) - count), count) + np.arange(int(count.sum()))
-        out_rows[place], out_values[place] = rows[keep], values[keep]
+        rows[place], values[place] = found.rows[keep], found.values[keep]
         cursor[term_row] += count
-    return ends.astype(np.uint32), out_rows, out_values
+    return Lists(ends, rows, values)
 
 
 def _merged_path_terms(parts: list[_Part], term_rows: list[Array]) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -19,7 +19,8 @@ class Language:
     grammar: str = ""  # empty: no grammar, the file is cut into windows of lines
     queries: str = ""  # the query file, where it differs from the name
     filenames: tuple[str, ...] = ()
-    interpreters: tuple[str, ...] = field(default=())
+    interpreters: tuple[str, ...] = ()
+    plain_names: bool = False  # a dot or colon in a name is part of it, not a sign of an owner
 
     @property
     def query_file(self) -> str:
@@ -28,7 +29,7 @@ class Language:
 
 
 LANGUAGES: tuple[Language, ...] = (
-    Language("bash", (".sh", ".bash", ".zsh", ".ksh", ".bats"), grammar="bash", filenames=(".bashrc", ".profile", ".zshrc"), interpreters=("sh", "bash", "zsh", "ksh", "dash")),
+    Language("bash", (".sh", ".bash", ".zsh", ".ksh", ".bats"), grammar="bash", filenames=(".bashrc", ".profile", ".zshrc"), interpreters=("sh", "bash", "zsh", "ksh", "dash"), plain_names=True),
     Language("c", (".c",), grammar="c"),
     Language("cpp", (".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".h++", ".c++", ".cu", ".cuh", ".inc", ".h"), grammar="cpp"),
     Language("csharp", (".cs", ".csx"), grammar="csharp"),
@@ -46,7 +47,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("perl", (".pl", ".pm", ".t"), grammar="perl", interpreters=("perl",)),
     Language("php", (".php", ".phtml"), grammar="php", interpreters=("php",)),
     Language("python", (".py", ".pyi", ".pyw"), grammar="python", filenames=("SConstruct", "SConscript"), interpreters=("python", "python2", "python3")),
-    Language("r", (".r",), grammar="r", interpreters=("Rscript",)),
+    Language("r", (".r",), grammar="r", interpreters=("Rscript",), plain_names=True),
     Language("ruby", (".rb", ".rake", ".gemspec", ".ru", ".podspec"), grammar="ruby", filenames=("Rakefile", "Gemfile", "Guardfile", "Vagrantfile", "Podfile"), interpreters=("ruby",)),
     Language("rust", (".rs",), grammar="rust"),
     Language("scala", (".scala", ".sc", ".sbt"), grammar="scala"),

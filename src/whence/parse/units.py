@@ -11,6 +11,7 @@ import numpy as np
 from tree_sitter import Node, QueryCursor
 
 from whence.parse.grammars import Grammar, grammar_of
+from whence.parse.languages import BY_NAME
 from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
 
 #: A run of lines longer than this is cut: a result should be readable.
@@ -22,9 +23,10 @@ NAME_CHARACTERS = 160
 #: A capture that names its inside but is no unit: `impl Type { ... }`, `extension Type { ... }`.
 SCOPE = "scope"
 _DEFINING = KINDS | {SCOPE}
+_BEFORE_DOC = re.compile(rb"[\s{:]*(?:do\b)?\s*(?:@moduledoc\s*(?:~[a-zA-Z])?\"*)?\s*")
 _BRACKET = re.compile(r"[(\[{<]")
 _NAME = re.compile(r"[^\W\d]\w*[?!]?|~\w+|operator\s*\S+")
-_COMMENT_MARKS = re.compile(r"^[ \t]*(?:/\*+!?|\*+/|//+!?|#+!?|--+\[*|;+|%+|\*(?!\w)|\"{3}|'{3}|=begin|=end|\{-+\|?|-\}|\(\*+)[ \t]?|[ \t]*(?:\*+/|\"{3}|'{3}|-\}|\*\)|\]\])[ \t]*$", re.MULTILINE)  # fmt: skip
+_COMMENT_MARKS = re.compile(r"^[ \t]*(?:<!--|/\*+!?|\*+/|//+!?|#+['!]?|--+(?:\[+|[ \t]*[|^](?=\s))?|;+|%+|\*(?!\w)|\"{3}|'{3}|=begin|=end|\{-+\|?|-\}|\(\*+)[ \t]?|[ \t]*(?:-->|\*+/|\"{3}|'{3}|-\}|\*\)|\]\])[ \t]*$", re.MULTILINE)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,14 @@ class _Reader:
         self.source = source
         self.lines = lines
         self.language = language
+        self.plain_names = BY_NAME[language].plain_names
         self.definitions: dict[int, _Definition] = {}
         self.comments: list[tuple[int, int]] = []
         self.leads: list[tuple[int, int]] = []
         self.calls: list[tuple[int, str]] = []
         self.imports: list[str] = []
+        self.begun: set[int] = set()  # where units begin: a comment there speaks of that unit
+        self.named: set[int] = set()  # where the names of definitions end: they are no calls
 
     def read(self, grammar: Grammar) -> Parsed:
         embedded = self._collect(grammar, self.source)
@@ -68,7 +73,7 @@ class _Reader:
             if inner is not None:
                 self._collect(inner, _blanked_outside(self.source, spans))
         self.comments.sort()
-        self.leads.sort()
+        self.leads = _outermost(self.leads)
         self.calls.sort()
         units = self._units()
         units = [*units, *self._leftovers(units)]
@@ -81,30 +86,40 @@ class _Reader:
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}
         for name, nodes in QueryCursor(grammar.mentions).captures(root).items():
+            spans = [(node.start_byte, node.end_byte) for node in nodes]
             if name == "call":
-                self.calls += [(node.start_byte, self._text(node)) for node in nodes]
-            elif name in ("comment", "doc"):
-                self.comments += [(node.start_byte, node.end_byte) for node in nodes]
-                if name == "comment":
-                    self.leads += [(node.start_byte, node.end_byte) for node in nodes]
-            elif name == "attribute":
-                self.leads += [(node.start_byte, node.end_byte) for node in nodes]
-            elif name == "import":
-                self.imports += [_one_line(self._text(node))[:SIGNATURE_BYTES] for node in nodes]
+                self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]
+            elif name == "import":  # captures come in no particular order
+                self.imports += [_one_line(self._cut(start, end))[:SIGNATURE_BYTES] for start, end in sorted(spans)]
             elif name.startswith("embedded."):
-                embedded[name.partition(".")[2]] = [(node.start_byte, node.end_byte) for node in nodes]
+                embedded[name.partition(".")[2]] = spans
+            else:
+                self._take_prose(name, spans)
         return embedded
 
+    def _take_prose(self, name: str, spans: list[tuple[int, int]]) -> None:
+        if self.source.startswith(b"#!"):  # says who runs the file, not what it is
+            spans = [span for span in spans if span[0]]
+        if name in ("comment", "doc"):
+            self.comments += spans
+        if name in ("comment", "attribute"):
+            self.leads += spans
+
+    def _cut(self, start: int, end: int) -> str:
+        return self.source[start:end].decode("utf-8", "replace")
+
     def _text(self, node: Node) -> str:
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self._cut(node.start_byte, node.end_byte)
 
     def _define(self, captures: dict[str, list[Node]]) -> None:
         kind = next((name for name in captures if name in _DEFINING), None)
         names = captures.get("name")
         if kind is None or not names:
             return
-        node, name_node = captures[kind][0], names[0]
-        owner, name = _split_name(self._text(name_node))
+        nodes, name_node = captures[kind], names[0]
+        node = nodes[0]
+        plain = kind == "section" or self.plain_names or "string" in name_node.type
+        owner, name = ("", _one_line(self._text(name_node)).strip("\"'`")) if plain else _split_name(self._text(name_node), kind)
         if "parent" in captures:
             owner = _last_name(self._text(captures["parent"][0]))
         if not name:
@@ -117,27 +132,34 @@ class _Reader:
             owner[:NAME_CHARACTERS],
             node.start_byte,
             node.start_byte,
-            node.end_byte,
+            self._trimmed(max(node.end_byte for node in nodes)),
             -1 if body is None else body.start_byte,
             "" if parameters is None else self._text(parameters),
         )
+        self.named.add(name_node.end_byte)
         seen = self.definitions.get(name_node.start_byte)
         self.definitions[name_node.start_byte] = found if seen is None else _joined(seen, found)
+
+    def _trimmed(self, end: int) -> int:
+        while end > 0 and self.source[end - 1] in b" \t\r\n":
+            end -= 1
+        return end
 
     def _units(self) -> list[Unit]:
         ordered = sorted(self.definitions.values(), key=lambda found: (found.start, -found.end))
         open_: list[_Definition] = []
         kept: list[tuple[_Definition, tuple[str, ...]]] = []
         for found in ordered:
-            while open_ and open_[-1].end <= found.start:
+            while open_ and (open_[-1].end <= found.start or (open_[-1].start, open_[-1].end) == (found.start, found.end)):
                 open_.pop()
             if any(outer.kind in CALLABLES for outer in open_):
                 continue
-            parents = tuple(outer.name for outer in open_ if outer.kind != "namespace")
+            parents = tuple(part for outer in open_ if outer.kind != "namespace" for part in (outer.owner, outer.name) if part)
             if found.kind != SCOPE:
                 kept.append((_as_member(found, open_), (*parents, *([found.owner] if found.owner else ()))))
             open_.append(found)
         spans = [self._with_lead(found) for found, _ in kept]
+        self.begun = set(spans)
         calls = self._calls_of([(start, found.end) for start, (found, _) in zip(spans, kept, strict=True)])
         return [self._unit(found, parents, start, calls[i]) for i, (start, (found, parents)) in enumerate(zip(spans, kept, strict=True))]
 
@@ -189,14 +211,19 @@ class _Reader:
         first = bisect_right(self.comments, (start, -1))
         parts: list[str] = []
         for lead_start, lead_end in self.comments[first:]:
-            inside = found.body >= 0 and lead_start >= found.body and not self.source[found.body : lead_start].strip(b" \t\r\n{:")
-            if lead_start >= found.inner and not inside:
+            if lead_start >= found.inner and not self._opens_body(found, lead_start):
                 break
             parts.append(self.source[lead_start:lead_end].decode("utf-8", "replace"))
         if not parts:
             return ""
         text = _COMMENT_MARKS.sub("", "\n".join(parts))
         return "\n".join(line.strip() for line in text.splitlines()).strip()[:DOC_CHARACTERS]
+
+    def _opens_body(self, found: _Definition, comment: int) -> bool:
+        """Whether a comment is the first thing in a body and speaks of nothing else."""
+        if not 0 <= found.body <= comment or comment in self.begun:
+            return False
+        return _BEFORE_DOC.fullmatch(self.source, found.body, comment) is not None
 
     def _calls_of(self, spans: list[tuple[int, int]]) -> list[list[str]]:
         """The calls inside each span, given to the innermost span that holds them."""
@@ -223,6 +250,14 @@ class _Reader:
         yield from _windows(self.lines, upto, len(self.lines) - 1, self.source)
 
 
+def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or end > kept[-1][1]:
+            kept.append((start, end))
+    return kept
+
+
 def _as_member(found: _Definition, open_: list[_Definition]) -> _Definition:
     holder = open_[-1].kind if open_ else ""
     if found.kind == "function" and (found.owner or holder == SCOPE or (holder in CONTAINERS and holder not in ("namespace", "module"))):
@@ -243,16 +278,17 @@ def _joined(one: _Definition, other: _Definition) -> _Definition:
     )
 
 
-def _split_name(text: str) -> tuple[str, str]:
+def _split_name(text: str, kind: str = "") -> tuple[str, str]:
     """`A::B::c` and `a.b.c` carry their owner; the last component is the name."""
     if text.isidentifier():
         return "", text
     text = _one_line(text)
     for separator in ("::", ".", ":", "\\"):
         head, found, tail = text.rpartition(separator)
-        if found and head and tail and not text.startswith("operator"):
-            return _last_name(head), tail
-    return "", text.strip("\"'`")
+        if found and head and tail and (head[-1].isalnum() or head[-1] in "_>)]?!") and not text.startswith("operator"):
+            return (".".join(_NAME.findall(head)) if kind in CONTAINERS else _last_name(head)), tail
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'`"
+    return "", text[1:-1] if quoted else text.lstrip(":") or text
 
 
 def _last_name(text: str) -> str:

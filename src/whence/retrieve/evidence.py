@@ -14,6 +14,9 @@ from whence.index.snapshot import Snapshot
 from whence.query.plan import Plan, Term
 from whence.settings import Profile
 
+#: What a window's count stands for: fillers nothing, the highest level three or more.
+COUNT_WORTH = (0.0, 1.0, 2.0, 4.0)
+
 
 def rarity(total: int, holding: int) -> float:
     """The weight of a term by how few of all hold it (BM25's idf, never negative)."""
@@ -106,7 +109,7 @@ class Evidence:
     def window_scores(self) -> Array:
         """Every window's score: BM25 over even cuts of the file."""
         scores = np.zeros(self.snapshot.windows, np.float32)
-        table = np.arange(16, dtype=np.float32)
+        table = np.array(COUNT_WORTH, np.float32)
         table = table / (table + np.float32(self.profile.fields.window_saturation))
         for found in self.terms:
             rows, counts = found.windows

@@ -63,7 +63,8 @@
       (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
       (array_declarator declarator: (array_declarator declarator: (identifier) @name))
       (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(enum|struct|union)$"))
 (preproc_if
   (declaration
     type: (_) .
@@ -84,7 +85,8 @@
       (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
       (array_declarator declarator: (array_declarator declarator: (identifier) @name))
       (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(enum|struct|union)$"))
 (preproc_ifdef
   (declaration
     type: (_) .
@@ -105,7 +107,8 @@
       (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
       (array_declarator declarator: (array_declarator declarator: (identifier) @name))
       (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(enum|struct|union)$"))
 (preproc_else
   (declaration
     type: (_) .
@@ -126,7 +129,8 @@
       (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
       (array_declarator declarator: (array_declarator declarator: (identifier) @name))
       (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(enum|struct|union)$"))
 
 ; Mentions
 (call_expression function: (identifier) @call)

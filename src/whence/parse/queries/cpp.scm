@@ -80,7 +80,8 @@
       (reference_declarator (identifier) @name)
       (array_declarator declarator: (identifier) @name)
       (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(class|enum|struct|union)$"))
 (declaration_list
   (declaration
     type: (_) .
@@ -99,7 +100,8 @@
       (reference_declarator (identifier) @name)
       (array_declarator declarator: (identifier) @name)
       (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(class|enum|struct|union)$"))
 (preproc_if
   (declaration
     type: (_) .
@@ -118,7 +120,8 @@
       (reference_declarator (identifier) @name)
       (array_declarator declarator: (identifier) @name)
       (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(class|enum|struct|union)$"))
 (preproc_ifdef
   (declaration
     type: (_) .
@@ -137,7 +140,8 @@
       (reference_declarator (identifier) @name)
       (array_declarator declarator: (identifier) @name)
       (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(class|enum|struct|union)$"))
 (preproc_else
   (declaration
     type: (_) .
@@ -156,7 +160,8 @@
       (reference_declarator (identifier) @name)
       (array_declarator declarator: (identifier) @name)
       (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant)
+    ]) @constant
+  (#not-match? @name "^(class|enum|struct|union)$"))
 
 ; Mentions
 (call_expression function: (identifier) @call)

@@ -1,7 +1,12 @@
 ; Definitions: the node, its @name; the kind is the capture on the node.
 (class_definition name: (identifier) @name) @class
 (function_definition name: (identifier) @name) @function
+(decorated_definition definition: (class_definition name: (identifier) @name)) @class
+(decorated_definition definition: (function_definition name: (identifier) @name)) @function
 (module (expression_statement (assignment left: (identifier) @name)) @constant)
+(module (if_statement (block (expression_statement (assignment left: (identifier) @name)) @constant)))
+(module (try_statement (block (expression_statement (assignment left: (identifier) @name)) @constant)))
+(type_alias_statement left: (type (identifier) @name)) @type
 (class_definition body: (block (expression_statement (assignment left: (identifier) @name)) @field))
 
 ; Mentions
@@ -9,5 +14,6 @@
 (call function: (attribute attribute: (identifier) @call))
 (import_statement) @import
 (import_from_statement) @import
+(future_import_statement) @import
 (comment) @comment
 (expression_statement . (string) @doc .)

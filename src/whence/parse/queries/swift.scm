@@ -18,9 +18,12 @@
 (protocol_property_declaration name: (pattern bound_identifier: (simple_identifier) @name)) @field
 
 ; Mentions
-(call_expression . (simple_identifier) @call)
-(call_expression . (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @call)))
-(constructor_expression constructed_type: (user_type (type_identifier) @call .))
+; Brackets are a call of `subscript`, which goes without saying.
+(call_expression . (simple_identifier) @call (call_suffix [(value_arguments . "(") (lambda_literal)]))
+(call_expression .
+  (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @call))
+  (call_suffix [(value_arguments . "(") (lambda_literal)]))
+(constructor_expression constructed_type: (user_type (type_identifier) @call . (type_arguments)))
 (import_declaration) @import
 (comment) @comment
 (multiline_comment) @comment

@@ -93,31 +93,28 @@
 (export_statement "default" @name value: [(call_expression) (new_expression) (object)]) @constant
 
 ; Functions by assignment: `exports.f`, `module.exports.f`, `Type.prototype.f`, `object.f`.
-(program
-  (expression_statement
-    (assignment_expression
-      left: (member_expression object: [(identifier) (member_expression)] @parent property: (property_identifier) @name)
-      right: [
-        (arrow_function [parameters: (_) parameter: (_)] @parameters body: (_) @body)
-        (function_expression parameters: (_) @parameters body: (_) @body)
-        (generator_function parameters: (_) @parameters body: (_) @body)
-      ])) @function
+((expression_statement
+  (assignment_expression
+    left: (member_expression object: [(identifier) (member_expression)] @parent property: (property_identifier) @name)
+    right: [
+      (arrow_function [parameters: (_) parameter: (_)] @parameters body: (_) @body)
+      (function_expression parameters: (_) @parameters body: (_) @body)
+      (generator_function parameters: (_) @parameters body: (_) @body)
+    ])) @function
   (#not-match? @parent "^(module[.])?exports$|[.]prototype$"))
-(program
-  (expression_statement
-    (assignment_expression
-      left: (member_expression object: [(identifier) (member_expression)] @_object property: (property_identifier) @name)
-      right: [
-        (arrow_function [parameters: (_) parameter: (_)] @parameters body: (_) @body)
-        (function_expression parameters: (_) @parameters body: (_) @body)
-        (generator_function parameters: (_) @parameters body: (_) @body)
-      ])) @function
+((expression_statement
+  (assignment_expression
+    left: (member_expression object: [(identifier) (member_expression)] @_object property: (property_identifier) @name)
+    right: [
+      (arrow_function [parameters: (_) parameter: (_)] @parameters body: (_) @body)
+      (function_expression parameters: (_) @parameters body: (_) @body)
+      (generator_function parameters: (_) @parameters body: (_) @body)
+    ])) @function
   (#any-of? @_object "exports" "module.exports"))
-(program
-  (expression_statement
-    (assignment_expression
-      left: (member_expression object: [(identifier) (member_expression)] @_object property: (property_identifier) @name)
-      right: [(array) (call_expression) (new_expression) (number) (object) (string) (template_string)])) @constant
+((expression_statement
+  (assignment_expression
+    left: (member_expression object: [(identifier) (member_expression)] @_object property: (property_identifier) @name)
+    right: [(array) (call_expression) (new_expression) (number) (object) (string) (template_string)])) @constant
   (#any-of? @_object "exports" "module.exports"))
 ((expression_statement
   (assignment_expression

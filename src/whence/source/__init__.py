@@ -1,0 +1,1 @@
+"""Which files are there? Walking, ignore rules, decoding, and what git knows."""

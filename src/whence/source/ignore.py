@@ -1,0 +1,84 @@
+"""Ignore rules: `.gitignore` and `.whenceignore` at every level, and folders that never hold source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+#: In the order in which they are asked; a `!` in the first re-includes what any other rule leaves out.
+OWN_RULES, GIT_RULES = ".whenceignore", ".gitignore"
+RULE_FILES = (OWN_RULES, GIT_RULES)
+#: Relative to the root; git keeps rules here that are not part of the tree.
+PRIVATE_GIT_RULES = ".git/info/exclude"
+#: Folders that hold what tools made or fetched. `output` is not among them: real modules have that name.
+NEVER_SOURCE = frozenset(
+    "node_modules bower_components jspm_packages target build dist out bin obj vendor venv env __pycache__ site-packages "
+    "Pods DerivedData elm-stuff _build htmlcov".split()
+)
+NEVER_SOURCE_HIDDEN = frozenset(".git .hg .svn .venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .idea .gradle .terraform .next .nuxt .cache .eggs .bundle .whence".split())
+NEVER_SOURCE_ENDINGS = (".egg-info", ".dist-info", ".xcodeproj", ".xcassets")
+GENERATED_ENDINGS = (".min.js", ".min.css", ".min.mjs", ".bundle.js", ".js.map", ".css.map", ".map")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules that hold in one folder: those of its own files and of all folders above, nearest first."""
+
+    chain: tuple[tuple[str, str, GitIgnoreSpec], ...] = ()  # (rule file's name, folder it stands in, patterns)
+
+    def with_file(self, name: str, folder: str, text: str) -> Rules:
+        """These rules and those of one more file, which is asked before them."""
+        patterns = _patterns(text)
+        return self if patterns is None else Rules(((name, folder, patterns), *self.chain))
+
+    def verdict(self, path: str, name: str, *, is_folder: bool, hidden: bool) -> str | None:
+        """Why a path is left out, or None when it is in."""
+        for kind in RULE_FILES:
+            said = self._ask(kind, path, is_folder=is_folder)
+            if said is False:
+                return _never(name) if kind == GIT_RULES and is_folder else None
+            if said is True:
+                return f"ignored by {kind}"
+        if is_folder and (reason := _never(name)):
+            return reason
+        if name.startswith(".") and not hidden:
+            return "hidden"
+        if not is_folder and name.endswith(GENERATED_ENDINGS):
+            return "generated or minified (by its name)"
+        return None
+
+    def _ask(self, kind: str, path: str, *, is_folder: bool) -> bool | None:
+        for name, folder, patterns in self.chain:
+            if name == kind:
+                relative = path[len(folder) + 1 :] if folder else path
+                said = patterns.check_file(relative + "/" if is_folder else relative).include
+                if said is not None:
+                    return said
+        return None
+
+
+def _never(name: str) -> str | None:
+    if name in NEVER_SOURCE or name in NEVER_SOURCE_HIDDEN or name.endswith(NEVER_SOURCE_ENDINGS):
+        return "a folder that never holds source"
+    return None
+
+
+@lru_cache(maxsize=256)
+def _patterns(text: str) -> GitIgnoreSpec | None:
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if not lines:
+        return None
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where there are rules to read
+
+    kept = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:  # a pattern git would not understand either is no rule
+            continue
+        kept.append(line)
+    return GitIgnoreSpec.from_lines(kept)

@@ -1,0 +1,200 @@
+"""Walk a tree: which files are there, which are left out and why, and what changed since last time.
+
+A folder whose own time stamp has not moved has the same entries as before, so
+only its known files are looked at; a folder that changed is listed anew. A stamp
+is trusted only when it was some time old when it was read: an edit in the same
+instant would not have moved it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, Rules
+from whence.types import Skipped
+
+#: A time stamp younger than this when it was read may hide a later change (coarse clocks, FAT).
+RACY_NS = 2_000_000_000
+MOST_DEPTH = 100
+RULE_FILE_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What `lstat` said of a file or folder, and when it was asked."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    asked_ns: int
+
+    def same(self, found: os.stat_result) -> bool:
+        """Whether nothing can have changed since: equal stamps, and old enough when they were read."""
+        return (
+            self.mtime_ns == found.st_mtime_ns
+            and self.size == found.st_size
+            and self.ctime_ns == found.st_ctime_ns
+            and self.inode == found.st_ino
+            and max(self.mtime_ns, self.ctime_ns) < self.asked_ns - RACY_NS
+        )
+
+
+@dataclass(slots=True)
+class Tree:
+    """A tree as it was found: files, folders and rule files with their states, and what was left out."""
+
+    files: dict[str, State] = field(default_factory=dict)
+    folders: dict[str, State] = field(default_factory=dict)
+    rules: dict[str, State] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)  # new, or not known to be the same
+    deleted: list[str] = field(default_factory=list)
+
+
+def _state(found: os.stat_result, now_ns: int) -> State:
+    return State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
+
+
+class Walker:
+    """Walks one root."""
+
+    def __init__(self, root: str, *, max_file_bytes: int, hidden: bool, now_ns: int) -> None:
+        self.root = root.rstrip("/") or "/"
+        self._max_file_bytes = max_file_bytes
+        self._hidden = hidden
+        self._now_ns = now_ns
+
+    def refresh(self, known: Tree) -> Tree:
+        """Look for changes against what is known; walk everything when a rule file changed."""
+        if not known.folders or self._rules_changed(known):
+            return self.walk(known)
+        tree = Tree(rules=dict(known.rules), skipped=list(known.skipped))
+        children: dict[str, list[str]] = {}
+        for path in known.files:
+            children.setdefault(path.rpartition("/")[0], []).append(path)
+        for folder, state in known.folders.items():
+            if folder in tree.folders:
+                continue  # already listed below a folder that changed
+            try:
+                same = state.same(os.lstat(self._full(folder)))
+            except OSError:
+                same = False
+            if not same:
+                return self.walk(known)
+            tree.folders[folder] = state
+        self._check_files(known, tree)
+        return tree
+
+    def _check_files(self, known: Tree, tree: Tree) -> None:
+        lstat, prefix, files, changed = os.lstat, self._full(""), tree.files, tree.changed
+        for path, state in known.files.items():
+            try:
+                found = lstat(prefix + path)
+            except OSError:
+                tree.deleted.append(path)
+                continue
+            if state.same(found):
+                files[path] = state
+            elif stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes:
+                files[path] = _state(found, self._now_ns)
+                changed.append(path)
+            else:
+                tree.deleted.append(path)
+
+    def _rules_changed(self, known: Tree) -> bool:
+        for path, state in known.rules.items():
+            try:
+                if not state.same(os.lstat(self._full(path))):
+                    return True
+            except OSError:
+                return True
+        return PRIVATE_GIT_RULES not in known.rules and os.path.exists(self._full(PRIVATE_GIT_RULES))
+
+    def walk(self, known: Tree | None = None) -> Tree:
+        """Walk the whole tree."""
+        tree = Tree()
+        rules = Rules()
+        private = self._read_rules(PRIVATE_GIT_RULES, tree)
+        if private is not None:
+            rules = rules.with_file(GIT_RULES, "", private)
+        self._visit("", rules, tree, 0)
+        before = known.files if known else {}
+        for path, state in tree.files.items():
+            old = before.get(path)
+            if old is not None and (old.size, old.mtime_ns, old.ctime_ns, old.inode) == (state.size, state.mtime_ns, state.ctime_ns, state.inode) and max(old.mtime_ns, old.ctime_ns) < old.asked_ns - RACY_NS:
+                tree.files[path] = old
+            else:
+                tree.changed.append(path)
+        tree.deleted = [path for path in before if path not in tree.files]
+        return tree
+
+    def _visit(self, folder: str, rules: Rules, tree: Tree, depth: int) -> None:
+        try:
+            tree.folders[folder] = _state(os.lstat(self._full(folder)), self._now_ns)
+            entries = sorted(os.scandir(self._full(folder)), key=lambda entry: entry.name)
+        except OSError as error:
+            tree.folders.pop(folder, None)
+            tree.skipped.append(Skipped(folder or ".", f"cannot be listed: {error.strerror or error}"))
+            return
+        names = {entry.name for entry in entries}
+        for name in reversed(RULE_FILES):
+            if name in names and (text := self._read_rules(_join(folder, name), tree)) is not None:
+                rules = rules.with_file(name, folder, text)
+        for entry in entries:
+            self._enter(entry, _join(folder, entry.name), rules, tree, depth)
+
+    def _enter(self, entry: os.DirEntry[str], path: str, rules: Rules, tree: Tree, depth: int) -> None:
+        try:
+            is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
+        except OSError as error:
+            tree.skipped.append(Skipped(path, f"cannot be looked at: {error.strerror or error}"))
+            return
+        reason = "a symbolic link" if is_link else rules.verdict(path, entry.name, is_folder=is_folder, hidden=self._hidden)
+        if reason is not None:
+            tree.skipped.append(Skipped(path + "/" if is_folder else path, reason))
+        elif is_folder and depth >= MOST_DEPTH:
+            tree.skipped.append(Skipped(path + "/", f"more than {MOST_DEPTH} folders deep"))
+        elif is_folder:
+            self._visit(path, rules, tree, depth + 1)
+        else:
+            self._take(entry, path, tree)
+
+    def _take(self, entry: os.DirEntry[str], path: str, tree: Tree) -> None:
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            tree.skipped.append(Skipped(path, f"cannot be looked at: {error.strerror or error}"))
+            return
+        if not stat.S_ISREG(found.st_mode):
+            tree.skipped.append(Skipped(path, "not a regular file"))
+        elif found.st_size > self._max_file_bytes:
+            tree.skipped.append(Skipped(path, f"larger than {self._max_file_bytes} bytes"))
+        else:
+            tree.files[path] = _state(found, self._now_ns)
+
+    def _read_rules(self, path: str, tree: Tree) -> str | None:
+        try:
+            found = os.lstat(self._full(path))
+            if not stat.S_ISREG(found.st_mode) or found.st_size > RULE_FILE_BYTES:
+                return None
+            tree.rules[path] = _state(found, self._now_ns)
+            with open(self._full(path), encoding="utf-8", errors="surrogateescape") as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}/{path}" if self.root != "/" else f"/{path}"
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def describe(tree: Tree) -> Iterator[tuple[str, str]]:
+    """Every file and folder of a tree with the reason why it is out, or an empty one when it is in."""
+    yield from sorted([(path, "") for path in tree.files] + [(one.path, one.reason) for one in tree.skipped])
