@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whence.errors import QueryError
 from whence.fuse.pool import Pool, union
 from whence.index.arrayfile import Array
 from whence.index.snapshot import Snapshot
-from whence.query.plan import Plan
-from whence.rank.collapse import Hit, collapse
-from whence.rank.ledger import Ledger
+from whence.pack.excerpt import concentration
+from whence.query.options import FEWEST_WORDS_TO_RELAX, Options
+from whence.query.plan import Plan, make_plan
+from whence.rank.collapse import Hit, break_ties, collapse
+from whence.rank.ledger import Ledger, fold
 from whence.rank.score import score
 from whence.retrieve import lexical
 from whence.retrieve.evidence import Evidence, FieldWeights
+from whence.retrieve.filters import file_mask, unit_mask
+from whence.retrieve.matches import ReadText, matching_lines, units_with_lines
 from whence.retrieve.paths import PathMatch
 from whence.settings import Profile
+from whence.trace import Trace
 
-Watch = Callable[[str, Pool, Array], None]
 #: Files that other retrievers may add for each unit that the lexical one finds.
 FILE_SHARE = 0.5
+#: An answer may need more candidates than are fetched at first: this much more each time.
+DEEPER = 4
+#: Lines of a file that are read to break a tie.
+TIE_LINES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Everything a query is asked with."""
+
+    snapshot: Snapshot
+    profile: Profile
+    weights: FieldWeights
+    options: Options
+    pool: int
+    pool_per_result: int
+    read: ReadText
+    trace: Trace | None = None
+    include: Array | None = None  # units to rank whether or not they are found
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What may be returned: a mask over files and one over units. None allows everything alive."""
+    """What may be returned: a mask over files, and one over units where that is not enough."""
 
     files: Array
     units: Array | None = None
@@ -42,23 +65,133 @@ class Ranked:
     hits: list[Hit]
 
 
-def rank(snapshot: Snapshot, plan: Plan, profile: Profile, weights: FieldWeights, scope: Scope, count: int, include: Array | None = None) -> Ranked:
-    """Retrieve at least `count` candidates where there are as many, score them, collapse them by file.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One file of the answer."""
 
-    `include` names units that are ranked whether or not they were found, so that
-    one can ask why a file is not in an answer.
-    """
-    evidence = Evidence(snapshot, plan, profile, weights)
+    ranked: Ranked
+    hit: Hit
+    matched: str = ""  # the words that had to match, when some were let go (Q4)
+    lines: tuple[int, ...] = ()  # lines that match the pattern
+
+
+def answer(query: str, asking: Asking) -> list[Found]:
+    """The best files for a query, exactly k where that many match."""
+    options = asking.options
+    if not query.strip() and options.pattern is None:
+        raise QueryError("the query is empty", hint="say what to search for, or give a pattern with -e")
+    files = file_mask(asking.snapshot, options)
+    units = unit_mask(asking.snapshot, options)
+    lines: dict[int, list[int]] = {}
+    if options.pattern is not None:
+        lines = matching_lines(asking.snapshot, np.flatnonzero(files).tolist(), options.pattern, asking.read)
+        matching = units_with_lines(asking.snapshot, lines)
+        units = matching if units is None else units & matching
+    if not query.strip():
+        return _in_path_order(asking, lines, units)
+    scope = Scope(files, units, every_word=options.operator == "and")
+    found = _relaxed(query, asking, scope) if options.relax_above is not None else _ask(query, asking, scope)
+    return [replace(one, lines=tuple(lines.get(one.hit.file, ()))) for one in found]
+
+
+def _plan(query: str, asking: Asking) -> Plan:
+    return make_plan(query, decay=asking.profile.decay, quoted=asking.profile.quoted)
+
+
+def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
+    """Rank ever more candidates until k files are found or there are no more."""
+    plan, options = _plan(query, asking), asking.options
+    count = max(asking.pool, options.k * asking.pool_per_result)
+    while True:
+        ranked = rank(asking, plan, scope, count)
+        if len(ranked.hits) >= options.k or count >= asking.snapshot.units:
+            break
+        count *= DEEPER
+    hits = _settled(ranked, asking)
+    if asking.trace is not None:
+        trace_stages(asking.trace, plan, ranked, hits)
+    return [Found(ranked, hit) for hit in (hits if asking.include is not None else hits[: options.k])]
+
+
+def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
+    """Hits with ties broken, as far as they can reach the answer."""
+    hits, k = ranked.hits, asking.options.k
+    reach = k
+    while reach < len(hits) and hits[reach].score == hits[k - 1].score:
+        reach += 1
+    terms = frozenset(term.text for term in ranked.pool.plan.terms)
+    snapshot = asking.snapshot
+
+    def concentrated(file: int) -> int:
+        text = asking.read(snapshot.path(file))
+        return concentration(text.split("\n")[:TIE_LINES], terms) if text else 0
+
+    return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
+
+
+def _relaxed(query: str, asking: Asking, scope: Scope) -> list[Found]:
+    """Ask for all words, then for ever shorter beginnings; a file keeps the longest that it matches (Q4)."""
+    plan = _plan(query, asking)
+    words = list(plan.words)
+    fewest = (asking.options.relax_above or 0) + 1
+    lengths = [len(words)] if len(words) < FEWEST_WORDS_TO_RELAX else range(len(words), max(fewest, 1) - 1, -1)
+    best: dict[int, Found] = {}
+    for length in lengths or [len(words)]:
+        for found in _ask(" ".join(words[:length]), asking, scope):
+            best.setdefault(found.hit.file, replace(found, matched=" ".join(words[:length])))
+    return list(best.values())[: asking.options.k]
+
+
+def _in_path_order(asking: Asking, lines: dict[int, list[int]], units: Array | None) -> list[Found]:
+    """A pattern alone: every file that matches, in the order of paths, as grep has it."""
+    snapshot = asking.snapshot
+    if not lines:
+        return []
+    plan = Plan("", (), (), (), frozenset(), "", (), 0.0)
+    evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
+    rows = np.flatnonzero(units) if units is not None else np.empty(0, np.int64)
+    pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)))
+    ranked = Ranked(pool, Ledger(len(rows)), [])
+    grouped: dict[int, list[int]] = {}
+    for row, file in enumerate(pool.files.tolist()):
+        grouped.setdefault(file, []).append(row)
+    ordered = sorted(grouped, key=snapshot.path)
+    return [Found(ranked, Hit(file, grouped[file][0], 0.0, tuple(grouped[file])), lines=tuple(lines[file])) for file in ordered if file in lines]
+
+
+def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
+    """Retrieve about `count` candidates, score them, and collapse them by file."""
+    snapshot = asking.snapshot
+    evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
     path_match = PathMatch(evidence)
     scope = _with_every_word(evidence, scope)
     found = _candidates(evidence, path_match, scope, count)
-    if include is not None:
-        found["asked"] = (include, np.zeros(len(include)))
+    if asking.include is not None:
+        found["asked"] = (asking.include, np.zeros(len(asking.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
     pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)))
     ledger = score(pool)
     return Ranked(pool, ledger, collapse(pool, ledger.scores()))
+
+
+def trace_stages(trace: Trace, plan: Plan, ranked: Ranked, hits: list[Hit]) -> None:
+    """Write every stage of a query: what each retriever found, the pool after each signal, the answer."""
+    pool = ranked.pool
+
+    def best(scores: Array) -> list[tuple[str, int, float]]:
+        known = np.flatnonzero(np.isfinite(scores))
+        order = known[np.argsort(-scores[known], kind="stable")]
+        first = pool.snapshot.column("units.first")
+        return [(pool.path(row), int(first[pool.units[row]]), float(scores[row])) for row in order.tolist()]
+
+    for name, scores in pool.retrieved.items():
+        trace.stage(f"retrieved by {name}", plan.text, best(scores))
+    for number, entry in enumerate(ranked.ledger.entries, 1):
+        trace.stage(f"after {entry.signal}", plan.text, best(fold(ranked.ledger.size, ranked.ledger.entries[:number])), weight=entry.weight)
+    scores = ranked.ledger.scores()
+    final = [(pool.path(hit.row), int(pool.snapshot.column("units.first")[pool.units[hit.row]]), hit.score) for hit in hits]
+    trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
 
 
 def _with_every_word(evidence: Evidence, scope: Scope) -> Scope:

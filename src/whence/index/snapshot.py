@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.index.arrayfile import Array, unpack_strings
+from whence.index.arrayfile import Array, ArrayFile, unpack_strings
 from whence.index.digest import DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
 from whence.index.segment import Segment
 
@@ -53,6 +53,7 @@ class Snapshot:
 
     def __init__(self, segments: Sequence[Segment], dead: Sequence[Array]) -> None:
         self.segments = list(segments)
+        self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
         self._dead = list(dead)
         self._file_base = _bases([segment.files for segment in self.segments])
         self._unit_base = _bases([segment.units for segment in self.segments])
@@ -201,10 +202,9 @@ class Snapshot:
     def centrality(self) -> Array:
         """For each file, how many other files mention a name that it defines (and few others do).
 
-        It depends on every file, so it is counted once for each snapshot and kept in the newest segment.
+        It depends on every file, so it is counted once for each snapshot and kept in a file of its own.
         """
-        newest = self.segments[-1].arrays if self.segments else {}
-        return newest["snapshot.centrality"] if "snapshot.centrality" in newest else self.count_centrality()
+        return self.shared["centrality"] if self.shared is not None else self.count_centrality()
 
     def count_centrality(self) -> Array:
         """Centrality from the tables of definitions and mentions."""

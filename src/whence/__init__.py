@@ -1,0 +1,32 @@
+"""whence finds the code that matters for a task, and says why.
+
+    >>> import whence
+    >>> with whence.Index.open("path/to/repository") as index:
+    ...     for result in index.search("where are retries configured", k=5):
+    ...         print(result.path, result.start_line, result.score)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import WhenceError
+from whence.version import __version__
+
+if TYPE_CHECKING:
+    from whence.engine import Freshness, Index
+    from whence.explain.why import Why
+    from whence.results import Result
+
+__all__ = ["Freshness", "Index", "Result", "Why", "WhenceError", "__version__"]
+
+_HOMES = {"Freshness": "whence.engine", "Index": "whence.engine", "Result": "whence.results", "Why": "whence.explain.why"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is heavy when it is first asked for: `import whence` alone costs next to nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'whence' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415
+
+    return getattr(import_module(_HOMES[name]), name)

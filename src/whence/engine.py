@@ -1,0 +1,301 @@
+"""The engine: an index that can be opened, refreshed and asked. The only module that knows every stage."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from whence import settings as settings_module
+from whence.answer import Asking, Found, answer
+from whence.errors import IndexBusy, IndexDamaged, QueryError, RootError, StorageError
+from whence.explain.why import Why, explain, find_target
+from whence.index.arrayfile import Array, ArrayFile, Stamp
+from whence.index.build import Builder, Refreshed, dead_mask, open_segment
+from whence.index.layout import Layout, default_data_dir
+from whence.index.snapshot import Snapshot
+from whence.index.store import FORMAT, Store
+from whence.query.options import make_options
+from whence.results import Result
+from whence.retrieve.evidence import FieldWeights
+from whence.settings import Setting, Settings
+from whence.source import git
+from whence.source.decode import to_utf8
+from whence.source.walk import Tree, Walker
+from whence.trace import Trace
+from whence.types import Parsed
+from whence.version import __version__
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """What an answer is of (Z2)."""
+
+    commit: str
+    branch: str
+    indexed_at: float
+    changed: int  # files that differ from what was indexed
+    note: str = ""
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the index is what is on disk."""
+        return self.changed == 0 and not self.note
+
+
+class Index:
+    """An index of one root. Open it with `Index.open`; it is a context manager."""
+
+    def __init__(self, layout: Layout, settings: Settings, provenance: list[Setting], trace: Trace | None = None) -> None:
+        self.layout, self.settings, self.provenance = layout, settings, provenance
+        self.notes: list[str] = []  # what a user should know of how this index came to be
+        self.refreshed = Refreshed(0, 0, 0, 0)
+        self.tree = Tree()
+        self._trace = trace
+        self._store: Store | None = None
+        self._snapshot: Snapshot | None = None
+        self._stale = 0
+        self._weights: dict[str, FieldWeights] = {}
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        command_line: Mapping[str, Any] | None = None,
+        refresh: bool = True,
+        progress: Progress | None = None,
+        trace: Trace | None = None,
+    ) -> Index:
+        """Open the index of a folder, building or refreshing it first.
+
+        `settings` are dotted names with values, for instance `{"search.k": 5}`.
+        """
+        root = _checked_root(Path(path))
+        merged, provenance = load_settings(root, call=settings, command_line=command_line)
+        where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
+        index = cls(Layout(where, root), merged, provenance, trace)
+        index._start(refresh=refresh, progress=progress or (lambda done, total: None))
+        return index
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+        self._snapshot = None
+
+    @property
+    def root(self) -> Path:
+        """The folder that is indexed."""
+        return self.layout.root
+
+    @property
+    def store(self) -> Store:
+        """The truth, opened."""
+        if self._store is None:
+            raise StorageError("the index is closed")
+        return self._store
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The view that answers are of."""
+        if self._snapshot is None:
+            raise StorageError("the index is closed")
+        return self._snapshot
+
+    # Opening and refreshing.
+    def _start(self, *, refresh: bool, progress: Progress) -> None:
+        if not self.layout.exists():
+            if not refresh:
+                raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
+            self.layout.create()
+        try:
+            self._open_store()
+            self._refresh(build=refresh, progress=progress)
+            self._snapshot = self._open_snapshot()
+        except IndexDamaged as damage:
+            self._repair(damage, progress)
+
+    def _open_store(self) -> None:
+        try:
+            self._store = Store(self.layout.database)
+        except IndexDamaged:
+            raise
+        except StorageError:
+            if not self.layout.exists():
+                raise
+            self._store = Store(self.layout.database, read_only=True)
+            self.notes.append("the index cannot be written here; it may be behind the files")
+
+    def refresh(self, progress: Progress | None = None) -> Refreshed:
+        """Take in what changed on disk since the index was opened or last refreshed."""
+        self._refresh(build=True, progress=progress or (lambda done, total: None))
+        self._snapshot = self._open_snapshot()
+        return self.refreshed
+
+    def _refresh(self, *, build: bool, progress: Progress) -> None:
+        fits = self._check_format(build=build)
+        known = self.store.tree() if fits else Tree()
+        self.tree = self._walker().refresh(known)
+        self._stale = len(self.tree.changed) + len(self.tree.deleted)
+        moved = self.tree.folders.keys() != known.folders.keys() or len(self.tree.skipped) != len(known.skipped)
+        if not build or not (self._stale or moved or self._behind()):
+            return
+        try:
+            with self.layout.writing(self.settings.index.lock_wait):
+                self._build(progress)
+        except IndexBusy as busy:
+            if not self.store.segments():
+                raise
+            self.notes.append(f"answering from before a refresh that is under way: {busy.message}")
+
+    def _build(self, progress: Progress) -> None:
+        """Build with the writer's lock held; another process may have done the work while we waited."""
+        now = time.time_ns()
+        if not self._check_format(build=True):
+            with self.store.transaction():
+                self.store.clear()
+                self.store.set_meta(**self._identity())
+        self.tree = self._walker().refresh(self.store.tree())
+        builder = Builder(self.layout, self.store, self.settings.index, now)
+        self.refreshed = builder.bring_up_to_date(self.tree, progress)
+        head = git.head(self.root)
+        with self.store.transaction():
+            self.store.set_meta(
+                indexed_at=str(time.time()), commit=head.commit if head else "", branch=head.branch if head else "", **self._identity()
+            )
+        self._stale = 0
+
+    def _behind(self) -> bool:
+        """Whether the last build was cut off, or the commit moved with no file changed."""
+        meta = self.store.meta()
+        head = git.head(self.root)
+        return "shared" not in meta or meta.get("commit", "") != (head.commit if head else "")
+
+    def _identity(self) -> dict[str, str]:
+        return {"format": str(FORMAT), "version": __version__, "settings": self.settings.index_fingerprint(), "root": str(self.root)}
+
+    def _check_format(self, *, build: bool) -> bool:
+        meta = self.store.meta()
+        if not meta:
+            return False
+        for key, what in (("format", "another version of whence"), ("settings", "other index settings")):
+            if meta.get(key) != self._identity()[key]:
+                if not build:
+                    raise StorageError(f"the index was made with {what}", hint="search without --no-refresh to rebuild it")
+                note = f"the index was made with {what}; rebuilt"
+                if note not in self.notes:
+                    self.notes.append(note)
+                return False
+        return True
+
+    def _walker(self) -> Walker:
+        chosen = self.settings.index
+        return Walker(str(self.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
+
+    def _open_snapshot(self) -> Snapshot:
+        rows, dead, meta = self.store.segments(), self.store.dead_rows(), self.store.meta()
+        snapshot = Snapshot([open_segment(self.layout, row) for row in rows], [dead_mask(row.files, dead.get(row.id, [])) for row in rows])
+        shared = json.loads(meta.get("shared", "{}"))
+        if shared and shared["segments"] == [row.id for row in rows] and shared["files"] == snapshot.live_files:
+            snapshot.shared = ArrayFile(self.layout.segments / shared["name"], Stamp(**shared["stamp"]))
+        return snapshot
+
+    def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
+        """Build again what is damaged. What the user wrote is never part of it."""
+        self.notes.append(f"{damage.message}; rebuilt")
+        if self._store is not None:
+            self._store.close()
+        with self.layout.writing(self.settings.index.lock_wait):
+            for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
+                path.unlink(missing_ok=True)
+            shutil.rmtree(self.layout.segments, ignore_errors=True)
+            self.layout.create()
+            self._store = Store(self.layout.database)
+            self._build(progress)
+        self._snapshot = self._open_snapshot()
+
+    @property
+    def freshness(self) -> Freshness:
+        """What answers are of: commit, time, and whether files changed since."""
+        meta = self.store.meta()
+        return Freshness(meta.get("commit", ""), meta.get("branch", ""), float(meta.get("indexed_at", 0)), self._stale, "; ".join(note for note in self.notes if "rebuilt" not in note))
+
+    # Asking.
+    def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, **asked: Any) -> list[Result]:
+        """The best files for a query, best first: exactly k of them when that many match.
+
+        `asked` are the filters and modes of `query.options.make_options`: operator,
+        relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
+        """
+        return [Result(self, found) for found in self._ask(query, k, profile, asked)]
+
+    def why(self, query: str, target: str, *, profile: str | None = None, **asked: Any) -> Why:
+        """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
+        units = find_target(self.snapshot, target)
+        found = self._ask(query, None, profile, asked, include=units)
+        return explain(self.snapshot, query, target, units, found)
+
+    def _ask(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any], include: Array | None = None) -> list[Found]:
+        chosen = self.settings.search
+        options = make_options(k=chosen.k if k is None else k, **{"operator": chosen.operator, "content": chosen.content, **asked})
+        name = profile or chosen.profile
+        if name not in self.settings.profiles:
+            raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(self.settings.profiles)}")
+        ranking = self.settings.profiles[name]
+        weights = self._weights.setdefault(name, FieldWeights.of(ranking))
+        asking = Asking(self.snapshot, ranking, weights, options, chosen.pool, chosen.pool_per_result, self.read_text, self._trace, include)
+        return answer(query, asking)
+
+    # Reading what is indexed.
+    def read_text(self, path: str) -> str | None:
+        """The text of a file as it is on disk now, or None when it is gone or no text."""
+        try:
+            with open(f"{self.root}/{path}", "rb") as file:
+                text = to_utf8(file.read(self.settings.index.max_file_bytes + 1))
+        except OSError:
+            return None
+        return None if text is None else text.decode("utf-8", "replace")
+
+    def parsed(self, path: str) -> Parsed | None:
+        """What a file holds, as it was indexed."""
+        return self.store.parsed(path)
+
+
+def _checked_root(path: Path) -> Path:
+    try:
+        root = path.expanduser().resolve(strict=True)
+    except FileNotFoundError as error:
+        raise RootError(f"{path}: no such file or folder") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        raise RootError(f"{path}: cannot be opened: {error}") from error
+    if not root.is_dir():
+        raise RootError(f"{path} is a file", hint="give the folder to index; a file can narrow a search on the command line")
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise RootError(f"{path}: permission denied")
+    return root
+
+
+def load_settings(
+    root: Path | None, *, call: Mapping[str, Any] | None = None, command_line: Mapping[str, Any] | None = None
+) -> tuple[Settings, list[Setting]]:
+    """Settings for a root from every source there is, with provenance (E4)."""
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "whence" / settings_module.USER_FILE
+    return settings_module.load(root=root, environment=dict(os.environ), user_file=config, command_line=command_line, call=call)

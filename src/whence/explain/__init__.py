@@ -1,0 +1,1 @@
+"""Why this, why not that? Reads the ledger of an answer; never searches in another way."""

@@ -1,0 +1,248 @@
+"""Bring an index up to date with its tree: only what changed is read, and what is finished stays finished."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+
+from whence.errors import IndexDamaged, StorageError
+from whence.index.arrayfile import Array, ArrayFile, write_arrays
+from whence.index.layout import Layout
+from whence.index.segment import Segment, merge
+from whence.index.snapshot import Snapshot
+from whence.index.store import SegmentRow, Store
+from whence.index.worker import Batch, Outcome, outcome_from_json, run_batch
+from whence.settings import IndexSettings
+from whence.source.walk import Tree
+
+#: A batch holds about this much source: large enough to be worth a process, small enough to lose.
+BATCH_BYTES = 3_000_000
+BATCH_FILES = 2_000
+#: Below this much source, starting processes costs more than it saves.
+SMALL_BUILD_BYTES = 1_500_000
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did."""
+
+    read: int  # files that were read and parsed
+    touched: int  # files with a new time stamp and the same content
+    deleted: int
+    bytes: int
+
+
+class Builder:
+    """Writes one index. Used by the one process that holds the writer's lock."""
+
+    def __init__(self, layout: Layout, store: Store, settings: IndexSettings, now_ns: int) -> None:
+        self._layout = layout
+        self._store = store
+        self._settings = settings
+        self._now_ns = now_ns
+
+    def bring_up_to_date(self, tree: Tree, progress: Progress) -> Refreshed:
+        """Read what changed, forget what is gone, and leave the snapshot in few pieces."""
+        changed, touched = self._really_changed(tree)
+        with self._store.transaction():
+            self._store.forget(tree.deleted)
+            self._store.touch((path, tree.files[path]) for path in touched)
+        total = sum(tree.files[path].size for path in changed)
+        done = read = 0
+        for outcome, batch in self._outcomes(self._batches(changed, tree), total):
+            self._commit(outcome, Path(batch.out))
+            done += sum(tree.files[path].size for path in batch.paths)
+            read += len(batch.paths)
+            progress(min(done, total), total)
+        with self._store.transaction():
+            self._store.set_places(tree)
+        if changed or tree.deleted:
+            self._compact()
+        return Refreshed(read, len(touched), len(tree.deleted), total)
+
+    def _really_changed(self, tree: Tree) -> tuple[list[str], list[str]]:
+        """Files whose content changed, and those whose time stamp alone did."""
+        known = self._store.hashes(tree.changed) if tree.changed else {}
+        changed, touched = [], []
+        for path in tree.changed:
+            same = path in known and known[path] and known[path] == _hash_of(Path(f"{self._layout.root}/{path}"), self._settings.max_file_bytes)
+            (touched if same else changed).append(path)
+        return changed, touched
+
+    def _batches(self, paths: list[str], tree: Tree) -> list[Batch]:
+        total = sum(tree.files[path].size for path in paths)
+        limit = min(BATCH_BYTES, max(total // (2 * self._workers()), SMALL_BUILD_BYTES // 4))
+        batches: list[list[str]] = []
+        size = 0
+        for path in paths:
+            if not batches or size > limit or len(batches[-1]) >= BATCH_FILES:
+                batches.append([])
+                size = 0
+            batches[-1].append(path)
+            size += tree.files[path].size
+        return [self._batch(batch) for batch in batches]
+
+    def _batch(self, paths: list[str]) -> Batch:
+        out = self._layout.segments / f"{os.urandom(8).hex()}.segment"
+        return Batch(str(self._layout.root), paths, str(out), str(self._layout.grammars), self._settings.max_file_bytes, self._settings.max_line_bytes, self._now_ns)
+
+    def _workers(self) -> int:
+        return self._settings.workers or os.cpu_count() or 1
+
+    def _outcomes(self, batches: list[Batch], total: int) -> Iterator[tuple[Outcome, Batch]]:
+        workers = min(self._workers(), len(batches))
+        if workers <= 1 or total < SMALL_BUILD_BYTES:
+            for batch in batches:
+                yield run_batch(batch), batch
+            return
+        with _Workers(workers) as pool:
+            yield from pool.run(batches)
+
+    def _commit(self, outcome: Outcome, path: Path) -> None:
+        rows = sum(1 for record in outcome.records if record.row >= 0)
+        with self._store.transaction():
+            segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
+            self._store.add(outcome.records, segment)
+
+    # Few pieces: a base, and at most one overlay of what changed since.
+    def _compact(self) -> None:
+        rows = self._store.segments()
+        dead = self._store.dead_rows()
+        gone = sum(len(found) for found in dead.values())
+        files = sum(row.files for row in rows)
+        base = max(rows, key=lambda row: row.bytes) if rows else None
+        young = [row for row in rows if base is not None and row.id != base.id]
+        share = max(sum(row.bytes for row in young) / max(base.bytes, 1) if base else 0.0, gone / max(files, 1))
+        if base is not None and (share > self._settings.overlay_share or base.id != rows[0].id):
+            self._merge(rows, dead)
+        elif len(young) > 1:
+            self._merge(young, dead)
+        self._write_shared()
+        self._remove_strays()
+
+    def _merge(self, rows: list[SegmentRow], dead: dict[int, list[int]]) -> None:
+        opened = [(row, open_segment(self._layout, row)) for row in rows]
+        if len(opened) == 1 and not dead.get(rows[0].id):
+            return
+        keeps = [(segment, ~dead_mask(segment.files, dead.get(row.id, []))) for row, segment in opened]
+        moved: dict[tuple[int, int], int] = {}
+        for row, (_, keep) in zip(rows, keeps, strict=True):
+            for at in np.flatnonzero(keep).tolist():
+                moved[row.id, at] = len(moved)
+        if not moved:
+            with self._store.transaction():
+                self._store.replace_segments([row.id for row in rows], 0, {})
+            return
+        arrays = merge(keeps)
+        path = self._layout.segments / f"{os.urandom(8).hex()}.segment"
+        stamp = write_arrays(path, arrays, {})
+        total = int(arrays["files.bytes"].sum(dtype=np.int64))
+        with self._store.transaction():
+            new = self._store.add_segment(path.name, len(moved), total, stamp)
+            self._store.replace_segments([row.id for row in rows], new, moved)
+
+    def _write_shared(self) -> None:
+        """Columns that depend on every file of the snapshot at once."""
+        rows, dead = self._store.segments(), self._store.dead_rows()
+        snapshot = Snapshot([open_segment(self._layout, row) for row in rows], [dead_mask(row.files, dead.get(row.id, [])) for row in rows])
+        name = f"{os.urandom(8).hex()}.shared"
+        stamp = write_arrays(self._layout.segments / name, {"centrality": snapshot.count_centrality()}, {})
+        with self._store.transaction():
+            self._store.set_meta(shared=json.dumps({"name": name, "stamp": asdict(stamp), "segments": [row.id for row in rows], "files": snapshot.live_files}))
+
+    def _remove_strays(self) -> None:
+        """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
+        listed = {row.name for row in self._store.segments()} | {json.loads(self._store.meta().get("shared", "{}")).get("name", "")}
+        for path in self._layout.segments.iterdir():
+            if path.name not in listed:
+                path.unlink(missing_ok=True)
+
+
+def open_segment(layout: Layout, row: SegmentRow) -> Segment:
+    """Open a derived file, checking that it is what was written."""
+    try:
+        return Segment(ArrayFile(layout.segments / row.name, row.stamp))
+    except KeyError as error:
+        raise IndexDamaged(f"{row.name} lacks {error}") from error
+
+
+def dead_mask(size: int, rows: list[int]) -> Array:
+    """A mask with the dead rows set."""
+    mask = np.zeros(size, bool)
+    mask[rows] = True
+    return mask
+
+
+def _hash_of(path: Path, limit: int) -> bytes:
+    import hashlib  # noqa: PLC0415
+
+    try:
+        with path.open("rb") as file:
+            return hashlib.blake2b(file.read(limit + 1), digest_size=16).digest()
+    except OSError:
+        return b""
+
+
+class _Workers:
+    """Processes that parse batches, one batch at a time each."""
+
+    def __init__(self, count: int) -> None:
+        # Started by path, not by the caller's program: `-P` keeps its folder off the path of imports.
+        command = [sys.executable, "-m", "whence.index.worker"]
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+        self._processes = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd="/") for _ in range(count)
+        ]
+        self._free = list(self._processes)
+        self._guard = threading.Lock()
+        self._threads = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for process in self._processes:
+            if failure[0] is not None:
+                process.kill()
+            elif process.stdin:
+                process.stdin.close()
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+
+    def run(self, batches: list[Batch]) -> Iterator[tuple[Outcome, Batch]]:
+        """Outcomes as they come."""
+        futures: dict[Future[Outcome], Batch] = {self._threads.submit(self._one, batch): batch for batch in batches}
+        for future in as_completed(futures):
+            yield future.result(), futures[future]
+
+    def _one(self, batch: Batch) -> Outcome:
+        with self._guard:
+            process = self._free.pop()
+        try:
+            into, out = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
+            into.write(json.dumps(asdict(batch)) + "\n")
+            into.flush()
+            answer = out.readline()
+            if not answer:
+                complaint = process.stderr.read().strip().splitlines()[-1:] if process.stderr else []
+                raise StorageError(f"a parsing process ended early: {' '.join(complaint) or 'it said nothing'}", hint="run it again; what was finished is kept")
+            return outcome_from_json(json.loads(answer), Path(batch.out + ".units"))
+        finally:
+            with self._guard:
+                self._free.append(process)

@@ -1,0 +1,113 @@
+"""Where an index lives on disk, and who may write it."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from whence.errors import IndexBusy, StorageError
+
+APPLICATION = "whence"
+_POLL_SECONDS = 0.05
+
+
+def default_data_dir(environment: dict[str, str], home: Path) -> Path:
+    """The folder for all indexes: `WHENCE_DATA_DIR`, or the user's cache folder (I6)."""
+    if chosen := environment.get("WHENCE_DATA_DIR"):
+        return Path(chosen).expanduser().absolute()
+    cache = environment.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else home / ".cache") / APPLICATION
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of one root's index."""
+
+    data_dir: Path
+    root: Path
+
+    @property
+    def directory(self) -> Path:
+        """The folder of this index: named for people, told apart by the root's full path."""
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.root.name).strip("-") or "root"
+        key = hashlib.blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
+        return self.data_dir / "indexes" / f"{name[:40]}-{key}"
+
+    @property
+    def database(self) -> Path:
+        """The truth."""
+        return self.directory / "truth.db"
+
+    @property
+    def segments(self) -> Path:
+        """The folder of derived files."""
+        return self.directory / "segments"
+
+    @property
+    def grammars(self) -> Path:
+        """Where grammars are unpacked, shared by all indexes."""
+        return self.data_dir / "grammars"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the one writer; says who it is."""
+        return self.directory / "writer.lock"
+
+    def create(self) -> None:
+        """Make the folders."""
+        try:
+            self.segments.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to") from error
+
+    def exists(self) -> bool:
+        """Whether anything was ever indexed here."""
+        return self.database.exists()
+
+    @contextmanager
+    def writing(self, wait: float) -> Iterator[None]:
+        """Be the only writer. Fails after `wait` seconds, naming the holder.
+
+        The lock is the kernel's: it is gone when its process is, however that ended.
+        """
+        self.create()
+        try:
+            handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StorageError(f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to") from error
+        try:
+            deadline = time.monotonic() + wait
+            while not _try_lock(handle):
+                if time.monotonic() >= deadline:
+                    raise IndexBusy(f"another process is writing the index: {self.holder()}", hint="try again, or search with --no-refresh")
+                time.sleep(_POLL_SECONDS)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps({"pid": os.getpid(), "since": time.time()}).encode(), 0)
+            yield
+            os.ftruncate(handle, 0)
+        finally:
+            os.close(handle)
+
+    def holder(self) -> str:
+        """Who writes the index, and for how long."""
+        try:
+            found = json.loads(self.lock_file.read_text(encoding="utf-8"))
+            return f"process {found['pid']}, for {max(time.time() - found['since'], 0):.0f} s"
+        except (OSError, ValueError, KeyError, TypeError):
+            return "process unknown"
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,262 @@
+"""The truth: which files the index holds, what is in them, and which derived files belong together."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from whence.errors import IndexDamaged, StorageError
+from whence.index.arrayfile import Stamp
+from whence.source.walk import State, Tree
+from whence.types import Parsed, Skipped, Unit
+
+#: Changes with anything that makes an old index unreadable or its postings different.
+FORMAT = 1
+BUSY_SECONDS = 10.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    size INTEGER NOT NULL, checksum INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS files (
+    path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, asked_ns INTEGER,
+    hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS units (path BLOB PRIMARY KEY, parsed BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS dead (segment INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (segment, row)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS places (
+    path BLOB PRIMARY KEY, kind TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, asked_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS skipped (path BLOB PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One file as it was read: its state and hash, and either its row in a segment or why it was left out."""
+
+    path: str
+    state: State
+    hash: bytes
+    language: str = ""
+    reason: str = ""
+    row: int = -1
+    parsed: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """A derived file that belongs to the snapshot."""
+
+    id: int
+    name: str
+    files: int
+    bytes: int
+    stamp: Stamp
+
+
+class Store:
+    """The database of one index."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        try:
+            self._db = sqlite3.connect(f"{path.as_uri()}?mode={'ro' if read_only else 'rwc'}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            if not read_only:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = NORMAL")
+                self._db.executescript(_SCHEMA)
+            self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
+        except sqlite3.Error as error:
+            raise _explained(path, error) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise _explained(self.path, error) from error
+
+    def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        try:
+            return self._db.execute(sql, tuple(values)).fetchall()
+        except sqlite3.Error as error:
+            raise _explained(self.path, error) from error
+
+    # Facts about the index as a whole.
+    def meta(self) -> dict[str, str]:
+        """Every fact."""
+        return dict(self._rows("SELECT key, value FROM meta"))
+
+    def set_meta(self, **facts: str) -> None:
+        """Note facts; call inside a transaction."""
+        self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
+
+    def clear(self) -> None:
+        """Forget everything; call inside a transaction."""
+        for table in ("meta", "segments", "files", "units", "dead", "places", "skipped"):
+            self._db.execute(f"DELETE FROM {table}")
+
+    # The tree as it was last seen.
+    def tree(self) -> Tree:
+        """What is known of files, folders and rule files."""
+        tree = Tree()
+        decode = os.fsdecode
+        for path, size, mtime, ctime, inode, asked in self._rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path"):
+            tree.files[decode(path)] = State(size, mtime, ctime, inode, asked)
+        for path, kind, *state in self._rows("SELECT path, kind, size, mtime_ns, ctime_ns, inode, asked_ns FROM places"):
+            (tree.folders if kind == "folder" else tree.rules)[decode(path)] = State(*state)
+        tree.skipped = [Skipped(decode(path), reason) for path, reason in self._rows("SELECT path, reason FROM skipped")]
+        return tree
+
+    def set_places(self, tree: Tree) -> None:
+        """Note folders, rule files and what was left out; call inside a transaction."""
+        self._db.execute("DELETE FROM places")
+        self._db.execute("DELETE FROM skipped")
+        for kind, found in (("folder", tree.folders), ("rules", tree.rules)):
+            rows = [(os.fsencode(path), kind, state.size, state.mtime_ns, state.ctime_ns, state.inode, state.asked_ns) for path, state in found.items()]
+            self._db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._db.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?)", [(os.fsencode(one.path), one.reason) for one in tree.skipped])
+
+    def hashes(self, paths: Iterable[str]) -> dict[str, bytes]:
+        """The hashes of files that are known."""
+        found = {}
+        for path in paths:
+            for (known,) in self._rows("SELECT hash FROM files WHERE path = ?", [os.fsencode(path)]):
+                found[path] = known
+        return found
+
+    def touch(self, states: Iterable[tuple[str, State]]) -> None:
+        """Note new time stamps of files whose content is the same; call inside a transaction."""
+        rows = [(s.size, s.mtime_ns, s.ctime_ns, s.inode, s.asked_ns, os.fsencode(path)) for path, s in states]
+        self._db.executemany("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, asked_ns = ? WHERE path = ?", rows)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Let files go: their rows are dead from now on; call inside a transaction."""
+        for path in map(os.fsencode, paths):
+            self._db.execute("INSERT OR IGNORE INTO dead SELECT segment, row FROM files WHERE path = ? AND row >= 0", [path])
+            self._db.execute("DELETE FROM files WHERE path = ?", [path])
+            self._db.execute("DELETE FROM units WHERE path = ?", [path])
+
+    def add(self, records: Iterable[Record], segment: int) -> None:
+        """Take in files as read, in place of what was known of them; call inside a transaction."""
+        records = list(records)
+        self.forget(record.path for record in records)
+        self._db.executemany(
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (os.fsencode(r.path), r.state.size, r.state.mtime_ns, r.state.ctime_ns, r.state.inode, r.state.asked_ns, r.hash, r.reason, r.language, segment, r.row)
+                for r in records
+            ],
+        )
+        self._db.executemany("INSERT INTO units VALUES (?, ?)", [(os.fsencode(r.path), r.parsed) for r in records if r.parsed])
+
+    def left_out(self) -> list[Skipped]:
+        """Files that were read and left out, with the reason."""
+        return [Skipped(os.fsdecode(path), reason) for path, reason in self._rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")]
+
+    def languages(self) -> list[tuple[str, int, int]]:
+        """(language, files, bytes) of what is indexed."""
+        return self._rows("SELECT language, count(*), sum(size) FROM files WHERE reason = '' GROUP BY language ORDER BY 3 DESC")
+
+    # Derived files.
+    def segments(self) -> list[SegmentRow]:
+        """The derived files of the snapshot, oldest first."""
+        rows = self._rows("SELECT id, name, files, bytes, size, checksum, mtime_ns, inode FROM segments ORDER BY id")
+        return [SegmentRow(id_, name, files, total, Stamp(*stamp)) for id_, name, files, total, *stamp in rows]
+
+    def dead_rows(self) -> dict[int, list[int]]:
+        """The dead rows of each segment."""
+        found: dict[int, list[int]] = {}
+        for segment, row in self._rows("SELECT segment, row FROM dead"):
+            found.setdefault(segment, []).append(row)
+        return found
+
+    def add_segment(self, name: str, files: int, total: int, stamp: Stamp) -> int:
+        """List a derived file; call inside a transaction."""
+        cursor = self._db.execute(
+            "INSERT INTO segments (name, files, bytes, size, checksum, mtime_ns, inode) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (name, files, total, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def replace_segments(self, old: list[int], new: int, rows: dict[tuple[int, int], int]) -> None:
+        """Files of old segments are in a new one now, at new rows; call inside a transaction."""
+        for segment in old:
+            moved = [(new, to, segment, row) for (of, row), to in rows.items() if of == segment]
+            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS moves (new INTEGER, dest INTEGER, old INTEGER, row INTEGER, PRIMARY KEY (old, row))")
+            self._db.execute("DELETE FROM moves")
+            self._db.executemany("INSERT INTO moves VALUES (?, ?, ?, ?)", moved)
+            self._db.execute(
+                "UPDATE files SET segment = m.new, row = m.dest FROM moves AS m WHERE files.segment = m.old AND files.row = m.row AND files.row >= 0"
+            )
+            self._db.execute("UPDATE files SET segment = ? WHERE segment = ? AND row < 0", (new, segment))
+            self._db.execute("DELETE FROM dead WHERE segment = ?", (segment,))
+            self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
+
+    def drop_segment(self, segment: int) -> None:
+        """Forget a damaged derived file and the files in it, so that they are read again; call inside a transaction."""
+        self._db.execute("DELETE FROM units WHERE path IN (SELECT path FROM files WHERE segment = ?)", (segment,))
+        for table in ("files", "dead"):
+            self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))
+        self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
+
+    # What is in the files.
+    def parsed(self, path: str) -> Parsed | None:
+        """What a file holds, as it was parsed."""
+        for (blob,) in self._rows("SELECT parsed FROM units WHERE path = ?", [os.fsencode(path)]):
+            return unpack_parsed(blob)
+        return None
+
+
+def pack_parsed(parsed: Parsed) -> bytes:
+    """What a file holds, in few bytes."""
+    return zlib.compress(json.dumps(asdict_parsed(parsed), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogateescape"), 1)
+
+
+def asdict_parsed(parsed: Parsed) -> dict[str, Any]:
+    """A parsed file as plain values. (`dataclasses.asdict` copies deeply and is many times slower.)"""
+    units = [
+        (u.kind, u.name, u.first_line, u.last_line, u.start, u.end, u.parents, u.signature, u.doc, u.parameters, u.calls) for u in parsed.units
+    ]
+    return {"language": parsed.language, "units": units, "imports": parsed.imports}
+
+
+def unpack_parsed(blob: bytes) -> Parsed:
+    """The reverse of `pack_parsed`; where the comments are is not kept."""
+    found = json.loads(zlib.decompress(blob).decode("utf-8", "surrogateescape"))
+    units = tuple(
+        Unit(kind, name, ".".join((*parents, name)) if name else "", first, last, start, end, tuple(parents), signature, doc, tuple(parameters), tuple(calls))
+        for kind, name, first, last, start, end, parents, signature, doc, parameters, calls in found["units"]
+    )
+    return Parsed(found["language"], units, tuple(found["imports"]))
+
+
+def state_values(state: State) -> dict[str, int]:
+    """A state as plain values."""
+    return asdict(state)
+
+
+def _explained(path: Path, error: sqlite3.Error) -> StorageError:
+    text = str(error)
+    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text or "no such table" in text):
+        return IndexDamaged(f"{path.name} is damaged: {text}")
+    hint = "free some space and run it again" if "full" in text else "set WHENCE_DATA_DIR to a folder you can write to" if "readonly" in text or "unable to open" in text else ""
+    return StorageError(f"{path}: {text}", hint=hint)

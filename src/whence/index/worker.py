@@ -1,0 +1,139 @@
+"""Read and parse a batch of files into a segment: in this process, or in one of several.
+
+As a process of its own (`python -m whence.index.worker`) it takes one batch per
+line on standard input and answers with one line: plain JSON both ways, so that it
+works whatever program imported whence, and nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import stat
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from whence.index.arrayfile import Stamp, write_arrays
+from whence.index.digest import Digest
+from whence.index.store import Record, pack_parsed
+from whence.parse.grammars import keep_grammars_in
+from whence.parse.languages import language_of
+from whence.parse.units import parse
+from whence.source.decode import SNIFFED, longest_line, to_utf8
+from whence.source.walk import State
+
+#: The beginning of a file, in which its language shows.
+HEAD = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files to read, and where the segment goes."""
+
+    root: str
+    paths: list[str]
+    out: str
+    grammars: str
+    max_file_bytes: int
+    max_line_bytes: int
+    now_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a batch: a record per file, and the segment's stamp (None when no file was fit)."""
+
+    records: list[Record]
+    stamp: Stamp | None
+    bytes: int
+
+
+def run_batch(batch: Batch) -> Outcome:
+    """Read, parse and digest every file of a batch; write the segment."""
+    keep_grammars_in(Path(batch.grammars))
+    digest = Digest()
+    records: list[Record] = []
+    total = rows = 0
+    for path in batch.paths:
+        record, text = _read(batch, path)
+        if text is not None:
+            language = language_of(path, text[:HEAD]).name
+            parsed = parse(text, language)
+            digest.add(path, text, parsed)
+            record = Record(path, record.state, record.hash, language, "", rows, pack_parsed(parsed))
+            rows, total = rows + 1, total + len(text)
+        records.append(record)
+    stamp = write_arrays(Path(batch.out), digest.arrays(), {}) if rows else None
+    return Outcome(records, stamp, total)
+
+
+def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
+    """One file as text, or a record of why not. Links and special files are refused at opening."""
+    gone = State(-1, -1, -1, -1, 0)
+    try:
+        handle = os.open(f"{batch.root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return Record(path, gone, b"", reason=f"cannot be read: {error.strerror}"), None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        state = State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
+        if not stat.S_ISREG(found.st_mode):
+            return Record(path, state, b"", reason="not a regular file"), None
+        try:
+            raw = file.read(batch.max_file_bytes + 1)
+        except OSError as error:
+            return Record(path, state, b"", reason=f"cannot be read: {error.strerror}"), None
+    digest = hashlib.blake2b(raw, digest_size=16).digest()
+    reason, text = _fit(raw, batch)
+    return Record(path, state, digest, reason=reason), text
+
+
+def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
+    if len(raw) > batch.max_file_bytes:
+        return f"larger than {batch.max_file_bytes} bytes", None
+    text = to_utf8(raw)
+    if text is None:
+        return f"binary (a NUL byte in its first {SNIFFED} bytes)", None
+    if not text.strip():
+        return "empty", None
+    if longest_line(text) > batch.max_line_bytes:
+        return f"generated or minified (a line longer than {batch.max_line_bytes} bytes)", None
+    return "", text
+
+
+def outcome_to_json(outcome: Outcome, blobs: Path) -> dict[str, Any]:
+    """An outcome for the pipe; what was parsed goes to a file of its own."""
+    with blobs.open("wb") as file:
+        for record in outcome.records:
+            file.write(record.parsed)
+    records = [(r.path, asdict(r.state), r.hash.hex(), r.language, r.reason, r.row, len(r.parsed)) for r in outcome.records]
+    return {"records": records, "stamp": asdict(outcome.stamp) if outcome.stamp else None, "bytes": outcome.bytes}
+
+
+def outcome_from_json(found: dict[str, Any], blobs: Path) -> Outcome:
+    """The reverse of `outcome_to_json`; the file of what was parsed is used up."""
+    data = blobs.read_bytes()
+    blobs.unlink()
+    records, at = [], 0
+    for path, state, hashed, language, reason, row, size in found["records"]:
+        records.append(Record(path, State(**state), bytes.fromhex(hashed), language, reason, row, data[at : at + size]))
+        at += size
+    return Outcome(records, Stamp(**found["stamp"]) if found["stamp"] else None, found["bytes"])
+
+
+def main() -> None:
+    """Serve batches until the input ends."""
+    gc.disable()  # everything a batch makes dies with it; cycles are collected between batches
+    for line in sys.stdin:
+        batch = Batch(**json.loads(line))
+        outcome = run_batch(batch)
+        print(json.dumps(outcome_to_json(outcome, Path(batch.out + ".units"))), flush=True)
+        gc.collect()
+
+
+if __name__ == "__main__":
+    main()

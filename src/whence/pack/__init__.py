@@ -1,0 +1,1 @@
+"""What fits? What of a result is shown."""

@@ -1,0 +1,49 @@
+"""The lines of a result that matter: those that hold most of what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from whence.parse import tokens
+
+#: A line this long is cut in the middle of nowhere; nobody reads it whole.
+LONGEST_SHOWN = 240
+#: Units longer than this are looked at only in part: a result is not a book.
+MOST_LINES_READ = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """One line of a file, with the columns (from 0) of the words that matched."""
+
+    number: int
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+def choose_lines(lines: Sequence[str], first: int, last: int, weights: Mapping[str, float], count: int) -> list[ShownLine]:
+    """The `count` best lines of first..last (from 1), in their order; the first line when none speaks of the query."""
+    scored = []
+    for number in range(first, min(last, len(lines), first + MOST_LINES_READ) + 1):
+        found = {term for word in tokens.words(lines[number - 1][:LONGEST_SHOWN]) for term in tokens.terms(word) if term in weights}
+        if found:
+            scored.append((-sum(weights[term] for term in found), number))
+    best = sorted(number for _, number in sorted(scored)[:count]) or [first][: max(count, 0)]
+    return [shown_line(number, lines[number - 1], weights) for number in best if number <= len(lines)]
+
+
+def shown_line(number: int, text: str, weights: Mapping[str, float]) -> ShownLine:
+    """A line with the words marked that matched."""
+    text = text.rstrip("\r\n").expandtabs(4)[:LONGEST_SHOWN]
+    marks = [match.span() for match in tokens.WORD.finditer(text) if any(term in weights for term in tokens.terms(match.group()))]
+    return ShownLine(number, text, tuple(marks))
+
+
+def concentration(lines: Sequence[str], terms: frozenset[str]) -> int:
+    """The most distinct terms of the query that one line holds (Q3)."""
+    best = 0
+    for line in lines:
+        found = {term for word in tokens.words(line) for term in tokens.terms(word)} & terms
+        best = max(best, len(found))
+    return best

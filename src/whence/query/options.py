@@ -1,0 +1,89 @@
+"""What may be asked beside the words, checked before any work is done."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from whence.errors import QueryError, UsageError
+from whence.parse.languages import KNOWN_NAMES
+from whence.query.pattern import Pattern, compile_pattern
+from whence.types import KINDS
+
+OPERATORS = ("or", "and")
+CONTENTS = ("code", "docs", "config", "all")
+_RELAXATION = re.compile(r"^>\s*(\d+)$")
+#: Relaxation speaks of long queries; a short one is asked as it is (Q4).
+FEWEST_WORDS_TO_RELAX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to search: filters, operator and pattern. Build it with `make_options`."""
+
+    k: int
+    operator: str = "or"
+    relax_above: int | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    content: str = "code"
+    paths: tuple[str, ...] = ()  # files or folders, relative to the root
+    pattern: Pattern | None = None
+
+
+def make_options(
+    *,
+    k: int,
+    operator: str = "or",
+    relaxation: str | None = None,
+    include: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
+    languages: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = (),
+    content: str = "code",
+    paths: tuple[str, ...] = (),
+    pattern: str | None = None,
+    fixed: bool = False,
+    word: bool = False,
+    ignore_case: bool = False,
+) -> Options:
+    """Check every option; the first that is wrong is named with what is allowed."""
+    if k < 1:
+        raise UsageError(f"k = {k} is not allowed", hint="ask for at least one file")
+    _one_of("operator", operator, OPERATORS)
+    _one_of("content", content, CONTENTS)
+    for language in languages:
+        _one_of("language", language, KNOWN_NAMES)
+    for kind in kinds:
+        _one_of("kind", kind, tuple(sorted(KINDS)))
+    for glob in (*include, *exclude):
+        _check_glob(glob)
+    if pattern is None and (fixed or word or ignore_case):
+        raise UsageError("-F, -w and -i speak of a pattern", hint="give one with -e")
+    compiled = compile_pattern(pattern, fixed=fixed, word=word, ignore_case=ignore_case) if pattern is not None else None
+    return Options(k, operator, _relax_above(relaxation, operator), include, exclude, languages, kinds, content, paths, compiled)
+
+
+def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{what} {value!r} is not known", hint=f"allowed: {', '.join(allowed)}")
+
+
+def _check_glob(glob: str) -> None:
+    if not glob.strip():
+        raise QueryError("a glob is empty", hint="for instance '*.py' or 'src/**'")
+    if glob.count("[") > glob.count("]"):
+        raise QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself") if r"\[" not in glob else QueryError(f"bad glob {glob!r}")
+
+
+def _relax_above(relaxation: str | None, operator: str) -> int | None:
+    if relaxation is None:
+        return None
+    if operator != "and":
+        raise UsageError("--relaxation only goes with --operator and", hint="with 'or' every word is optional already")
+    found = _RELAXATION.match(relaxation.strip())
+    if not found or int(found.group(1)) < 1:
+        raise UsageError(f"relaxation {relaxation!r} is not allowed", hint="write '>N': the fewest words that must remain, for instance '>2'")
+    return int(found.group(1))

@@ -1,0 +1,82 @@
+"""What a search gives back."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from whence.answer import Found
+from whence.pack.excerpt import ShownLine, choose_lines, shown_line
+from whence.rank.ledger import Line
+from whence.settings import Settings
+from whence.types import Parsed
+
+
+class Source(Protocol):
+    """Where a result reads what it shows."""
+
+    settings: Settings
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file."""
+
+    def parsed(self, path: str) -> Parsed | None:
+        """What a file holds."""
+
+
+class Result:
+    """One file of an answer: its best unit, its span, its score and why.
+
+    `start_line` and `end_line` span all units of the file that matched (R5);
+    `best_start` and `best_end` the best of them, which gives name and kind.
+    """
+
+    def __init__(self, source: Source, found: Found) -> None:
+        self._source, self._found = source, found
+        pool, hit = found.ranked.pool, found.hit
+        snapshot, best = pool.snapshot, int(pool.units[hit.row])
+        first, last = snapshot.column("units.first"), snapshot.column("units.last")
+        spoken = pool.retrieved.get("words", np.full(len(pool.units), np.nan))
+        rows = [best, *(int(pool.units[row]) for row in hit.rows if np.isfinite(spoken[row]))]
+        self.path = snapshot.path(hit.file)
+        self.start_line = int(min(first[row] for row in rows))
+        self.end_line = int(max(last[row] for row in rows))
+        self.best_start, self.best_end = int(first[best]), int(last[best])
+        self.name = snapshot.unit_name(best)
+        self.kind = snapshot.kind(best)
+        self.language = snapshot.languages[hit.file]
+        self.score = hit.score
+        self.matched = found.matched  # the words that had to match, when not all of them did (Q4)
+        self.matching_lines = found.lines  # all lines that match the pattern, when one was given
+
+    @cached_property
+    def why(self) -> list[Line]:
+        """The ledger whose sum is the score."""
+        return self._found.ranked.ledger.lines(self._found.hit.row)
+
+    @cached_property
+    def lines(self) -> list[ShownLine]:
+        """The lines that matter: those that match the pattern, or hold most of the query."""
+        text = self._source.read_text(self.path)
+        if text is None:
+            return []
+        every = text.split("\n")
+        terms = self._found.ranked.pool.evidence.terms
+        weights = {found.term.text: found.term.weight * found.unit_rarity for found in terms}
+        if self.matching_lines:
+            return [shown_line(number, every[number - 1], weights) for number in self.matching_lines if number <= len(every)]
+        return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines)
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """The unit's name with the names around it."""
+        parsed = self._source.parsed(self.path)
+        for unit in parsed.units if parsed else ():
+            if unit.first_line == self.best_start and unit.name == self.name:
+                return unit.qualified_name
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"<Result {self.path}:{self.best_start} {self.kind} {self.name or '-'} {self.score:.3f}>"

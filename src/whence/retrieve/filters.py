@@ -1,0 +1,44 @@
+"""Which files and units may be returned at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.index.arrayfile import Array
+from whence.index.digest import CONTENTS, KIND_NAMES
+from whence.index.snapshot import Snapshot
+from whence.query.options import Options
+
+
+def file_mask(snapshot: Snapshot, options: Options) -> Array:
+    """A mask of the files that pass every filter."""
+    mask = snapshot.alive.copy()
+    if options.content != "all":
+        mask &= snapshot.column("files.content") == CONTENTS.index(options.content)
+    if options.languages:
+        mask &= np.array([name in options.languages for name in snapshot.languages], bool)
+    if options.paths and "" not in options.paths:
+        mask &= np.array([_below(path, options.paths) for path in snapshot.paths], bool)
+    if options.include:
+        mask &= _globbed(snapshot, options.include)
+    if options.exclude:
+        mask &= ~_globbed(snapshot, options.exclude)
+    return mask
+
+
+def unit_mask(snapshot: Snapshot, options: Options) -> Array | None:
+    """A mask of the units of the wanted kinds; None when any will do."""
+    if not options.kinds:
+        return None
+    return np.isin(snapshot.kinds, [KIND_NAMES.index(kind) for kind in options.kinds])
+
+
+def _below(path: str, wanted: tuple[str, ...]) -> bool:
+    return any(path == one or path.startswith(one + "/") for one in wanted)
+
+
+def _globbed(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where globs are given
+
+    spec = GitIgnoreSpec.from_lines(glob.lstrip("!") for glob in globs)
+    return np.array([spec.match_file(path) for path in snapshot.paths], bool)

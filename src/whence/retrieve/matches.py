@@ -1,0 +1,38 @@
+"""Candidates by a pattern: the lines of indexed files that match, read from the files themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from whence.index.arrayfile import Array
+from whence.index.snapshot import Snapshot
+from whence.query.pattern import Pattern
+
+ReadText = Callable[[str], str | None]
+
+
+def matching_lines(snapshot: Snapshot, files: Iterable[int], pattern: Pattern, read: ReadText) -> dict[int, list[int]]:
+    """For each file with a match, the lines that match. A file that is gone has none."""
+    found = {}
+    for file in files:
+        text = read(snapshot.path(file))
+        if text is not None and (lines := pattern.matching_lines(text)):
+            found[file] = lines
+    return found
+
+
+def units_with_lines(snapshot: Snapshot, lines: dict[int, list[int]]) -> Array:
+    """A mask of the units that hold one of these lines; a line between units counts for the nearest before it."""
+    mask = np.zeros(snapshot.units, bool)
+    first, last, starts = snapshot.column("units.first"), snapshot.column("units.last"), snapshot.unit_starts
+    for file, numbers in lines.items():
+        a, b = int(starts[file]), int(starts[file + 1])
+        wanted = np.array(numbers)
+        holds = (first[a:b, None] <= wanted[None, :]) & (wanted[None, :] <= last[a:b, None])
+        mask[a:b] |= holds.any(axis=1)
+        for number in wanted[~holds.any(axis=0)].tolist():
+            before = np.flatnonzero(first[a:b] <= number)
+            mask[a + (int(before[-1]) if len(before) else 0)] = True
+    return mask

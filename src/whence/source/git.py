@@ -1,0 +1,70 @@
+"""What git knows of a tree, read from its files: no process is started on the way to an answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_COMMIT = re.compile(r"^[0-9a-f]{40}([0-9a-f]{24})?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The commit a tree is at, and its branch (empty when detached)."""
+
+    commit: str
+    branch: str = ""
+
+
+def repository_root(path: Path) -> Path | None:
+    """The nearest folder at or above a path that git looks after."""
+    for folder in (path, *path.parents):
+        if (folder / ".git").exists():
+            return folder
+    return None
+
+
+def head(root: Path) -> Head | None:
+    """The commit of a tree, or None where there is no git or no commit yet."""
+    git_dir = _git_dir(root)
+    if git_dir is None:
+        return None
+    text = _read(git_dir / "HEAD")
+    if _COMMIT.match(text):
+        return Head(text)
+    if not text.startswith("ref: "):
+        return None
+    ref = text[5:].strip()
+    commit = _resolve(git_dir, ref)
+    return Head(commit, ref.removeprefix("refs/heads/")) if commit else None
+
+
+def _git_dir(root: Path) -> Path | None:
+    dot_git = root / ".git"
+    if dot_git.is_dir():
+        return dot_git
+    text = _read(dot_git)  # a worktree or submodule: the file says where
+    return (root / text[8:].strip()) if text.startswith("gitdir: ") else None
+
+
+def _resolve(git_dir: Path, ref: str) -> str:
+    common = _read(git_dir / "commondir")
+    places = [git_dir, git_dir / common] if common else [git_dir]
+    for place in places:
+        commit = _read(place / ref)
+        if _COMMIT.match(commit):
+            return commit
+    for place in places:
+        for line in _read(place / "packed-refs").splitlines():
+            commit, _, name = line.partition(" ")
+            if name == ref and _COMMIT.match(commit):
+                return commit
+    return ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
