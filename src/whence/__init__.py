@@ -1,9 +1,9 @@
 """whence finds the code that matters for a task, and says why.
 
-    >>> import whence
-    >>> with whence.Index.open("path/to/repository") as index:
-    ...     for result in index.search("where are retries configured", k=5):
-    ...         print(result.path, result.start_line, result.score)
+>>> import whence
+>>> with whence.Index.open("path/to/repository") as index:
+...     for result in index.search("where are retries configured", k=5):
+...         print(result.path, result.start_line, result.score)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whence.explain.why import Why
     from whence.results import Result
 
-__all__ = ["Freshness", "Index", "Result", "Why", "WhenceError", "__version__"]
+__all__ = ["Freshness", "Index", "Result", "WhenceError", "Why", "__version__"]
 
 _HOMES = {"Freshness": "whence.engine", "Index": "whence.engine", "Result": "whence.results", "Why": "whence.explain.why"}
 

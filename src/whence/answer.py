@@ -11,6 +11,7 @@ from whence.fuse.pool import Pool, union
 from whence.index.arrayfile import Array
 from whence.index.snapshot import Snapshot
 from whence.pack.excerpt import concentration
+from whence.profiles import Profile
 from whence.query.options import FEWEST_WORDS_TO_RELAX, Options
 from whence.query.plan import Plan, make_plan
 from whence.rank.collapse import Hit, break_ties, collapse
@@ -21,7 +22,6 @@ from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
 from whence.retrieve.matches import ReadText, matching_lines, units_with_lines
 from whence.retrieve.paths import PathMatch
-from whence.settings import Profile
 from whence.trace import Trace
 
 #: Files that other retrievers may add for each unit that the lexical one finds.
@@ -156,7 +156,9 @@ def _in_path_order(asking: Asking, lines: dict[int, list[int]], units: Array | N
     for row, file in enumerate(pool.files.tolist()):
         grouped.setdefault(file, []).append(row)
     ordered = sorted(grouped, key=snapshot.path)
-    return [Found(ranked, Hit(file, grouped[file][0], 0.0, tuple(grouped[file])), lines=tuple(lines[file])) for file in ordered if file in lines]
+    return [
+        Found(ranked, Hit(file, grouped[file][0], 0.0, tuple(grouped[file])), lines=tuple(lines[file])) for file in ordered if file in lines
+    ][: asking.options.k]
 
 
 def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence import settings as settings_module
 from whence.answer import Asking, Found, answer
@@ -31,6 +31,9 @@ from whence.source.walk import Tree, Walker
 from whence.trace import Trace
 from whence.types import Parsed
 from whence.version import __version__
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Progress = Callable[[int, int], None]
 
@@ -85,10 +88,10 @@ class Index:
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
         index = cls(Layout(where, root), merged, provenance, trace)
-        index._start(refresh=refresh, progress=progress or (lambda done, total: None))
+        index._start(refresh=refresh, progress=progress or _unseen)
         return index
 
-    def __enter__(self) -> Index:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -146,7 +149,7 @@ class Index:
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Take in what changed on disk since the index was opened or last refreshed."""
-        self._refresh(build=True, progress=progress or (lambda done, total: None))
+        self._refresh(build=True, progress=progress or _unseen)
         self._snapshot = self._open_snapshot()
         return self.refreshed
 
@@ -236,7 +239,13 @@ class Index:
     def freshness(self) -> Freshness:
         """What answers are of: commit, time, and whether files changed since."""
         meta = self.store.meta()
-        return Freshness(meta.get("commit", ""), meta.get("branch", ""), float(meta.get("indexed_at", 0)), self._stale, "; ".join(note for note in self.notes if "rebuilt" not in note))
+        return Freshness(
+            meta.get("commit", ""),
+            meta.get("branch", ""),
+            float(meta.get("indexed_at", 0)),
+            self._stale,
+            "; ".join(note for note in self.notes if "rebuilt" not in note),
+        )
 
     # Asking.
     def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, **asked: Any) -> list[Result]:
@@ -255,7 +264,11 @@ class Index:
 
     def _ask(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any], include: Array | None = None) -> list[Found]:
         chosen = self.settings.search
-        options = make_options(k=chosen.k if k is None else k, **{"operator": chosen.operator, "content": chosen.content, **asked})
+        unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
+        options = make_options(
+            k=self.snapshot.files + 1 if unbounded else chosen.k if k is None else k,
+            **{"operator": chosen.operator, "content": chosen.content, **asked},
+        )
         name = profile or chosen.profile
         if name not in self.settings.profiles:
             raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(self.settings.profiles)}")
@@ -277,6 +290,10 @@ class Index:
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""
         return self.store.parsed(path)
+
+
+def _unseen(done: int, total: int) -> None:
+    """Progress that nobody looks at."""
 
 
 def _checked_root(path: Path) -> Path:

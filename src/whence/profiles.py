@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 
 def _knob(default: float, doc: str) -> float:
-    return field(default=default, metadata={"doc": doc})  # type: ignore[no-any-return]
+    return field(default=default, metadata={"doc": doc})
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ class Result:
         self.language = snapshot.languages[hit.file]
         self.score = hit.score
         self.matched = found.matched  # the words that had to match, when not all of them did (Q4)
+        self.units_matched = len(rows) - 1 if len(rows) > 1 else 1
         self.matching_lines = found.lines  # all lines that match the pattern, when one was given
 
     @cached_property

@@ -146,7 +146,9 @@ def _converted(leaf: Setting, raw: Any, source: str) -> Any:
 
 def _from_text(raw: str, kind: type) -> Any:
     if kind is bool:
-        return {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}.get(raw.lower(), raw)
+        return {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}.get(
+            raw.lower(), raw
+        )
     try:
         return kind(raw)
     except ValueError:
@@ -203,7 +205,7 @@ def _toml_reader() -> Any:
     try:
         import tomllib  # noqa: PLC0415  -- only where a settings file exists
     except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib  # type: ignore[no-redef,unused-ignore]  # noqa: PLC0415
+        import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]  # noqa: PLC0415
     return tomllib
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Golden
 
+from conftest import Golden
 from whence.parse.languages import LANGUAGES, language_of
 from whence.parse.units import parse
 from whence.types import Parsed, Unit

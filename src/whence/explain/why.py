@@ -68,8 +68,13 @@ def find_target(snapshot: Snapshot, target: str) -> Array:
     if len(units):
         return units
     live = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
-    near = get_close_matches(wanted, live, 1, 0.5) or get_close_matches(wanted.rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in live], 1, 0.5)
-    raise UsageError(f"no indexed file or symbol is called {target!r}", hint=f"nearest: {near[0]}" if near else "whence status --files lists what is indexed")
+    near = get_close_matches(wanted, live, 1, 0.5) or get_close_matches(
+        wanted.rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in live], 1, 0.5
+    )
+    raise UsageError(
+        f"no indexed file or symbol is called {target!r}",
+        hint=f"nearest: {near[0]}" if near else "whence status --files lists what is indexed",
+    )
 
 
 def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:

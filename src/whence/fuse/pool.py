@@ -10,10 +10,10 @@ import numpy as np
 
 from whence.index.arrayfile import Array
 from whence.index.snapshot import Snapshot
+from whence.profiles import Profile
 from whence.query.plan import Plan
 from whence.retrieve.evidence import Evidence
 from whence.retrieve.paths import PathMatch
-from whence.settings import Profile
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], facts: Mapping[str, ob
 def _pieces(prefix: bytes, arrays: Mapping[str, Array]) -> Any:
     yield prefix
     for array in arrays.values():
-        raw = memoryview(np.ascontiguousarray(array)).cast("B") if array.nbytes else memoryview(b"")
+        raw = np.ascontiguousarray(array).data.cast("B") if array.nbytes else memoryview(b"")
         for at in range(0, len(raw), CHUNK):
             yield raw[at : at + CHUNK]
         yield b"\0" * (-len(raw) % ALIGN)
@@ -132,7 +132,7 @@ class Strings:
     """A table of strings inside an array file: one blob of UTF-8 and where each ends."""
 
     def __init__(self, blob: Array, ends: Array) -> None:
-        self._blob = memoryview(blob)
+        self._blob = blob.data
         self._ends = ends
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from whence.index.store import SegmentRow, Store
 from whence.index.worker import Batch, Outcome, outcome_from_json, run_batch
 from whence.settings import IndexSettings
 from whence.source.walk import Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
 BATCH_BYTES = 3_000_000
@@ -75,9 +78,14 @@ class Builder:
     def _really_changed(self, tree: Tree) -> tuple[list[str], list[str]]:
         """Files whose content changed, and those whose time stamp alone did."""
         known = self._store.hashes(tree.changed) if tree.changed else {}
-        changed, touched = [], []
+        changed: list[str] = []
+        touched: list[str] = []
         for path in tree.changed:
-            same = path in known and known[path] and known[path] == _hash_of(Path(f"{self._layout.root}/{path}"), self._settings.max_file_bytes)
+            same = (
+                path in known
+                and known[path]
+                and known[path] == _hash_of(Path(f"{self._layout.root}/{path}"), self._settings.max_file_bytes)
+            )
             (touched if same else changed).append(path)
         return changed, touched
 
@@ -96,7 +104,15 @@ class Builder:
 
     def _batch(self, paths: list[str]) -> Batch:
         out = self._layout.segments / f"{os.urandom(8).hex()}.segment"
-        return Batch(str(self._layout.root), paths, str(out), str(self._layout.grammars), self._settings.max_file_bytes, self._settings.max_line_bytes, self._now_ns)
+        return Batch(
+            str(self._layout.root),
+            paths,
+            str(out),
+            str(self._layout.grammars),
+            self._settings.max_file_bytes,
+            self._settings.max_line_bytes,
+            self._now_ns,
+        )
 
     def _workers(self) -> int:
         return self._settings.workers or os.cpu_count() or 1
@@ -160,7 +176,11 @@ class Builder:
         name = f"{os.urandom(8).hex()}.shared"
         stamp = write_arrays(self._layout.segments / name, {"centrality": snapshot.count_centrality()}, {})
         with self._store.transaction():
-            self._store.set_meta(shared=json.dumps({"name": name, "stamp": asdict(stamp), "segments": [row.id for row in rows], "files": snapshot.live_files}))
+            self._store.set_meta(
+                shared=json.dumps(
+                    {"name": name, "stamp": asdict(stamp), "segments": [row.id for row in rows], "files": snapshot.live_files}
+                )
+            )
 
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
@@ -203,13 +223,16 @@ class _Workers:
         command = [sys.executable, "-m", "whence.index.worker"]
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
         self._processes = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd="/") for _ in range(count)
+            subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd="/"
+            )
+            for _ in range(count)
         ]
         self._free = list(self._processes)
         self._guard = threading.Lock()
         self._threads = ThreadPoolExecutor(count)
 
-    def __enter__(self) -> _Workers:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -241,7 +264,10 @@ class _Workers:
             answer = out.readline()
             if not answer:
                 complaint = process.stderr.read().strip().splitlines()[-1:] if process.stderr else []
-                raise StorageError(f"a parsing process ended early: {' '.join(complaint) or 'it said nothing'}", hint="run it again; what was finished is kept")
+                raise StorageError(
+                    f"a parsing process ended early: {' '.join(complaint) or 'it said nothing'}",
+                    hint="run it again; what was finished is kept",
+                )
             return outcome_from_json(json.loads(answer), Path(batch.out + ".units"))
         finally:
             with self._guard:

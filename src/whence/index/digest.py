@@ -151,7 +151,10 @@ class Digest:
         names = sorted(self._words.term_ids)
         rank = np.empty(len(names), np.int64)
         rank[[self._words.term_ids[name] for name in names]] = np.arange(len(names))
-        starts, flat = np.array(self._words.starts, np.int64), rank[np.array(self._words.flat, np.int64)] if self._words.flat else np.empty(0, np.int64)
+        starts, flat = (
+            np.array(self._words.starts, np.int64),
+            rank[np.array(self._words.flat, np.int64)] if self._words.flat else np.empty(0, np.int64),
+        )
         found = {**pack_strings("terms", names), **self._file_arrays(), **self._unit_arrays()}
         found |= self._unit_postings(starts, flat, len(names))
         found |= self._window_postings(starts, flat, len(names))
@@ -239,7 +242,12 @@ class Digest:
 def unit_arrays(lists: Lists) -> dict[str, Array]:
     """The arrays that hold the postings of units."""
     steps = encode(lists, UNIT_STEP)
-    return {"terms.units": steps.offsets.astype(np.uint32), "terms.first_unit": steps.first, "postings.unit": steps.steps, "postings.code": steps.values}
+    return {
+        "terms.units": steps.offsets.astype(np.uint32),
+        "terms.first_unit": steps.first,
+        "postings.unit": steps.steps,
+        "postings.code": steps.values,
+    }
 
 
 def window_arrays(lists: Lists) -> dict[str, Array]:
@@ -279,7 +287,7 @@ def _joined(arrays: list[Array]) -> Array:
 
 
 def _counted(keys: Array) -> tuple[Array, Array]:
-    """The distinct keys in order, with how often each occurs. (`np.unique` hashes first, and is slower here.)"""
+    """The distinct keys in order, with how often each occurs; here quicker than `np.unique`, which hashes first."""
     keys = np.sort(keys)
     new = np.flatnonzero(np.diff(keys, prepend=-1))
     return keys[new], np.diff(new, append=len(keys))

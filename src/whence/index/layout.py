@@ -66,7 +66,9 @@ class Layout:
         try:
             self.segments.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to") from error
+            raise StorageError(
+                f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
+            ) from error
 
     def exists(self) -> bool:
         """Whether anything was ever indexed here."""
@@ -82,7 +84,9 @@ class Layout:
         try:
             handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StorageError(f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to") from error
+            raise StorageError(
+                f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
+            ) from error
         try:
             deadline = time.monotonic() + wait
             while not _try_lock(handle):

@@ -63,8 +63,12 @@ def decode(steps: Steps) -> Lists:
     sizes = np.diff(steps.offsets.astype(np.int64))
     reached = np.cumsum(steps.steps, dtype=np.int64)
     starts = steps.offsets[:-1].astype(np.int64)
-    base = np.where(sizes > 0, steps.first.astype(np.int64) - reached[np.minimum(starts, max(len(reached) - 1, 0))], 0) if len(reached) else starts
-    rows = reached + np.repeat(base, sizes)
+    base = (
+        np.where(sizes > 0, steps.first.astype(np.int64) - reached[np.minimum(starts, max(len(reached) - 1, 0))], 0)
+        if len(reached)
+        else starts
+    )
+    rows = reached + np.repeat(base, sizes.astype(np.int64))
     keep = steps.values > 0
     if keep.all():
         return Lists(steps.offsets.astype(np.int64), rows, steps.values)

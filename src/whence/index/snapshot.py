@@ -62,8 +62,12 @@ class Snapshot:
         self.units = int(self._unit_base[-1])
         self.windows = int(self._window_base[-1])
         self.alive = np.concatenate([~gone for gone in self._dead]) if self._dead else np.zeros(0, bool)
-        self._unit_alive = [_spread(~gone, segment.unit_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)]
-        self._window_alive = [_spread(~gone, segment.window_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)]
+        self._unit_alive = [
+            _spread(~gone, segment.unit_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)
+        ]
+        self._window_alive = [
+            _spread(~gone, segment.window_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)
+        ]
 
     # Counts of what is alive, which is what rarity is measured against.
     @cached_property
@@ -74,16 +78,25 @@ class Snapshot:
     @cached_property
     def live_units(self) -> int:
         """How many units the index holds."""
-        return sum(int(mask.sum()) if mask is not None else segment.units for segment, mask in zip(self.segments, self._unit_alive, strict=True))
+        return sum(
+            int(mask.sum()) if mask is not None else segment.units for segment, mask in zip(self.segments, self._unit_alive, strict=True)
+        )
 
     @cached_property
     def live_windows(self) -> int:
         """How many windows the index holds."""
-        return sum(int(mask.sum()) if mask is not None else segment.windows for segment, mask in zip(self.segments, self._window_alive, strict=True))
+        return sum(
+            int(mask.sum()) if mask is not None else segment.windows
+            for segment, mask in zip(self.segments, self._window_alive, strict=True)
+        )
 
     def column(self, name: str) -> Array:
         """A column of all files or all units."""
-        return np.concatenate([segment.arrays[name] for segment in self.segments]) if len(self.segments) != 1 else self.segments[0].arrays[name]
+        return (
+            np.concatenate([segment.arrays[name] for segment in self.segments])
+            if len(self.segments) != 1
+            else self.segments[0].arrays[name]
+        )
 
     @cached_property
     def unit_starts(self) -> Array:
@@ -180,7 +193,14 @@ class Snapshot:
         rows = np.flatnonzero(self.column("units.name_hash") == name_hash(name))
         flags = self.column("units.flags")
         live = self.alive[self.file_of_unit[rows]] if len(rows) else rows
-        return np.array([row for row, ok in zip(rows.tolist(), np.asarray(live).tolist(), strict=True) if ok and flags[row] & DEFINES and self.unit_name(row) == name], np.int64)
+        return np.array(
+            [
+                row
+                for row, ok in zip(rows.tolist(), np.asarray(live).tolist(), strict=True)
+                if ok and flags[row] & DEFINES and self.unit_name(row) == name
+            ],
+            np.int64,
+        )
 
     @cached_property
     def path_parts(self) -> PathParts:
@@ -215,7 +235,9 @@ class Snapshot:
         for segment, base, gone in zip(self.segments, self._file_base.tolist(), self._dead, strict=False):
             table, offsets = segment.arrays["mentions.hash"], segment.arrays["mentions.files"]
             row = np.searchsorted(names, table)
-            known = (row < len(names)) & (names[np.minimum(row, max(len(names) - 1, 0))] == table) if len(names) else np.zeros(len(table), bool)
+            known = (
+                (row < len(names)) & (names[np.minimum(row, max(len(names) - 1, 0))] == table) if len(names) else np.zeros(len(table), bool)
+            )
             known[known] &= eligible[row[known]]
             wanted = np.repeat(known, np.diff(offsets))
             mention = segment.arrays["postings.mention"][wanted].astype(np.int64)
@@ -233,7 +255,11 @@ class Snapshot:
         """(hash of name, file) of every distinct definition, sorted by hash, then file."""
         hashes, flags = self.column("units.name_hash"), self.column("units.flags")
         owners = self.file_of_unit
-        lengths = np.concatenate([np.diff(segment.arrays["units.name.ends"], prepend=np.uint32(0)) for segment in self.segments]) if self.segments else np.empty(0, np.uint32)
+        lengths = (
+            np.concatenate([np.diff(segment.arrays["units.name.ends"], prepend=np.uint32(0)) for segment in self.segments])
+            if self.segments
+            else np.empty(0, np.uint32)
+        )
         keep = ((flags & DEFINES) > 0) & (lengths >= SHORTEST_MENTION) & self.alive[owners]
         key = _distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
         return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF

@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS files (
 CREATE TABLE IF NOT EXISTS units (path BLOB PRIMARY KEY, parsed BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS dead (segment INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (segment, row)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS places (
-    path BLOB PRIMARY KEY, kind TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, asked_ns INTEGER) WITHOUT ROWID;
+    path BLOB PRIMARY KEY, kind TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
+    asked_ns INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS skipped (path BLOB PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -67,7 +68,13 @@ class Store:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         try:
-            self._db = sqlite3.connect(f"{path.as_uri()}?mode={'ro' if read_only else 'rwc'}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._db = sqlite3.connect(
+                f"{path.as_uri()}?mode={'ro' if read_only else 'rwc'}",
+                uri=True,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
             if not read_only:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
@@ -112,14 +119,16 @@ class Store:
     def clear(self) -> None:
         """Forget everything; call inside a transaction."""
         for table in ("meta", "segments", "files", "units", "dead", "places", "skipped"):
-            self._db.execute(f"DELETE FROM {table}")
+            self._db.execute(f"DELETE FROM {table}")  # noqa: S608  -- names from the line above
 
     # The tree as it was last seen.
     def tree(self) -> Tree:
         """What is known of files, folders and rule files."""
         tree = Tree()
         decode = os.fsdecode
-        for path, size, mtime, ctime, inode, asked in self._rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path"):
+        for path, size, mtime, ctime, inode, asked in self._rows(
+            "SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path"
+        ):
             tree.files[decode(path)] = State(size, mtime, ctime, inode, asked)
         for path, kind, *state in self._rows("SELECT path, kind, size, mtime_ns, ctime_ns, inode, asked_ns FROM places"):
             (tree.folders if kind == "folder" else tree.rules)[decode(path)] = State(*state)
@@ -131,7 +140,10 @@ class Store:
         self._db.execute("DELETE FROM places")
         self._db.execute("DELETE FROM skipped")
         for kind, found in (("folder", tree.folders), ("rules", tree.rules)):
-            rows = [(os.fsencode(path), kind, state.size, state.mtime_ns, state.ctime_ns, state.inode, state.asked_ns) for path, state in found.items()]
+            rows = [
+                (os.fsencode(path), kind, state.size, state.mtime_ns, state.ctime_ns, state.inode, state.asked_ns)
+                for path, state in found.items()
+            ]
             self._db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         self._db.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?)", [(os.fsencode(one.path), one.reason) for one in tree.skipped])
 
@@ -162,7 +174,19 @@ class Store:
         self._db.executemany(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (os.fsencode(r.path), r.state.size, r.state.mtime_ns, r.state.ctime_ns, r.state.inode, r.state.asked_ns, r.hash, r.reason, r.language, segment, r.row)
+                (
+                    os.fsencode(r.path),
+                    r.state.size,
+                    r.state.mtime_ns,
+                    r.state.ctime_ns,
+                    r.state.inode,
+                    r.state.asked_ns,
+                    r.hash,
+                    r.reason,
+                    r.language,
+                    segment,
+                    r.row,
+                )
                 for r in records
             ],
         )
@@ -170,7 +194,10 @@ class Store:
 
     def left_out(self) -> list[Skipped]:
         """Files that were read and left out, with the reason."""
-        return [Skipped(os.fsdecode(path), reason) for path, reason in self._rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")]
+        return [
+            Skipped(os.fsdecode(path), reason)
+            for path, reason in self._rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
+        ]
 
     def languages(self) -> list[tuple[str, int, int]]:
         """(language, files, bytes) of what is indexed."""
@@ -201,11 +228,14 @@ class Store:
         """Files of old segments are in a new one now, at new rows; call inside a transaction."""
         for segment in old:
             moved = [(new, to, segment, row) for (of, row), to in rows.items() if of == segment]
-            self._db.execute("CREATE TEMP TABLE IF NOT EXISTS moves (new INTEGER, dest INTEGER, old INTEGER, row INTEGER, PRIMARY KEY (old, row))")
+            self._db.execute(
+                "CREATE TEMP TABLE IF NOT EXISTS moves (new INTEGER, dest INTEGER, old INTEGER, row INTEGER, PRIMARY KEY (old, row))"
+            )
             self._db.execute("DELETE FROM moves")
             self._db.executemany("INSERT INTO moves VALUES (?, ?, ?, ?)", moved)
             self._db.execute(
-                "UPDATE files SET segment = m.new, row = m.dest FROM moves AS m WHERE files.segment = m.old AND files.row = m.row AND files.row >= 0"
+                "UPDATE files SET segment = m.new, row = m.dest FROM moves AS m"
+                " WHERE files.segment = m.old AND files.row = m.row AND files.row >= 0"
             )
             self._db.execute("UPDATE files SET segment = ? WHERE segment = ? AND row < 0", (new, segment))
             self._db.execute("DELETE FROM dead WHERE segment = ?", (segment,))
@@ -215,7 +245,7 @@ class Store:
         """Forget a damaged derived file and the files in it, so that they are read again; call inside a transaction."""
         self._db.execute("DELETE FROM units WHERE path IN (SELECT path FROM files WHERE segment = ?)", (segment,))
         for table in ("files", "dead"):
-            self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))
+            self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))  # noqa: S608  -- likewise
         self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
 
     # What is in the files.
@@ -232,9 +262,10 @@ def pack_parsed(parsed: Parsed) -> bytes:
 
 
 def asdict_parsed(parsed: Parsed) -> dict[str, Any]:
-    """A parsed file as plain values. (`dataclasses.asdict` copies deeply and is many times slower.)"""
+    """A parsed file as plain values; many times quicker than `dataclasses.asdict`, which copies deeply."""
     units = [
-        (u.kind, u.name, u.first_line, u.last_line, u.start, u.end, u.parents, u.signature, u.doc, u.parameters, u.calls) for u in parsed.units
+        (u.kind, u.name, u.first_line, u.last_line, u.start, u.end, u.parents, u.signature, u.doc, u.parameters, u.calls)
+        for u in parsed.units
     ]
     return {"language": parsed.language, "units": units, "imports": parsed.imports}
 
@@ -243,7 +274,20 @@ def unpack_parsed(blob: bytes) -> Parsed:
     """The reverse of `pack_parsed`; where the comments are is not kept."""
     found = json.loads(zlib.decompress(blob).decode("utf-8", "surrogateescape"))
     units = tuple(
-        Unit(kind, name, ".".join((*parents, name)) if name else "", first, last, start, end, tuple(parents), signature, doc, tuple(parameters), tuple(calls))
+        Unit(
+            kind,
+            name,
+            ".".join((*parents, name)) if name else "",
+            first,
+            last,
+            start,
+            end,
+            tuple(parents),
+            signature,
+            doc,
+            tuple(parameters),
+            tuple(calls),
+        )
         for kind, name, first, last, start, end, parents, signature, doc, parameters, calls in found["units"]
     )
     return Parsed(found["language"], units, tuple(found["imports"]))
@@ -258,5 +302,11 @@ def _explained(path: Path, error: sqlite3.Error) -> StorageError:
     text = str(error)
     if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text or "no such table" in text):
         return IndexDamaged(f"{path.name} is damaged: {text}")
-    hint = "free some space and run it again" if "full" in text else "set WHENCE_DATA_DIR to a folder you can write to" if "readonly" in text or "unable to open" in text else ""
+    hint = (
+        "free some space and run it again"
+        if "full" in text
+        else "set WHENCE_DATA_DIR to a folder you can write to"
+        if "readonly" in text or "unable to open" in text
+        else ""
+    )
     return StorageError(f"{path}: {text}", hint=hint)

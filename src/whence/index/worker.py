@@ -131,7 +131,8 @@ def main() -> None:
     for line in sys.stdin:
         batch = Batch(**json.loads(line))
         outcome = run_batch(batch)
-        print(json.dumps(outcome_to_json(outcome, Path(batch.out + ".units"))), flush=True)
+        sys.stdout.write(json.dumps(outcome_to_json(outcome, Path(batch.out + ".units"))) + "\n")
+        sys.stdout.flush()
         gc.collect()
 
 

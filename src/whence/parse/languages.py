@@ -20,6 +20,7 @@ class Language:
     queries: str = ""  # the query file, where it differs from the name
     filenames: tuple[str, ...] = ()
     interpreters: tuple[str, ...] = ()
+    noise: tuple[bytes, ...] = ()  # patterns of text that its grammar trips over, blanked before parsing
     plain_names: bool = False  # a dot or colon in a name is part of it, not a sign of an owner
 
     @property
@@ -28,10 +29,17 @@ class Language:
         return f"{self.queries or self.name}.scm"
 
 
+#: Macros in capitals: alone on a line, or between `class` and the name. They stand for nothing a parser can see.
+MACROS = (
+    rb"(?m)^[ \t]*[A-Z][A-Z0-9_]{3,}[ \t]*$",
+    rb"(?<=\bclass )[A-Z][A-Z0-9_]{3,}(?=\s+[A-Za-z_])",
+    rb"(?<=\bstruct )[A-Z][A-Z0-9_]{3,}(?=\s+[A-Za-z_])",
+)
+
 LANGUAGES: tuple[Language, ...] = (
     Language("bash", (".sh", ".bash", ".zsh", ".ksh", ".bats"), grammar="bash", filenames=(".bashrc", ".profile", ".zshrc"), interpreters=("sh", "bash", "zsh", "ksh", "dash"), plain_names=True),
     Language("c", (".c",), grammar="c"),
-    Language("cpp", (".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".h++", ".c++", ".cu", ".cuh", ".inc", ".h"), grammar="cpp"),
+    Language("cpp", (".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx", ".ipp", ".inl", ".h++", ".c++", ".cu", ".cuh", ".inc", ".h"), grammar="cpp", noise=MACROS),
     Language("csharp", (".cs", ".csx"), grammar="csharp"),
     Language("dart", (".dart",), grammar="dart"),
     Language("elixir", (".ex", ".exs"), grammar="elixir", interpreters=("elixir",)),
@@ -145,5 +153,17 @@ def _of_shebang(head: bytes) -> Language | None:
 
 def looks_like_cpp(head: bytes) -> bool:
     """Whether a header is C++: it says something that C cannot."""
-    marks = (b"namespace ", b"template", b"class ", b"public:", b"private:", b"std::", b"constexpr", b"using ", b"nullptr", b"#include <string>", b"virtual ")
+    marks = (
+        b"namespace ",
+        b"template",
+        b"class ",
+        b"public:",
+        b"private:",
+        b"std::",
+        b"constexpr",
+        b"using ",
+        b"nullptr",
+        b"#include <string>",
+        b"virtual ",
+    )
     return any(mark in head for mark in marks)  # fmt: skip

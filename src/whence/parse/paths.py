@@ -31,12 +31,18 @@ _TEST_FILE = re.compile(
     r"|[^/]*_spec|[^/]*_benchmark|[^/]*Benchmark|conftest|runtests|test_?helpers?[^/]*|tests?|spec_helper)\.[A-Za-z]+$"
     r"|\.bats$|\.t$|\.Tests\.ps1$|(?:^|/)[A-Z][A-Za-z0-9]*_test\.[a-z]+$"
 )
-_TEST_DIRECTORY = re.compile(r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/", re.IGNORECASE)
-_COMPAT = re.compile(r"(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$", re.IGNORECASE)
+_TEST_DIRECTORY = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/", re.IGNORECASE
+)
+_COMPAT = re.compile(
+    r"(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$", re.IGNORECASE
+)
 _LEGACY = re.compile(r"(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)", re.IGNORECASE)
 _EXAMPLE = re.compile(r"(?:^|/)(?:_?examples?|docs?_src|docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/", re.IGNORECASE)
 _INTERNAL = re.compile(r"internal|impl\b|private|detail", re.IGNORECASE)
-_PLATFORM = re.compile(r"(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)", re.IGNORECASE)
+_PLATFORM = re.compile(
+    r"(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)", re.IGNORECASE
+)
 _BARREL = re.compile(r"(?:^|/)(?:__init__\.pyi?|package-info\.java|module-info\.java|mod\.rs|index\.(?:ts|js|tsx|jsx|mjs))$")
 _VERSION = re.compile(r"(?:^|/)v(\d{1,2})(?=/)")
 

@@ -26,7 +26,16 @@ _DEFINING = KINDS | {SCOPE}
 _BEFORE_DOC = re.compile(rb"[\s{:]*(?:do\b)?\s*(?:@moduledoc\s*(?:~[a-zA-Z])?\"*)?\s*")
 _BRACKET = re.compile(r"[(\[{<]")
 _NAME = re.compile(r"[^\W\d]\w*[?!]?|~\w+|operator\s*\S+")
-_COMMENT_MARKS = re.compile(r"^[ \t]*(?:<!--|/\*+!?|\*+/|//+!?|#+['!]?|--+(?:\[+|[ \t]*[|^](?=\s))?|;+|%+|\*(?!\w)|\"{3}|'{3}|=begin|=end|\{-+\|?|-\}|\(\*+)[ \t]?|[ \t]*(?:-->|\*+/|\"{3}|'{3}|-\}|\*\)|\]\])[ \t]*$", re.MULTILINE)  # fmt: skip
+_WORD = re.compile(rb"\w|[\x80-\xff]")
+#: What opens, continues and closes a comment in the languages we know, at either end of a line.
+_COMMENT_MARKS = re.compile(
+    r"""
+    ^[ \t]*(?: <!-- | /\*+!? | \*+/ | //+!? | \#+['!]? | --+(?:\[+|[ \t]*[|^](?=\s))? | ;+ | %+ | \*(?!\w)
+              | \"{3} | '{3} | =begin | =end | \{-+\|? | -\} | \(\*+ )[ \t]?
+    | [ \t]*(?: --> | \*+/ | \"{3} | '{3} | -\} | \*\) | \]\] )[ \t]*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,7 @@ class _Definition:
     owner: str  # a receiver or a qualifier written at the definition itself
     start: int  # of the widest node that holds it: decorators, `export`, `template <...>`
     inner: int  # of the definition proper
+    named: int  # where its name ends
     end: int
     body: int  # where its body starts; -1 when it has none
     parameters: str
@@ -72,7 +82,7 @@ class _Reader:
             inner = grammar_of(inner_language)
             if inner is not None:
                 self._collect(inner, _blanked_outside(self.source, spans))
-        self.comments.sort()
+        self.comments = sorted(set(self.comments))  # what is embedded may have been read twice
         self.leads = _outermost(self.leads)
         self.calls.sort()
         units = self._units()
@@ -81,7 +91,7 @@ class _Reader:
         return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
-        root = grammar.parser.parse(text).root_node
+        root = grammar.parser.parse(_without_noise(text, self.language)).root_node
         for _, captures in QueryCursor(grammar.definitions).matches(root):
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}
@@ -132,6 +142,7 @@ class _Reader:
             owner[:NAME_CHARACTERS],
             node.start_byte,
             node.start_byte,
+            name_node.end_byte,
             self._trimmed(max(node.end_byte for node in nodes)),
             -1 if body is None else body.start_byte,
             "" if parameters is None else self._text(parameters),
@@ -201,7 +212,7 @@ class _Reader:
     def _signature(self, found: _Definition) -> str:
         stop = found.body if found.inner < found.body <= found.inner + SIGNATURE_BYTES else -1
         if stop < 0:
-            newline = self.source.find(b"\n", found.inner, found.end)
+            newline = self.source.find(b"\n", found.named, found.end)
             stop = newline if newline > 0 else found.end
         text = self.source[found.inner : min(stop, found.inner + SIGNATURE_BYTES)].decode("utf-8", "replace")
         return _one_line(text).strip(" {:=")
@@ -336,14 +347,21 @@ def _windows(lines: list[int], first: int, last: int, source: bytes) -> Iterator
             begin += 1
         while end >= begin and not _line_text(lines, end, source).strip():
             end -= 1
-        if begin <= end:
-            finish = lines[end + 1] if end + 1 < len(lines) else len(source)
+        finish = lines[end + 1] if end + 1 < len(lines) else len(source)
+        if begin <= end and _WORD.search(source, lines[begin], finish):
             yield Unit("raw", "", "", begin + 1, end + 1, lines[begin], finish)
         first = stop + 1
 
 
 def _line_text(lines: list[int], line: int, source: bytes) -> bytes:
     return source[lines[line] : lines[line + 1] if line + 1 < len(lines) else len(source)]
+
+
+def _without_noise(source: bytes, language: str) -> bytes:
+    """The source with what its grammar cannot know (macros used as keywords) turned to spaces."""
+    for pattern in BY_NAME[language].noise:
+        source = re.sub(pattern, lambda found: re.sub(rb"[^\n]", b" ", found.group()), source)
+    return source
 
 
 def _blanked_outside(source: bytes, spans: Iterable[tuple[int, int]]) -> bytes:

@@ -75,7 +75,11 @@ def _check_glob(glob: str) -> None:
     if not glob.strip():
         raise QueryError("a glob is empty", hint="for instance '*.py' or 'src/**'")
     if glob.count("[") > glob.count("]"):
-        raise QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself") if r"\[" not in glob else QueryError(f"bad glob {glob!r}")
+        raise (
+            QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself")
+            if r"\[" not in glob
+            else QueryError(f"bad glob {glob!r}")
+        )
 
 
 def _relax_above(relaxation: str | None, operator: str) -> int | None:
@@ -85,5 +89,7 @@ def _relax_above(relaxation: str | None, operator: str) -> int | None:
         raise UsageError("--relaxation only goes with --operator and", hint="with 'or' every word is optional already")
     found = _RELAXATION.match(relaxation.strip())
     if not found or int(found.group(1)) < 1:
-        raise UsageError(f"relaxation {relaxation!r} is not allowed", hint="write '>N': the fewest words that must remain, for instance '>2'")
+        raise UsageError(
+            f"relaxation {relaxation!r} is not allowed", hint="write '>N': the fewest words that must remain, for instance '>2'"
+        )
     return int(found.group(1))

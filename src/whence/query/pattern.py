@@ -37,7 +37,9 @@ def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ig
             text = rf"(?<!\w)(?:{text})(?!\w)"
         regex = re.compile(text, re.IGNORECASE if ignore_case else 0)
     except re.error as error:
-        caret = f"\n  {pattern}\n  {' ' * min(error.pos, len(pattern))}^" if error.pos is not None and not word and "\n" not in pattern else ""
+        caret = (
+            f"\n  {pattern}\n  {' ' * min(error.pos, len(pattern))}^" if error.pos is not None and not word and "\n" not in pattern else ""
+        )
         raise QueryError(f"bad pattern {pattern!r}: {error.msg}{caret}") from error
     except (OverflowError, RecursionError) as error:
         raise QueryError(f"bad pattern {pattern[:80]!r}: too large") from error
@@ -55,7 +57,8 @@ def required_literal(pattern: str) -> str:
     """
     if any(mark in pattern for mark in "|()"):
         return ""
-    runs, run, at = [], "", 0
+    runs: list[str] = []
+    run, at = "", 0
     while at < len(pattern):
         character = pattern[at]
         if character == "\\":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from whence.errors import QueryError
 from whence.parse import tokens
@@ -92,7 +93,9 @@ def make_plan(text: str, *, decay: float, quoted: float) -> Plan:
 def _content_words(text: str) -> list[str]:
     """The words of a text without stop words; when only stop words are there, they are the content."""
     every = tokens.words(text)
-    return [word for word in every if word.lower() not in tokens.STOP_WORDS and tokens.parts(word)] or [word for word in every if tokens.parts(word)]
+    return [word for word in every if word.lower() not in tokens.STOP_WORDS and tokens.parts(word)] or [
+        word for word in every if tokens.parts(word)
+    ]
 
 
 def _terms(found: list[str], weights: list[float]) -> tuple[Term, ...]:
@@ -114,7 +117,7 @@ def _parts(found: list[str], weights: list[float]) -> tuple[Part, ...]:
 
 def _joined_words(found: list[str]) -> frozenset[str]:
     whole = [tokens.joined(word) for word in found]
-    pairs = {a + b for a, b in zip(whole, whole[1:], strict=False)}
+    pairs = {a + b for a, b in pairwise(whole)}
     triples = {a + b + c for a, b, c in zip(whole, whole[1:], whole[2:], strict=False)}
     return frozenset(whole) | pairs | triples
 

@@ -15,8 +15,9 @@ CHANGE_VERBS = frozenset(
 SCOPE_PREFIX = re.compile(r"^[\w./()-]{2,40}:\s+\S")
 #: A question that holds one of these tells of a problem.
 PROBLEM = re.compile(
-    r"\b(?:bugs?|fails?|failed|failing|failure|crash(?:es|ed|ing)?|wrong|wrongly|incorrect(?:ly)?|broken|breaks|does ?n[o']t|do ?n[o']t|did ?n[o']t|"
-    r"is ?n[o']t|can ?n[o']t|can't|cannot|won't|unexpected(?:ly)?|should|instead of|missing|exceptions?|tracebacks?|regressions?|hangs?|leaks?|segfault)\b",
+    r"\b(?:bugs?|fails?|failed|failing|failure|crash(?:es|ed|ing)?|wrong|wrongly|incorrect(?:ly)?|broken|breaks"
+    r"|(?:do|does|did|is) ?n[o']t|can ?not|can't|won't|unexpected(?:ly)?|should|instead of|missing|exceptions?|tracebacks?"
+    r"|regressions?|hangs?|leaks?|segfault)\b",
     re.IGNORECASE,
 )
 #: Words with which a short question asks for the very files that are else ranked low.

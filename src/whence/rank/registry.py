@@ -46,7 +46,7 @@ def signal(phase: Phase = Phase.MATCH, operation: Operation = Operation.ADD, *, 
     """Register a function as the signal of its name; its docstring is the documentation."""
 
     def register(score: Score) -> Score:
-        doc = (score.__doc__ or "").strip()
+        doc = " ".join((score.__doc__ or "").split())
         _found[score.__name__] = Signal(score.__name__, doc, phase, operation, relative, score)
         return score
 

@@ -12,6 +12,6 @@ from whence.rank.ledger import Column
 def role_column(pool: Pool, role: Role, asked: str, yes: str) -> Column:
     """1 for files that play a role, 0 for all when the query asks for such files."""
     if pool.plan.asks_for(asked):
-        return Column(np.zeros(len(pool.units)), lambda row: "the query asks for such files")
+        return Column(np.zeros(len(pool.units)), lambda _: "the query asks for such files")
     values = (pool.column("files.roles") & int(role) > 0).astype(np.float64)
     return Column(values, lambda row: yes if values[row] else f"not {yes}")

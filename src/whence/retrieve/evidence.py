@@ -11,8 +11,8 @@ import numpy as np
 from whence.index.arrayfile import Array
 from whence.index.digest import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.snapshot import Snapshot
+from whence.profiles import Profile
 from whence.query.plan import Plan, Term
-from whence.settings import Profile
 
 #: What a window's count stands for: fillers nothing, the highest level three or more.
 COUNT_WORTH = (0.0, 1.0, 2.0, 4.0)

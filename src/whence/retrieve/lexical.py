@@ -46,7 +46,9 @@ def best_unit_of(evidence: Evidence, files: Array) -> Array:
     """The unit of each file that its words like best (its first one when none speaks)."""
     starts = evidence.snapshot.unit_starts
     scores = evidence.unit_scores
-    return np.array([a + int(np.argmax(scores[a:b])) for a, b in zip(starts[files].tolist(), starts[files + 1].tolist(), strict=True)], np.int64)
+    return np.array(
+        [a + int(np.argmax(scores[a:b])) for a, b in zip(starts[files].tolist(), starts[files + 1].tolist(), strict=True)], np.int64
+    )
 
 
 def top(scores: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:

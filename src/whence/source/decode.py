@@ -17,8 +17,7 @@ def to_utf8(raw: bytes) -> bytes | None:
                 return raw.decode(encoding).encode("utf-8")
             except UnicodeError:
                 return None
-    if raw.startswith(codecs.BOM_UTF8):
-        raw = raw[len(codecs.BOM_UTF8) :]
+    raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\0" in raw[:SNIFFED]:
         return None
     try:

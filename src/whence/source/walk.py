@@ -125,7 +125,11 @@ class Walker:
         before = known.files if known else {}
         for path, state in tree.files.items():
             old = before.get(path)
-            if old is not None and (old.size, old.mtime_ns, old.ctime_ns, old.inode) == (state.size, state.mtime_ns, state.ctime_ns, state.inode) and max(old.mtime_ns, old.ctime_ns) < old.asked_ns - RACY_NS:
+            if (
+                old is not None
+                and (old.size, old.mtime_ns, old.ctime_ns, old.inode) == (state.size, state.mtime_ns, state.ctime_ns, state.inode)
+                and max(old.mtime_ns, old.ctime_ns) < old.asked_ns - RACY_NS
+            ):
                 tree.files[path] = old
             else:
                 tree.changed.append(path)

@@ -17,7 +17,11 @@ MEMBER = 0.6
 
 @signal()
 def defines(pool: Pool) -> Column:
-    """When the query is one name: 1 if the file defines a type or a top-level unit of exactly that name, 0.6 if it defines a member of that name."""
+    """When the query is one name.
+
+    1 if the file defines a type or a top-level unit of exactly that name, 0.6 if it defines a
+    member of that name.
+    """
     values = np.zeros(len(pool.units))
     if pool.plan.symbol:
         rows = pool.snapshot.definitions(pool.plan.symbol)

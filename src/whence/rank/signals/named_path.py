@@ -21,7 +21,9 @@ def named_path(pool: Pool) -> Column:
     if wanted_paths or wanted_modules:
         for number, file in enumerate(pool.distinct_files.tolist()):
             path = "/" + pool.snapshot.path(file).lower()
-            if any(path.endswith("/" + wanted.lstrip("./")) or (wanted.count("/") > 1 and wanted.endswith(path)) for wanted in wanted_paths):
+            if any(
+                path.endswith("/" + wanted.lstrip("./")) or (wanted.count("/") > 1 and wanted.endswith(path)) for wanted in wanted_paths
+            ):
                 values[number] = 1.0
             elif any(f"/{module}/" in path.rsplit(".", 1)[0] + "/" for module in wanted_modules):
                 values[number] = MODULE

@@ -11,11 +11,15 @@ from whence.rank.registry import signal
 
 @signal()
 def old_version(pool: Pool) -> Column:
-    """1 for files in a `vN/` folder when a higher N or a file of the same name outside such folders exists, unless a short question speaks of versions."""
+    """1 for files in a `vN/` folder that a newer version stands beside.
+
+    That is a folder with a higher N, or a file of the same name outside such
+    folders. Not when a short question speaks of versions.
+    """
     versions = pool.snapshot.column("files.version")
     mine = pool.column("files.version")
     if not (mine >= 0).any() or pool.plan.asks_for("old_version"):
-        return Column(np.zeros(len(pool.units)), lambda row: "no older version")
+        return Column(np.zeros(len(pool.units)), lambda _: "no older version")
     newest = int(versions[pool.snapshot.alive].max())
     values = ((mine >= 0) & (mine < newest)).astype(np.float64)
     unversioned = _names_outside(pool)

@@ -13,7 +13,10 @@ from whence.rank.registry import Phase, signal
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)
 def path_penalty(pool: Pool) -> Column:
-    """A factor below 1 for tests, compatibility layers, examples, re-export barrels and declaration files; factors compound. None when the query speaks of test, spec or benchmark."""
+    """A factor below 1 for tests, compatibility layers, examples, re-export barrels and declaration files; factors compound.
+
+    None when the query speaks of test, spec or benchmark.
+    """
     factors, values = pool.profile.penalties, np.ones(len(pool.units))
     if not TESTS_ASKED_FOR.search(pool.plan.text):
         roles = pool.column("files.roles").astype(np.int64)

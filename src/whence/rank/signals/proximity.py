@@ -12,7 +12,11 @@ from whence.rank.registry import signal
 @signal()
 def proximity(pool: Pool) -> Column:
     """The share of neighbouring words of the query that occur in one window of the file; a pair with an absent word is skipped."""
-    pairs = [(one, other) for one, other in zip(pool.evidence.terms, pool.evidence.terms[1:], strict=False) if len(one.windows[0]) and len(other.windows[0])]
+    pairs = [
+        (one, other)
+        for one, other in zip(pool.evidence.terms, pool.evidence.terms[1:], strict=False)
+        if len(one.windows[0]) and len(other.windows[0])
+    ]
     values = np.zeros(len(pool.distinct_files))
     ends = pool.snapshot.window_starts[1:]
     for one, other in pairs:

@@ -14,12 +14,21 @@ SHORTEST_PREFIX = 3
 
 @signal(Phase.STEM, relative=True)
 def stem_boost(pool: Pool) -> Column:
-    """A share of the best score when a word of the query equals a word of the file's name (plural and joined forms are equal), half of it when one is a prefix of the other."""
+    """A share of the best score when the file's name holds a word of the query.
+
+    Plural and joined forms are equal; half of the share when one is only a prefix of the other.
+    """
     asked = {form for part in pool.plan.parts for form in _forms(part.text)} | {form for word in pool.plan.joined for form in _forms(word)}
     spoken = [part.text for part in pool.plan.parts if len(part.text) >= SHORTEST_PREFIX]
     names = [stem_parts(pool.snapshot.path(file)) for file in pool.distinct_files.tolist()]
     values = pool.by_file(np.array([_boost(name, asked, spoken, pool.profile.stem_prefix) for name in names]))
-    return Column(values, lambda row: {0.0: "no word of the query in the file's name", 1.0: "a word of the query is in the file's name"}.get(values[row], "a prefix of a word is in the file's name"))
+    return Column(values, lambda row: _in_words(float(values[row])))
+
+
+def _in_words(value: float) -> str:
+    if not value:
+        return "no word of the query in the file's name"
+    return "a word of the query is in the file's name" if value == 1 else "a prefix of a word is in the file's name"
 
 
 def _boost(name: list[str], asked: set[str], spoken: list[str], prefix: float) -> float:

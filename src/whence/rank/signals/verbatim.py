@@ -12,7 +12,10 @@ from whence.retrieve.evidence import rarity
 
 @signal()
 def verbatim(pool: Pool) -> Column:
-    """The share of the query's words (four letters or more, case and all) that the file holds exactly as written, rare words counting more."""
+    """The share of the query's words that the file holds exactly as written, case and all.
+
+    Words of four letters or more count, rare ones more.
+    """
     total, values = 0.0, np.zeros(len(pool.distinct_files))
     for word in pool.plan.exact:
         files = pool.snapshot.mentions(word)

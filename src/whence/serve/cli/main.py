@@ -1,0 +1,94 @@
+"""`whence`: finds the command, runs it, and turns every error into one line and an exit code (A4)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+# The arrays of a query are small: starting a thread per core for them costs more than the query.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import click
+
+from whence.errors import WhenceError
+from whence.version import __version__
+
+FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
+#: In the order in which help shows them.
+COMMANDS = ("search", "why", "index", "status", "config", "clear", "bench")
+
+
+class Commands(click.Group):
+    """Commands by name, each loaded from its file when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All names, in the order of help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        """One command."""
+        if name not in COMMANDS:
+            return None
+        command = getattr(import_module(f"whence.serve.cli.{name}"), name)
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """A name that is no command is most likely a query: say how to ask it."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"no such command {args[0]!r}; to search, write: whence search {' '.join(args)!r}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 found, 1 nothing found, 2 wrong use or failure, 130 interrupted. Settings: whence config.",
+)
+@click.version_option(__version__, prog_name="whence", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Find the code that matters for a task, and see why.
+
+    The first search of a repository builds an index; later ones refresh it.
+    Nothing is downloaded and nothing leaves this machine.
+    """
+
+
+def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one return per kind of ending
+    """Run and return the exit code."""
+    try:
+        result: Any = cli.main(arguments, prog_name="whence", standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.UsageError as error:
+        return _complain(error.format_message(), f"see {error.ctx.command_path} --help" if error.ctx else "")
+    except click.ClickException as error:
+        return _complain(error.format_message())
+    except WhenceError as error:
+        return _complain(error.message, error.hint)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("whence: interrupted; what was finished is kept", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FOUND
+    except OSError as error:
+        hint = "free some space and run it again" if error.errno in (28, 122) else ""
+        return _complain(f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}", hint)
+    return result if isinstance(result, int) else FOUND
+
+
+def _complain(message: str, hint: str = "") -> int:
+    first, _, rest = message.partition("\n")
+    click.echo(f"whence: {first}{f' ({hint})' if hint else ''}" + (f"\n{rest}" if rest else ""), err=True)
+    return FAILED
+
+
+def run() -> None:
+    """The entry point of the installed command."""
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

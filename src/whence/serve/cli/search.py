@@ -1,0 +1,207 @@
+"""`whence search`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.serve.cli.main import FOUND, NOTHING_FOUND
+from whence.serve.cli.shared import (
+    color_option,
+    freshness_json,
+    freshness_words,
+    json_option,
+    open_indexes,
+    print_json,
+    relative,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    styler,
+    targets_of,
+)
+from whence.serve.cli.tracing import tracing
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.results import Result
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence search "parse the config file"
+  whence search "retry with backoff" src/net --lang python -k 5
+  whence search HTTPAdapter --why
+  whence search -e "TODO|FIXME" -n
+  whence search "open connection" -e "timeout" --json"""
+)
+@click.argument("query", required=False, default="")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("-k", type=int, help="How many files (default: setting search.k; all of them for -e alone).")
+@click.option("--operator", metavar="or|and", help="Whether any word may match or every word must.")
+@click.option("--relaxation", metavar=">N", help="With 'and': also try without the last words, while more than N remain.")
+@click.option("-e", "--regexp", "pattern", metavar="REGEX", help="Only units with a line that matches; alone: like grep.")
+@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="The pattern is plain text.")
+@click.option("-w", "--word-regexp", "word", is_flag=True, help="The pattern matches whole words only.")
+@click.option("-i", "--ignore-case", is_flag=True, help="The pattern ignores case.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Only files that match, for instance '*.py' or 'src/**'.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="No files that match.")
+@click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only files of a language.")
+@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Only units of a kind: function, class, method, ...")
+@click.option("--content", metavar="code|docs|config|all", help="Which files (default: code).")
+@click.option("--profile", metavar="NAME", help="Ranking profile: default or classic.")
+@click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
+@click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
+@click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
+@click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
+@click.option("--no-refresh", is_flag=True, help="Search the index as it is.")
+@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
+@json_option
+@color_option
+@set_option
+def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
+    """Search code by words; the best files come first.
+
+    QUERY is a question, a few words or a name. PATHs are files or folders,
+    also of several repositories; the default is the current folder.
+    """
+    if options["pattern"] is not None and query and not paths and not options["k"] and Path(query).exists() and " " not in query:
+        query, paths = "", (query,)  # `whence search -e PATTERN PATH`, as one would call grep
+    targets = targets_of(paths)
+    values = settings_of(options["assignments"])
+    with (
+        tracing(options["trace_file"]) as trace,
+        open_indexes(targets, refresh=not options["no_refresh"], values=values, trace=trace) as indexes,
+    ):
+        say_notes(indexes)
+        asked = {
+            name: options[name]
+            for name in ("relaxation", "pattern", "fixed", "word", "ignore_case", "include", "exclude", "languages", "kinds")
+        }
+        asked |= {name: options[name] for name in ("operator", "content") if options[name] is not None}
+        found: list[tuple[Index, Result]] = []
+        for target, index in zip(targets, indexes, strict=True):
+            results = index.search(query, k=options["k"], profile=options["profile"], paths=target.paths, **asked)
+            found += [(index, result) for result in results]
+        if query.strip() and len(indexes) > 1:
+            found = sorted(found, key=lambda pair: -pair[1].score)[: options["k"] or indexes[0].settings.search.k]
+        _print(query, indexes, found, options)
+    return FOUND if found else NOTHING_FOUND
+
+
+def _print(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+    if options["as_json"]:
+        print_json(_as_json(query, indexes, found, with_why=options["with_why"]))
+    elif options["only_paths"]:
+        for index, result in found:
+            click.echo(safe(relative(index.root, result.path)))
+    elif options["counts"]:
+        for index, result in found:
+            click.echo(f"{safe(relative(index.root, result.path))}:{len(result.matching_lines) or result.units_matched}")
+    elif options["line_numbers"] or not query.strip():
+        _print_like_grep(found, options)
+    else:
+        _print_results(indexes, found, options)
+
+
+def _print_like_grep(found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+    style = styler(options["color"])
+    for index, result in found:
+        path = style(safe(relative(index.root, result.path)), fg="magenta")
+        for line in result.lines:
+            number = f"{style(str(line.number), fg='green')}:" if options["line_numbers"] else ""
+            click.echo(f"{path}:{number}{safe(line.text)}", color=True)
+
+
+def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+    style = styler(options["color"])
+    for place, (index, result) in enumerate(found, 1):
+        name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
+        where = f"{style(safe(relative(index.root, result.path)), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
+        matched = f"  (matched: {result.matched})" if result.matched else ""
+        click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}  {style(f'{result.score:.2f}', dim=True)}{matched}", color=True)
+        for line in result.lines:
+            click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {_marked(line.text, line.marks, style)}", color=True)
+        if options["with_why"]:
+            for entry in result.why:
+                if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
+                    click.echo(
+                        f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {style(safe(entry.because), dim=True)}",
+                        color=True,
+                    )
+    now = time.time()
+    for index in indexes:
+        of = f"{index.root.name}: " if len(indexes) > 1 else ""
+        click.echo(
+            style(f"{of}{len(found)} of {index.snapshot.live_files} files · {freshness_words(index.freshness, now)}", dim=True), color=True
+        )
+    if not found:
+        click.echo("nothing found" + _elsewhere(indexes, options), err=True)
+
+
+def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
+    content = options["content"] or indexes[0].settings.search.content
+    return f"; only {content} was searched, try --content all" if content != "all" else ""
+
+
+def _marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
+    parts, at = [], 0
+    for start, end in marks:
+        parts += [safe(text[at:start]), style(safe(text[start:end]), fg="red", bold=True)]
+        at = end
+    return "".join([*parts, safe(text[at:])])
+
+
+def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]], *, with_why: bool) -> dict[str, Any]:
+    return {
+        "query": query,
+        "count": len(found),
+        "results": [_result_json(index, result, with_why=with_why) for index, result in found],
+        "indexes": [
+            {
+                "root": str(index.root),
+                "files": index.snapshot.live_files,
+                "units": index.snapshot.live_units,
+                "freshness": freshness_json(index.freshness),
+                "notes": index.notes,
+            }
+            for index in indexes
+        ],
+    }
+
+
+def _result_json(index: Index, result: Result, *, with_why: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "path": relative(index.root, result.path),
+        "start_line": result.start_line,
+        "end_line": result.end_line,
+        "best_start_line": result.best_start,
+        "best_end_line": result.best_end,
+        "name": result.name,
+        "qualified_name": result.qualified_name,
+        "kind": result.kind,
+        "language": result.language,
+        "score": result.score,
+        "lines": [{"number": line.number, "text": line.text} for line in result.lines],
+    }
+    if result.matched:
+        found["matched"] = result.matched
+    if with_why:
+        found["why"] = [
+            {
+                "signal": e.signal,
+                "phase": e.phase,
+                "operation": e.operation,
+                "value": e.value,
+                "weight": e.weight,
+                "contribution": e.contribution,
+                "because": e.because,
+            }
+            for e in result.why
+        ]
+    return found

@@ -1,0 +1,148 @@
+"""`whence status`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.serve.cli.shared import (
+    freshness_json,
+    freshness_words,
+    json_option,
+    open_indexes,
+    print_json,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    targets_of,
+)
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.source.walk import Tree
+
+WORST = 10
+#: Source read per second and process where nothing was measured yet.
+USUAL_BYTES_PER_SECOND = 2_000_000
+
+
+@click.command()
+@click.argument("path", required=False, default=".")
+@click.option("--files", "list_files", is_flag=True, help="List every file and folder, and why it is in or out.")
+@click.option("--plan", is_flag=True, help="Say what indexing would read, without doing it.")
+@click.option("--verify", is_flag=True, help="Check every derived file against its checksum.")
+@json_option
+@set_option
+def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Show what is indexed, from when, and what was left out."""
+    target = targets_of((path,))[0]
+    values = settings_of(assignments)
+    if plan or list_files:
+        found = _planned(target.root, values)
+        if list_files:
+            return _list_files(found, as_json)
+        return _print_plan(target.root, found, as_json)
+    with open_indexes([target], refresh=False, values=values) as (index,):
+        say_notes([index])
+        facts = _facts(index, verify=verify)
+    if as_json:
+        print_json(facts)
+    else:
+        _print_facts(facts)
+    return 0
+
+
+def _planned(root: Path, values: dict[str, str]) -> Tree:
+    from whence.engine import load_settings  # noqa: PLC0415
+    from whence.source.walk import Walker  # noqa: PLC0415
+
+    chosen = load_settings(root, command_line=values)[0].index
+    return Walker(str(root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns()).walk()
+
+
+def _list_files(tree: Tree, as_json: bool) -> int:
+    from whence.source.walk import describe  # noqa: PLC0415
+
+    listed = list(describe(tree))
+    if as_json:
+        print_json([{"path": path, "indexed": not reason, "reason": reason} for path, reason in listed])
+    else:
+        for path, reason in listed:
+            click.echo(f"{'out' if reason else 'in ':<4} {safe(path)}{f'  ({reason})' if reason else ''}")
+    return 0
+
+
+def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
+    import os  # noqa: PLC0415
+
+    total = sum(state.size for state in tree.files.values())
+    folders: Counter[str] = Counter()
+    for path, state in tree.files.items():
+        folders[path.partition("/")[0] if "/" in path else "."] += state.size
+    seconds = total / (USUAL_BYTES_PER_SECOND * (os.cpu_count() or 1))
+    largest = sorted(((state.size, path) for path, state in tree.files.items()), reverse=True)[:WORST]
+    reasons = Counter(one.reason for one in tree.skipped)
+    if as_json:
+        print_json(
+            {
+                "root": str(root),
+                "files": len(tree.files),
+                "bytes": total,
+                "seconds": round(seconds, 1),
+                "largest_files": [{"path": path, "bytes": size} for size, path in largest],
+                "largest_folders": [{"path": path, "bytes": size} for path, size in folders.most_common(WORST)],
+                "left_out": dict(reasons),
+            }
+        )
+        return 0
+    click.echo(f"{root}: would index {len(tree.files)} files, {total / 1e6:.1f} MB, in about {max(seconds, 0.1):.0f} s")
+    click.echo("largest files:")
+    for size, path in largest:
+        click.echo(f"  {size / 1e3:>9.1f} kB  {safe(path)}")
+    click.echo("largest folders:")
+    for path, size in folders.most_common(WORST):
+        click.echo(f"  {size / 1e6:>9.2f} MB  {safe(path)}")
+    click.echo("left out: " + (", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "nothing"))
+    return 0
+
+
+def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
+    from whence.index.arrayfile import checksum_of  # noqa: PLC0415
+
+    store, snapshot, layout = index.store, index.snapshot, index.layout
+    skipped = [*index.tree.skipped, *store.left_out()]
+    facts: dict[str, Any] = {
+        "root": str(index.root),
+        "directory": str(layout.directory),
+        "files": snapshot.live_files,
+        "units": snapshot.live_units,
+        "source_bytes": sum(size for _, _, size in store.languages()),
+        "index_bytes": sum(file.stat().st_size for file in layout.directory.rglob("*") if file.is_file()),
+        "languages": [{"language": name, "files": files, "bytes": size} for name, files, size in store.languages()],
+        "left_out": dict(Counter(one.reason for one in skipped).most_common()),
+        "segments": len(store.segments()),
+        "made_with": store.meta().get("version", ""),
+        "freshness": freshness_json(index.freshness),
+        "freshness_words": freshness_words(index.freshness, time.time()),
+    }
+    if verify:
+        facts["damaged"] = [row.name for row in store.segments() if checksum_of(layout.segments / row.name) != row.stamp.checksum]
+    return facts
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    click.echo(f"{facts['root']}")
+    click.echo(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
+    click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {facts['directory']}")
+    click.echo(f"  {facts['freshness_words']}")
+    for one in facts["languages"]:
+        click.echo(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")
+    if facts["left_out"]:
+        click.echo("  left out: " + ", ".join(f"{count} {reason}" for reason, count in facts["left_out"].items()))
+    if "damaged" in facts:
+        click.echo(f"  damaged: {', '.join(facts['damaged'])}" if facts["damaged"] else "  every derived file is as it was written")

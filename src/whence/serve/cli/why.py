@@ -1,0 +1,78 @@
+"""`whence why`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.serve.cli.shared import (
+    color_option,
+    json_option,
+    open_indexes,
+    print_json,
+    relative,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    styler,
+    targets_of,
+)
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.explain.why import Why
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence why "session cookies" src/flask/sessions.py
+  whence why "session cookies" SecureCookieSession
+  whence why "session cookies" app.py:120"""
+)
+@click.argument("query")
+@click.argument("target")
+@click.argument("path", required=False, default=".")
+@click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
+@click.option("--profile", metavar="NAME", help="Ranking profile: default or classic.")
+@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@json_option
+@color_option
+@set_option
+def why(query: str, target: str, path: str, **options: Any) -> int:
+    """Say why a file stands where it stands, or is missing.
+
+    TARGET is a file, the end of a path, FILE:LINE or the name of a symbol. Every
+    line is a part of the score; the last column is the file's rank without it.
+    """
+    targets = targets_of((path,))
+    with open_indexes(targets, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+        say_notes([index])
+        found = index.why(query, target, profile=options["profile"], content=options["content"])
+        if options["as_json"]:
+            print_json({**asdict(found), "path": relative(index.root, found.path)})
+        else:
+            _print(index, found, styler(options["color"]))
+    return 0
+
+
+def _print(index: Index, found: Why, style: Any) -> None:
+    name = f"  {found.kind} {found.unit}" if found.unit else ""
+    click.echo(f"{style(safe(relative(index.root, found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}", color=True)
+    click.echo(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
+    if found.rank > 1:
+        click.echo(f"first is {safe(relative(index.root, found.leader))} with {found.leader_score:.4f}")
+    said = [f"{one.retriever} (rank {one.rank}, {one.score:.2f})" for one in found.found_by]
+    click.echo(f"found by {', '.join(said)}" if said else "found by no retriever: ranked only because you asked")
+    click.echo(style(f"\n{'signal':<17}{'value':>9}   {'weight':>7}   {'part':>10}  {'without':>7}  because", dim=True), color=True)
+    for one in found.lines:
+        line = one.line
+        sign = "^" if line.operation == "x" else "*"  # a factor is raised to its weight
+        part = f"{line.operation} {line.contribution:.4f}"
+        shown = f"{line.signal:<17}{line.value:>9.4f} {sign} {line.weight:>7.3f} = {part:>10}  {one.rank_without:>7}  {safe(line.because)}"
+        silent = round(line.contribution, 6) == (1.0 if line.operation == "x" else 0.0)
+        click.echo(style(shown, dim=True) if silent else shown, color=True)
+    click.echo(f"{'score':<17}{'':>9}   {'':>7} = {found.score:>10.4f}  {found.rank:>7}")
