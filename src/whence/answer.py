@@ -152,13 +152,11 @@ def _in_path_order(asking: Asking, lines: dict[int, list[int]], units: Array | N
     rows = np.flatnonzero(units) if units is not None else np.empty(0, np.int64)
     pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)))
     ranked = Ranked(pool, Ledger(len(rows)), [])
-    grouped: dict[int, list[int]] = {}
+    grouped: dict[int, int] = {}  # the first matching unit of each file
     for row, file in enumerate(pool.files.tolist()):
-        grouped.setdefault(file, []).append(row)
+        grouped.setdefault(file, row)
     ordered = sorted(grouped, key=snapshot.path)
-    return [
-        Found(ranked, Hit(file, grouped[file][0], 0.0, tuple(grouped[file])), lines=tuple(lines[file])) for file in ordered if file in lines
-    ][: asking.options.k]
+    return [Found(ranked, Hit(file, grouped[file], 0.0), lines=tuple(lines[file])) for file in ordered if file in lines][: asking.options.k]
 
 
 def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:

@@ -9,6 +9,7 @@ import numpy as np
 
 from whence.answer import Found
 from whence.pack.excerpt import ShownLine, choose_lines, shown_line
+from whence.rank.collapse import candidates_of
 from whence.rank.ledger import Line
 from whence.settings import Settings
 from whence.types import Parsed
@@ -39,7 +40,7 @@ class Result:
         snapshot, best = pool.snapshot, int(pool.units[hit.row])
         first, last = snapshot.column("units.first"), snapshot.column("units.last")
         spoken = pool.retrieved.get("words", np.full(len(pool.units), np.nan))
-        rows = [best, *(int(pool.units[row]) for row in hit.rows if np.isfinite(spoken[row]))]
+        rows = [best, *(int(pool.units[row]) for row in candidates_of(pool, hit) if np.isfinite(spoken[row]))]
         self.path = snapshot.path(hit.file)
         self.start_line = int(min(first[row] for row in rows))
         self.end_line = int(max(last[row] for row in rows))

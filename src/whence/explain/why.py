@@ -14,7 +14,7 @@ from whence.answer import Found, Ranked
 from whence.errors import UsageError
 from whence.index.arrayfile import Array
 from whence.index.snapshot import Snapshot
-from whence.rank.collapse import collapse
+from whence.rank.collapse import candidates_of, collapse
 from whence.rank.ledger import Line
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
@@ -104,14 +104,14 @@ def explain(snapshot: Snapshot, query: str, target: str, units: Array, found: Se
         rank=place + 1,
         candidates=len(found),
         score=hit.score,
-        found_by=tuple(_retrievals(ranked, hit.rows)),
+        found_by=tuple(_retrievals(ranked, candidates_of(pool, hit))),
         lines=tuple(WhyLine(line, _rank_without(ranked, line.signal, hit.file)) for line in ranked.ledger.lines(hit.row)),
         leader=pool.snapshot.path(first.hit.file),
         leader_score=first.hit.score,
     )
 
 
-def _retrievals(ranked: Ranked, rows: tuple[int, ...]) -> list[Retrieval]:
+def _retrievals(ranked: Ranked, rows: list[int]) -> list[Retrieval]:
     found = []
     for name, scores in ranked.pool.retrieved.items():
         mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]

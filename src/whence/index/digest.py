@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,8 +44,8 @@ MARK = b"\0"
 _SPACED_MARK = b" \0 "
 #: Everything that is not part of a word becomes a space; what is beyond ASCII is looked at when first seen.
 _SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
-#: A worker forgets the words it knows beyond this, to stay small.
-KNOWN_WORDS = 150_000
+#: Words that a worker knows by heart; beyond this it forgets the oldest, to stay small.
+KNOWN_WORDS = 1 << 16
 
 CONTENTS = (CODE, DOCS, CONFIG)
 KIND_NAMES = tuple(sorted(KINDS))
@@ -56,6 +57,15 @@ DEFINES = 2  # a flag of units: it defines a name
 def name_hash(word: str) -> int:
     """A word's place in the tables of names and mentions."""
     return zlib.crc32(word.encode("utf-8", "surrogateescape"))
+
+
+@lru_cache(maxsize=KNOWN_WORDS)
+def _terms_of(raw: bytes) -> tuple[str, ...]:
+    """The terms of a run of word characters; the same words come back in batch after batch."""
+    word = raw.decode("utf-8", "replace")
+    if raw.isascii() and not raw[:1].isdigit():
+        return tokens.terms(word)
+    return tuple(term for one in tokens.words(word) for term in tokens.terms(one))
 
 
 @dataclass(slots=True)
@@ -80,9 +90,8 @@ class _Words:
 
     def _learn(self, raw: bytes) -> None:
         self.ids[raw] = len(self.ids)
-        for word in tokens.words(raw.decode("utf-8", "replace")):
-            for term in tokens.terms(word):
-                self.flat.append(self.term_ids.setdefault(term, len(self.term_ids)))
+        for term in _terms_of(raw):
+            self.flat.append(self.term_ids.setdefault(term, len(self.term_ids)))
         self.starts.append(len(self.flat))
 
 
@@ -140,11 +149,6 @@ class Digest:
         self._text_window.append(np.array(window, np.int64)[piece[:spoken]] + (self._window_ends[-1] if self._window_ends else 0))
         return _distinct(words[:spoken])
 
-    @property
-    def full_of_words(self) -> bool:
-        """Whether the batch should end here for the sake of memory."""
-        return len(self._words.ids) > KNOWN_WORDS
-
     def arrays(self) -> dict[str, Array]:
         """The arrays of a segment with these files, rows in the order they came."""
         path_terms = self._path_terms()
@@ -189,6 +193,8 @@ class Digest:
             "files.windows": np.array(self._window_ends, np.uint32),
             "files.roles": np.array([int(paths.roles(path)) for path in self._paths], np.uint16),
             "files.depth": np.array([min(paths.depth(path), 255) for path in self._paths], np.uint8),
+            "files.stem": np.array([name_hash("".join(paths.stem_parts(path))) for path in self._paths], np.uint32),
+            "files.singular_stem": np.array([name_hash("".join(paths.stem_parts(path)).rstrip("s")) for path in self._paths], np.uint32),
             "files.version": np.array([paths.version(path) for path in self._paths], np.int8),
         }
 

@@ -25,10 +25,10 @@ class PathParts:
 
     def __init__(self, names: list[str], stems: tuple[Array, Array], directories: tuple[Array, Array], alive: Array) -> None:
         self.names = names
-        self.stem_ends, self.stem_parts = stems
-        self.directory_ends, self.directory_parts = directories
+        self.stem_starts, self.stem_parts = stems
+        self.directory_starts, self.directory_parts = directories
         files = len(alive)
-        owner = np.concatenate([_owners(self.stem_ends), _owners(self.directory_ends)])
+        owner = np.concatenate([_owners(self.stem_starts), _owners(self.directory_starts)])
         part = np.concatenate([self.stem_parts, self.directory_parts])
         keep = alive[owner]
         pairs = np.unique(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
@@ -40,12 +40,12 @@ class PathParts:
     @cached_property
     def files_by_stem_part(self) -> tuple[Array, Array]:
         """For each part, the files whose stem has it: (offsets, files)."""
-        return _inverted(self.stem_ends, self.stem_parts, len(self.names))
+        return _inverted(self.stem_starts, self.stem_parts, len(self.names))
 
     @cached_property
     def files_by_directory_part(self) -> tuple[Array, Array]:
         """For each part, the files whose near directories have it: (offsets, files)."""
-        return _inverted(self.directory_ends, self.directory_parts, len(self.names))
+        return _inverted(self.directory_starts, self.directory_parts, len(self.names))
 
 
 class Snapshot:
@@ -215,7 +215,7 @@ class Snapshot:
             if len(tables) != 1:
                 maps = [np.array([row[name] for name in table], np.int64) for table in tables]
                 values = [mapped[value] for mapped, value in zip(maps, values, strict=True)]
-            columns.append((np.cumsum(_joined(sizes), dtype=np.int64), _joined(values)))
+            columns.append((np.concatenate([[0], np.cumsum(_joined(sizes), dtype=np.int64)]), _joined(values)))
         return PathParts(names, columns[0], columns[1], self.alive)
 
     @cached_property
@@ -286,12 +286,12 @@ def _spread(values: Array, ends: Array) -> Array:
     return np.repeat(values, np.diff(ends, prepend=np.uint32(0)))
 
 
-def _owners(ends: Array) -> Array:
-    return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=ends.dtype.type(0)))
+def _owners(starts: Array) -> Array:
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def _inverted(ends: Array, parts: Array, count: int) -> tuple[Array, Array]:
-    owner = _owners(ends)
+def _inverted(starts: Array, parts: Array, count: int) -> tuple[Array, Array]:
+    owner = _owners(starts)
     order = np.argsort(parts, kind="stable")
     offsets = np.searchsorted(parts[order], np.arange(count + 1))
     return offsets, owner[order]

@@ -30,10 +30,11 @@ class Language:
 
 
 #: Macros in capitals: alone on a line, or between `class` and the name. They stand for nothing a parser can see.
+#: A pattern begins with plain text, which makes looking for it cheap; its group is what is blanked.
 MACROS = (
-    rb"(?m)^[ \t]*[A-Z][A-Z0-9_]{3,}[ \t]*$",
-    rb"(?<=\bclass )[A-Z][A-Z0-9_]{3,}(?=\s+[A-Za-z_])",
-    rb"(?<=\bstruct )[A-Z][A-Z0-9_]{3,}(?=\s+[A-Za-z_])",
+    rb"\n[ \t]*([A-Z][A-Z0-9_]{3,})(?=[ \t]*\n)",
+    rb"class ([A-Z][A-Z0-9_]{3,})(?=\s+[A-Za-z_])",
+    rb"struct ([A-Z][A-Z0-9_]{3,})(?=\s+[A-Za-z_])",
 )
 
 LANGUAGES: tuple[Language, ...] = (

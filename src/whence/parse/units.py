@@ -159,7 +159,7 @@ class _Reader:
     def _units(self) -> list[Unit]:
         ordered = sorted(self.definitions.values(), key=lambda found: (found.start, -found.end))
         open_: list[_Definition] = []
-        kept: list[tuple[_Definition, tuple[str, ...]]] = []
+        kept: list[tuple[_Definition, str, tuple[str, ...]]] = []
         for found in ordered:
             while open_ and (open_[-1].end <= found.start or (open_[-1].start, open_[-1].end) == (found.start, found.end)):
                 open_.pop()
@@ -167,16 +167,16 @@ class _Reader:
                 continue
             parents = tuple(part for outer in open_ if outer.kind != "namespace" for part in (outer.owner, outer.name) if part)
             if found.kind != SCOPE:
-                kept.append((_as_member(found, open_), (*parents, *([found.owner] if found.owner else ()))))
+                kept.append((found, _member_kind(found, open_), (*parents, found.owner) if found.owner else parents))
             open_.append(found)
-        spans = [self._with_lead(found) for found, _ in kept]
+        spans = [self._with_lead(found) for found, _, _ in kept]
         self.begun = set(spans)
-        calls = self._calls_of([(start, found.end) for start, (found, _) in zip(spans, kept, strict=True)])
-        return [self._unit(found, parents, start, calls[i]) for i, (start, (found, parents)) in enumerate(zip(spans, kept, strict=True))]
+        calls = self._calls_of([(start, found.end) for start, (found, _, _) in zip(spans, kept, strict=True)])
+        return [self._unit(*one, start, called) for one, start, called in zip(kept, spans, calls, strict=True)]
 
-    def _unit(self, found: _Definition, parents: tuple[str, ...], start: int, calls: list[str]) -> Unit:
+    def _unit(self, found: _Definition, kind: str, parents: tuple[str, ...], start: int, calls: list[str]) -> Unit:
         return Unit(
-            kind=found.kind,
+            kind=kind,
             name=found.name,
             qualified_name=".".join((*parents, found.name)),
             first_line=self._line(start),
@@ -269,11 +269,12 @@ def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
-def _as_member(found: _Definition, open_: list[_Definition]) -> _Definition:
+def _member_kind(found: _Definition, open_: list[_Definition]) -> str:
+    """The kind of a definition where it stands: a function in a class is a method."""
     holder = open_[-1].kind if open_ else ""
     if found.kind == "function" and (found.owner or holder == SCOPE or (holder in CONTAINERS and holder not in ("namespace", "module"))):
-        return replace(found, kind="method")
-    return found
+        return "method"
+    return found.kind
 
 
 def _joined(one: _Definition, other: _Definition) -> _Definition:
@@ -360,7 +361,7 @@ def _line_text(lines: list[int], line: int, source: bytes) -> bytes:
 def _without_noise(source: bytes, language: str) -> bytes:
     """The source with what its grammar cannot know (macros used as keywords) turned to spaces."""
     for pattern in BY_NAME[language].noise:
-        source = re.sub(pattern, lambda found: re.sub(rb"[^\n]", b" ", found.group()), source)
+        source = re.sub(pattern, lambda found: found.group().replace(found.group(1), b" " * len(found.group(1))), source)
     return source
 
 

@@ -13,21 +13,26 @@ from whence.index.arrayfile import Array
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One file of the answer: its leading candidate, its score, and all of its candidates."""
+    """One file of the answer: its leading candidate and its score."""
 
     file: int
     row: int  # of the leading candidate in the pool
     score: float
-    rows: tuple[int, ...]
 
 
 def collapse(pool: Pool, scores: Array) -> list[Hit]:
     """One hit per file, best first; equal scores in the order of the pool. What is not finite comes last (F4)."""
-    order = np.lexsort((np.arange(len(scores)), -np.where(np.isfinite(scores), scores, -np.inf)))
-    hits: dict[int, list[int]] = {}
-    for row in order.tolist():
-        hits.setdefault(int(pool.files[row]), []).append(row)
-    return [Hit(file, rows[0], float(scores[rows[0]]), tuple(sorted(rows))) for file, rows in hits.items()]
+    order = np.argsort(-np.where(np.isfinite(scores), scores, -np.inf), kind="stable")
+    files = pool.files[order]
+    _, first = np.unique(files, return_index=True)
+    first.sort()
+    leading = order[first]
+    return [Hit(*hit) for hit in zip(files[first].tolist(), leading.tolist(), scores[leading].tolist(), strict=True)]
+
+
+def candidates_of(pool: Pool, hit: Hit) -> list[int]:
+    """All rows of the pool that belong to a hit's file."""
+    return [int(row) for row in np.flatnonzero(pool.files == hit.file)]
 
 
 def break_ties(hits: list[Hit], concentration: Callable[[int], int], path: Callable[[int], str]) -> list[Hit]:

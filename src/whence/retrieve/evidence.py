@@ -134,11 +134,12 @@ class Evidence:
         """Whether the text of each file holds each term: (terms, files)."""
         held = np.zeros((len(self.terms), len(files)), bool)
         for number, found in enumerate(self.terms):
-            held[number] = _member(files, found.files)
+            held[number] = member(files, found.files)
         return held
 
 
-def _member(wanted: Array, among: Array) -> Array:
+def member(wanted: Array, among: Array) -> Array:
+    """Whether each wanted row is among some sorted rows."""
     if not len(among):
         return np.zeros(len(wanted), bool)
     at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)

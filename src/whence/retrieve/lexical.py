@@ -28,10 +28,7 @@ def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) ->
 
 def mass(evidence: Evidence, files: Array) -> Array:
     """How much of each file speaks of the query: its ten best windows, decayed."""
-    starts = evidence.snapshot.window_starts
-    sizes = starts[files + 1] - starts[files]
-    owner = np.repeat(np.arange(len(files)), sizes)
-    window = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(starts[files], sizes)
+    owner, window = ranges(evidence.snapshot.window_starts, files)
     scores = evidence.window_scores[window]
     hit = scores > 0
     owner, scores = owner[hit], scores[hit]
@@ -44,11 +41,21 @@ def mass(evidence: Evidence, files: Array) -> Array:
 
 def best_unit_of(evidence: Evidence, files: Array) -> Array:
     """The unit of each file that its words like best (its first one when none speaks)."""
-    starts = evidence.snapshot.unit_starts
-    scores = evidence.unit_scores
-    return np.array(
-        [a + int(np.argmax(scores[a:b])) for a, b in zip(starts[files].tolist(), starts[files + 1].tolist(), strict=True)], np.int64
-    )
+    if not len(files):
+        return np.empty(0, np.int64)
+    owner, unit = ranges(evidence.snapshot.unit_starts, files)
+    scores = evidence.unit_scores[unit]
+    best = np.maximum.reduceat(scores, np.searchsorted(owner, np.arange(len(files))))
+    leading = np.flatnonzero(scores == best[owner])
+    first = leading[np.flatnonzero(np.diff(owner[leading], prepend=-1))]
+    return unit[first]
+
+
+def ranges(starts: Array, rows: Array) -> tuple[Array, Array]:
+    """All members of some rows' ranges: (the place of the row, the member)."""
+    sizes = starts[rows + 1] - starts[rows]
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(np.arange(len(rows)), sizes), within + np.repeat(starts[rows], sizes)
 
 
 def top(scores: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from whence.parse.tokens import stem
 from whence.query.plan import Part
 from whence.query.synonyms import synonyms_of
 from whence.retrieve.evidence import Evidence, rarity
-from whence.retrieve.lexical import top
+from whence.retrieve.lexical import ranges, top
 
 #: What a match between a word of the query and a word of a path is worth.
 EQUAL, SAME_STEM, SAME_ROOT, PREFIX, LOOSE = 1.0, 0.95, 0.85, 0.8, 0.5
@@ -41,7 +41,7 @@ class PathMatch:
 
     def stems(self, files: Array) -> tuple[Array, Array]:
         """For each file (recall, precision): the share of the query its stem matches, and of its stem that is matched."""
-        owner, part = _ragged(self.parts.stem_ends, self.parts.stem_parts, files)
+        owner, part = self._members(self.parts.stem_starts, self.parts.stem_parts, files)
         best = np.zeros((len(self.query), len(files)), np.float32)
         for number in range(len(self.query)):
             np.maximum.at(best[number], owner, self.strength[number, part])
@@ -59,15 +59,15 @@ class PathMatch:
 
     def directory_fit(self, files: Array) -> Array:
         """The share of each file's near directories that the query names, rare words counting more."""
-        owner, part = _ragged(self.parts.directory_ends, self.parts.directory_parts, files)
+        owner, part = self._members(self.parts.directory_starts, self.parts.directory_parts, files)
         worth = self.strength[:, part].max(axis=0, initial=0.0) * self.parts.rarity[part] / self.parts.highest_rarity
         count = np.bincount(owner, minlength=len(files))
         return np.bincount(owner, weights=worth, minlength=len(files)) / np.maximum(count, 1)
 
-    def joined_stems(self, files: Array) -> list[str]:
-        """The stem of each file as one lower-cased word."""
-        names, ends, parts = self.parts.names, self.parts.stem_ends, self.parts.stem_parts
-        return ["".join(names[part] for part in parts[(ends[row - 1] if row else 0) : ends[row]].tolist()) for row in files.tolist()]
+    @staticmethod
+    def _members(starts: Array, parts: Array, files: Array) -> tuple[Array, Array]:
+        owner, at = ranges(starts, files)
+        return owner, parts[at]
 
     def candidates(self, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
         """The files whose paths match best: (files, scores)."""
@@ -81,14 +81,6 @@ class PathMatch:
                 scores += np.float32(weight * share) * best
         scores[~self.evidence.snapshot.alive] = 0
         return top(scores, count, allowed_files)
-
-
-def _ragged(ends: Array, values: Array, rows: Array) -> tuple[Array, Array]:
-    """The values of some rows of a ragged column, each with the place of its row."""
-    starts = np.where(rows > 0, ends[np.maximum(rows - 1, 0)], 0)
-    sizes = ends[rows] - starts
-    at = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(starts, sizes)
-    return np.repeat(np.arange(len(rows)), sizes), values[at]
 
 
 def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:

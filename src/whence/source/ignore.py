@@ -20,7 +20,8 @@ NEVER_SOURCE = frozenset(
     "Pods DerivedData elm-stuff _build htmlcov".split()
 )
 NEVER_SOURCE_HIDDEN = frozenset(
-    ".git .hg .svn .venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .idea .gradle .terraform .next .nuxt .cache .eggs .bundle .whence".split()
+    ".git .hg .svn .venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .idea .gradle .terraform .next .nuxt .cache .eggs "
+    ".bundle .whence".split()
 )
 NEVER_SOURCE_ENDINGS = (".egg-info", ".dist-info", ".xcodeproj", ".xcassets")
 GENERATED_ENDINGS = (".min.js", ".min.css", ".min.mjs", ".bundle.js", ".js.map", ".css.map", ".map")

@@ -5,16 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from whence.fuse.pool import Pool
+from whence.index.digest import name_hash
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
 
 
 @signal()
 def stem_equal(pool: Pool) -> Column:
-    """1 when the file's name, as one word (plural or not), is a word of the query or two or three neighbouring words joined."""
+    """1 when the file's name is a word of the query, or two or three neighbouring words joined.
+
+    The name is taken as one word, plural or not.
+    """
     joined = pool.plan.joined
-    names = pool.path_match.joined_stems(pool.distinct_files)
-    values = pool.by_file(
-        np.array([float(bool(name) and (name in joined or name.rstrip("s") in joined or name + "s" in joined)) for name in names])
-    )
+    wanted = [name_hash(word) for word in joined]
+    plural = [name_hash(word[:-1]) for word in joined if word.endswith("s")]
+    equal = np.isin(pool.column("files.stem"), wanted + plural) | np.isin(pool.column("files.singular_stem"), wanted)
+    values = equal.astype(np.float64)
     return Column(values, lambda row: "the file's name is in the query" if values[row] else "the file's name is not a word of the query")

@@ -7,7 +7,7 @@ import numpy as np
 from whence.fuse.pool import Pool
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
-from whence.retrieve.evidence import rarity
+from whence.retrieve.evidence import member, rarity
 
 
 @signal()
@@ -21,6 +21,6 @@ def verbatim(pool: Pool) -> Column:
         files = pool.snapshot.mentions(word)
         weight = rarity(pool.snapshot.live_files, len(files))
         total += weight
-        values += weight * np.isin(pool.distinct_files, files)
+        values += weight * member(pool.distinct_files, files)
     shares = pool.by_file(values / total if total else values)
     return Column(shares, lambda row: f"{shares[row]:.0%} of the words as written, by rarity")

@@ -1,0 +1,81 @@
+"""Words with a meaning of their own in a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from whence.query.synonyms import synonyms_of
+from whence.query.words import ASKED_FOR, PROBLEM, SCOPE_PREFIX, TESTS_ASKED_FOR, split_prose
+
+
+def test_a_single_line_is_all_prose():
+    assert split_prose("    indented(code)") == ("    indented(code)", "")
+
+
+def test_fenced_code_is_taken_out_of_the_prose():
+    assert split_prose("before\n```python\ninside\n```\nafter") == ("before\nafter", "inside")
+
+
+def test_a_fence_that_is_never_closed_reaches_to_the_end():
+    assert split_prose("before\n```\ninside\nmore") == ("before", "inside\nmore")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ">>> client.get()",
+        "$ make test",
+        '  File "app.py", line 3',
+        "    indented()",
+        "\ttabbed()",
+        "at handle(App.java:3)",
+        "In [3]: run()",
+    ],
+)
+def test_quoted_lines_are_code(line):
+    assert split_prose(f"it fails\n{line}") == ("it fails", line)
+
+
+@pytest.mark.parametrize("text", ["http: do not retry", "fix(parser): keep comments", "src/net: close sockets"])
+def test_a_scope_in_front_is_seen(text):
+    assert SCOPE_PREFIX.match(text)
+
+
+@pytest.mark.parametrize("text", ["retry with backoff", "a: b", "std::vector", "http:no space"])
+def test_other_colons_are_no_scope(text):
+    assert not SCOPE_PREFIX.match(text)
+
+
+@pytest.mark.parametrize("text", ["it fails", "wrong total", "does not close", "doesn't close", "cannot open", "a memory that leaks"])
+def test_the_tale_of_a_problem_is_heard(text):
+    assert PROBLEM.search(text)
+
+
+@pytest.mark.parametrize("text", ["close the session", "bugle player", "leakage of water"])
+def test_other_texts_tell_of_no_problem(text):
+    assert not PROBLEM.search(text)
+
+
+@pytest.mark.parametrize("text", ["tests of retry", "the spec of retry", "Testing helpers", "benchmarks"])
+def test_a_question_that_speaks_of_tests_is_heard(text):
+    assert TESTS_ASKED_FOR.search(text)
+    assert ASKED_FOR["test"].search(text)
+
+
+@pytest.mark.parametrize("text", ["latest release", "contest", "inspect the request", "specific errors"])
+def test_words_that_only_hold_the_letters_do_not_count(text):
+    assert not TESTS_ASKED_FOR.search(text)
+    assert not ASKED_FOR["test"].search(text)
+
+
+def test_synonyms_go_both_ways():
+    assert "configur" in synonyms_of("cfg")
+    assert "cfg" in synonyms_of("configur")
+
+
+def test_a_word_is_no_synonym_of_itself():
+    assert "cfg" not in synonyms_of("cfg")
+
+
+def test_an_unknown_word_has_no_synonyms():
+    assert synonyms_of("xyzzy") == frozenset()
