@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[1] / "src"
+import whence as package
+
+#: The folder that holds the package under test.
+SOURCES = Path(package.__file__).parents[1]
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -19,13 +21,6 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     return root
-
-
-def settle(root: Path) -> None:
-    """Make everything in a tree an hour old, as a tree is that nobody has just written."""
-    then = time.time() - 3600
-    for path in [*root.rglob("*"), root]:
-        os.utime(path, (then, then), follow_symlinks=False)
 
 
 def whence(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

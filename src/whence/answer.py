@@ -28,8 +28,8 @@ from whence.trace import Trace
 FILE_SHARE = 0.5
 #: An answer may need more candidates than are fetched at first: this much more each time.
 DEEPER = 4
-#: Lines of a file that are read to break a tie.
-TIE_LINES = 5_000
+#: How much of a file is read to break a tie.
+TIE_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
 
     def concentrated(file: int) -> int:
         text = asking.read(snapshot.path(file))
-        return concentration(text.split("\n")[:TIE_LINES], terms) if text else 0
+        return concentration(text[:TIE_CHARACTERS], terms) if text else 0
 
     return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
 

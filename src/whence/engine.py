@@ -17,9 +17,9 @@ from whence.answer import Asking, Found, answer
 from whence.errors import IndexBusy, IndexDamaged, QueryError, RootError, StorageError
 from whence.explain.why import Why, explain, find_target
 from whence.index.arrayfile import Array, ArrayFile, Stamp
-from whence.index.build import Builder, Refreshed, dead_mask, open_segment
 from whence.index.layout import Layout, default_data_dir
-from whence.index.snapshot import Snapshot
+from whence.index.segment import open_segment
+from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import FORMAT, Store
 from whence.query.options import make_options
 from whence.results import Result
@@ -29,7 +29,7 @@ from whence.source import git
 from whence.source.decode import to_utf8
 from whence.source.walk import Tree, Walker
 from whence.trace import Trace
-from whence.types import Parsed
+from whence.types import Parsed, Refreshed
 from whence.version import __version__
 
 if TYPE_CHECKING:
@@ -60,12 +60,13 @@ class Index:
     def __init__(self, layout: Layout, settings: Settings, provenance: list[Setting], trace: Trace | None = None) -> None:
         self.layout, self.settings, self.provenance = layout, settings, provenance
         self.notes: list[str] = []  # what a user should know of how this index came to be
-        self.refreshed = Refreshed(0, 0, 0, 0)
+        self.refreshed = Refreshed()
         self.tree = Tree()
         self._trace = trace
         self._store: Store | None = None
         self._snapshot: Snapshot | None = None
         self._stale = 0
+        self._seen = -1
         self._weights: dict[str, FieldWeights] = {}
 
     @classmethod
@@ -154,12 +155,11 @@ class Index:
         return self.refreshed
 
     def _refresh(self, *, build: bool, progress: Progress) -> None:
-        fits = self._check_format(build=build)
-        known = self.store.tree() if fits else Tree()
+        known = self._known_tree(build=build)
         self.tree = self._walker().refresh(known)
         self._stale = len(self.tree.changed) + len(self.tree.deleted)
-        moved = self.tree.folders.keys() != known.folders.keys() or len(self.tree.skipped) != len(known.skipped)
-        if not build or not (self._stale or moved or self._behind()):
+        settled = self.tree.folders == known.folders and self.tree.rules == known.rules
+        if not build or (settled and not self._stale and not self._behind()):
             return
         try:
             with self.layout.writing(self.settings.index.lock_wait):
@@ -169,6 +169,15 @@ class Index:
                 raise
             self.notes.append(f"answering from before a refresh that is under way: {busy.message}")
 
+    def _known_tree(self, *, build: bool) -> Tree:
+        """The tree as it was last seen: read again only when another process may have changed it."""
+        if not self._check_format(build=build):
+            return Tree()
+        if not self.tree.folders or self._seen != self.store.changes():
+            self._seen = self.store.changes()
+            return self.store.tree()
+        return self.tree
+
     def _build(self, progress: Progress) -> None:
         """Build with the writer's lock held; another process may have done the work while we waited."""
         now = time.time_ns()
@@ -177,6 +186,8 @@ class Index:
                 self.store.clear()
                 self.store.set_meta(**self._identity())
         self.tree = self._walker().refresh(self.store.tree())
+        from whence.index.build import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
+
         builder = Builder(self.layout, self.store, self.settings.index, now)
         self.refreshed = builder.bring_up_to_date(self.tree, progress)
         head = git.head(self.root)
@@ -185,6 +196,7 @@ class Index:
                 indexed_at=str(time.time()), commit=head.commit if head else "", branch=head.branch if head else "", **self._identity()
             )
         self._stale = 0
+        self.tree.changed, self.tree.deleted = [], []
 
     def _behind(self) -> bool:
         """Whether the last build was cut off, or the commit moved with no file changed."""
@@ -215,7 +227,10 @@ class Index:
 
     def _open_snapshot(self) -> Snapshot:
         rows, dead, meta = self.store.segments(), self.store.dead_rows(), self.store.meta()
-        snapshot = Snapshot([open_segment(self.layout, row) for row in rows], [dead_mask(row.files, dead.get(row.id, [])) for row in rows])
+        snapshot = Snapshot(
+            [open_segment(self.layout.segments / row.name, row.stamp) for row in rows],
+            [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
+        )
         shared = json.loads(meta.get("shared", "{}"))
         if shared and shared["segments"] == [row.id for row in rows] and shared["files"] == snapshot.live_files:
             snapshot.shared = ArrayFile(self.layout.segments / shared["name"], Stamp(**shared["stamp"]))
@@ -273,8 +288,11 @@ class Index:
         if name not in self.settings.profiles:
             raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(self.settings.profiles)}")
         ranking = self.settings.profiles[name]
-        weights = self._weights.setdefault(name, FieldWeights.of(ranking))
-        asking = Asking(self.snapshot, ranking, weights, options, chosen.pool, chosen.pool_per_result, self.read_text, self._trace, include)
+        if name not in self._weights:
+            self._weights[name] = FieldWeights.of(ranking)
+        asking = Asking(
+            self.snapshot, ranking, self._weights[name], options, chosen.pool, chosen.pool_per_result, self.read_text, self._trace, include
+        )
         return answer(query, asking)
 
     # Reading what is indexed.

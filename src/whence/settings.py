@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -34,7 +34,9 @@ class IndexSettings:
     hidden: bool = _knob(False, "index files and folders whose names begin with a dot", shapes_index=True)
     workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
     lock_wait: float = _knob(30.0, "seconds to wait for another process that is writing the index", min=0)
-    overlay_share: float = _knob(0.2, "share of the tree that may change before the index is rewritten as one piece", min=0, max=1)
+    overlay_share: float = _knob(
+        0.2, "a segment is rewritten when younger ones, or dead files in it, come to more than this share of it", min=0, max=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Settings:
     def index_fingerprint(self) -> str:
         """Changes exactly when a setting changes that alters what an index holds."""
         shaping = {f.name: getattr(self.index, f.name) for f in dataclasses.fields(IndexSettings) if f.metadata.get("shapes_index")}
-        return hashlib.blake2b(json.dumps(shaping, sort_keys=True).encode(), digest_size=8).hexdigest()
+        return f"{zlib.crc32(json.dumps(shaping, sort_keys=True).encode()):08x}"
 
 
 @dataclass(frozen=True, slots=True)

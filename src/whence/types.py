@@ -50,6 +50,16 @@ class Parsed:
 
 
 @dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did."""
+
+    read: int = 0  # files that were read and parsed
+    touched: int = 0  # files with a new time stamp and the same content
+    deleted: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A file or folder left out, and why."""
 

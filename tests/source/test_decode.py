@@ -21,7 +21,12 @@ def test_the_mark_at_the_start_of_utf_8_is_no_part_of_the_text() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_wide_encodings_with_their_mark_are_read(encoding: str) -> None:
-    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE, "utf-32-le": codecs.BOM_UTF32_LE, "utf-32-be": codecs.BOM_UTF32_BE}
+    mark = {
+        "utf-16-le": codecs.BOM_UTF16_LE,
+        "utf-16-be": codecs.BOM_UTF16_BE,
+        "utf-32-le": codecs.BOM_UTF32_LE,
+        "utf-32-be": codecs.BOM_UTF32_BE,
+    }
     assert to_utf8(mark[encoding] + "größe = 1\n".encode(encoding)) == "größe = 1\n".encode()
 
 

@@ -28,11 +28,6 @@ def ndcg(wanted: Sequence[str], returned: Sequence[str], depth: int = DEPTH) -> 
     return gained / sum(1 / math.log2(place + 1) for place in range(1, min(depth, len(wanted)) + 1))
 
 
-def found(wanted: Sequence[str], returned: Sequence[str]) -> int:
-    """How many targets are among the returned files, wherever they stand."""
-    return sum(rank_of(target, returned) is not None for target in wanted)
-
-
 def mean(values: Sequence[float]) -> float:
     """The arithmetic mean; of nothing it is 0."""
     return sum(values) / len(values) if values else 0.0

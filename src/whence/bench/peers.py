@@ -13,7 +13,7 @@ from whence.bench.measure import Spent, run
 from whence.errors import UsageError, WhenceError
 
 #: Run by the Python that semble is installed in: a build without a cache, then queries in the same process.
-#: Loading the model is no part of a build: what a folder with one small file takes is subtracted.
+#: Loading the model is no part of a build: what a folder with one small file takes is subtracted, and so are the imports.
 _IN_PROCESS = """
 import json, pathlib, resource, sys, tempfile, time
 from semble import SembleIndex

@@ -16,167 +16,108 @@ child's peak memory is never reported below that of the process that started it.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from whence.bench import report, trees
-from whence.bench.measure import Spent, interleaved, run
-from whence.bench.peers import Ripgrep, Semble, find_ripgrep, find_semble
-from whence.bench.trees import Made, Source
-from whence.errors import StorageError
-
-ROUNDS = 7
-EDITS = 5
-QUERIES = 40
-#: First guess of how much source a unit takes; corrected by what is measured.
-BYTES_PER_UNIT = 700
-#: A tree is large enough when it has this share of the units asked for.
-NEAR_ENOUGH = 0.9
-
-Tell = Callable[[str], None]
+from whence.bench import report, timings, trees
+from whence.bench.peers import find_ripgrep, find_semble
+from whence.bench.room import Room, Tell, sized_tree
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large the trees are."""
+    """How large the trees are. The large one is made only when it is asked for."""
 
     units: int = 10_000
     files: int = 10_000
-    large_units: int = 500_000
+    large_units: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table."""
-
-    what: str
-    bar: str
-    measured: float
-    unit: str
-    peer: str = ""
-    peer_value: float | None = None
-    ratio: float | None = None
-    kept: bool | None = None
+LARGE_UNITS = 500_000
 
 
-@dataclass(slots=True)
-class Room:
-    """Where a run takes place: its folders, its environment, its peers, and what was found so far."""
-
-    folder: Path
-    sources: list[Source]
-    tell: Tell
-    semble: Semble | None = None
-    ripgrep: Ripgrep | None = None
-    rows: list[Row] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    raw: dict[str, Any] = field(default_factory=dict)
-
-    def environment(self, data_dir: str) -> dict[str, str]:
-        """The caller's environment without any setting of the user."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("WHENCE_")}
-        return {**kept, "WHENCE_DATA_DIR": str(self.folder / data_dir), "XDG_CONFIG_HOME": str(self.folder / "config")}
-
-    def probe(self, action: str, data_dir: str, **asked: Any) -> dict[str, Any]:
-        """Measure one thing in a new process."""
-        command = [sys.executable, "-m", "whence.bench.probe", action, json.dumps(asked)]
-        spent = run(command, env=self.environment(data_dir), cwd=self.folder)
-        found: dict[str, Any] = json.loads(spent.out.strip().splitlines()[-1])
-        return found
-
-    def search(self, query: str, tree: Path, data_dir: str) -> Spent:
-        """`whence search` in a new process."""
-        command = [sys.executable, "-m", "whence", "search", query, str(tree), "-k", "10"]
-        return run(command, env=self.environment(data_dir), cwd=tree, allowed=(0, 1))
-
-    def make(self, name: str, *, files: int | None = None, size: int | None = None) -> Made:
-        """A committed tree."""
-        root = self.folder / name
-        root.mkdir()
-        made = trees.grow(Made(root), self.sources, files=files, size=size)
-        trees.commit(root)
-        return made
+def run(tree: Path | None, sizes: Sizes, semble: str | None, tell: Tell) -> Room:
+    """Measure everything, in a folder that is removed afterwards."""
+    sources = trees.read_sources(tree)
+    with TemporaryDirectory(prefix="whence-bench-") as temporary:
+        room = Room(Path(temporary).resolve(), sources, tell)
+        room.raw["sources"] = {"files": len(sources), "bytes": sum(len(source.content) for source in sources)}
+        _by_units(room, sizes.units, semble)
+        _by_files(room, sizes.files)
+        if sizes.large_units:
+            _large(room, sizes.large_units)
+    return room
 
 
-def ratio(value: float, peer: float | None) -> float | None:
-    """How many times the peer's figure."""
-    return None if peer is None or peer <= 0 else value / peer
+def _by_units(room: Room, units: int, semble: str | None) -> None:
+    """The tree whose units count: searching, and building beside a peer."""
+    room.tell(f"a tree of {units:,} units")
+    made, built = sized_tree(room, "units", units)
+    room.raw["tree by units"] = built
+    room.semble = find_semble(semble, room.folder / "semble", made.root, room.notes)
+    room.ripgrep = find_ripgrep(room.notes)
+    room.tell("search in a new process")
+    timings.new_process(room, made.root, built["data_dir"], built["units"])
+    room.tell("first builds, and search in a running process")
+    timings.beside_semble(room, made.root, built["data_dir"])
 
 
-def at_most(found: float | None, bar: float) -> bool | None:
-    """Whether a figure keeps below its bar; nothing where there is no figure."""
-    return None if found is None else found <= bar
+def _by_files(room: Room, files: int) -> None:
+    """The tree whose files count: building, refreshing, editing."""
+    room.tell(f"a tree of {files:,} files")
+    made = room.make("files", files=files)
+    room.tell("its first build")
+    built = room.probe("build", "data_files", tree=str(made.root))
+    room.raw["tree by files"] = built
+    timings.memory(room, built)
+    room.tell("refresh with nothing changed")
+    timings.refresh(room, made.root, "data_files")
+    room.tell("one file edited")
+    timings.edited(room, made.root, "data_files")
 
 
-def least(spent: list[Spent]) -> float:
-    """The CPU time of the run that was disturbed least."""
-    return min(one.cpu for one in spent)
+def _large(room: Room, units: int) -> None:
+    room.tell(f"a tree of {units:,} units")
+    known = room.raw["tree by units"]
+    made = room.make("large", size=int(units * known["source_bytes"] / max(known["units"], 1)))
+    built = room.probe("build", "data_large", tree=str(made.root))
+    room.raw["large tree"] = built
+    timings.memory(room, built)
+    asked = timings.ask(room, made.root, "data_large")
+    room.raw["large tree, queries"] = asked
+    timings.running_process(room, asked["units"], asked["p50"], 15, None)
 
 
-def sized_tree(room: Room, name: str, units: int) -> tuple[Made, dict[str, Any]]:
-    """A tree of about so many units, with the figures of its first build."""
-    size = units * BYTES_PER_UNIT
-    for attempt in range(3):
-        made = room.make(f"{name}_{attempt}", size=size)
-        built = room.probe("build", f"data_{name}_{attempt}", tree=str(made.root))
-        if built["units"] >= units * NEAR_ENOUGH and built["units"] <= units / NEAR_ENOUGH:
-            break
-        size = int(size * units / max(built["units"], 1))
-    built["data_dir"] = f"data_{name}_{attempt}"
-    return made, built
-
-
-def new_process(room: Room, tree: Path, data_dir: str, units: int) -> None:
-    """Search in a new process on an indexed tree, beside the peers."""
-    query = trees.questions(room.sources, QUERIES)[0]
-    runs: dict[str, Callable[[int], Spent]] = {"whence": lambda _: room.search(query, tree, data_dir)}
-    if semble := room.semble:
-        runs["semble"] = lambda _: semble.search(query, tree)
-    if ripgrep := room.ripgrep:
-        runs["rg"] = lambda _: ripgrep.search(query, tree)
-    spent = interleaved(ROUNDS, runs)
-    room.raw["new process"] = {name: [{"cpu": one.cpu, "wall": one.wall} for one in of] for name, of in spent.items()}
-    ours, what = least(spent["whence"]), f"search in a new process, {units:,} units"
-    for name, bar in (("semble", 0.25), ("rg", None)):
-        peer = least(spent[name]) if name in spent else None
-        times = ratio(ours, peer)
-        if peer is not None or bar is not None:
-            kept = None if bar is None else at_most(times, bar)
-            room.rows.append(Row(what, f"<= {bar} x {name}" if bar else "", ours, "s CPU", name, peer, times, kept))
-
-
-def running_process(room: Room, tree: Path, data_dir: str, bar_ms: float, peer_ms: float | None) -> None:
-    """Search in a running process."""
-    asked = trees.questions(room.sources, QUERIES)
-    found = room.probe("ask", data_dir, tree=str(tree), queries=asked, rounds=3)
-    room.raw[f"running process, {found['units']} units"] = found
-    p50 = median(found["cpu"]) * 1e3
-    what = f"search in a running process, {found['units']:,} units, p50"
-    room.rows.append(Row(what, f"<= {bar_ms:g} ms", p50, "ms CPU", "semble", peer_ms, ratio(p50, peer_ms), at_most(p50, bar_ms)))
-
-
-def first_build(room: Room, built: dict[str, Any], semble_cpu: float | None, memory: bool) -> None:
-    """Bytes of source per CPU-second, and on the large tree memory and the size of the index."""
-    rate = built["source_bytes"] / built["cpu"] / 1e6
-    peer = built["source_bytes"] / semble_cpu / 1e6 if semble_cpu else None
-    times = ratio(rate, peer)
-    size = f"{built['source_bytes'] / 1e6:.0f} MB"
-    bar = ">= 1.25 x semble" if not memory else ""
-    room.rows.append(
-        Row(f"first build, {size}", bar, rate, "MB/CPU-s", "semble", peer, times, None if times is None or memory else times >= 1.25)
-    )
-    if memory:
-        peak = built["peak_own"] + built["workers"] * built["peak_worker"]
-        share = built["index_bytes"] / built["source_bytes"]
-        what = f"memory of a build, {size}: process + {built['workers']} workers"
-        room.rows.append(Row(what, "<= 400 MB", peak / 1e6, "MB", kept=at_most(peak / 1e6, 400)))
-        room.rows.append(
-            Row(f"index, {size} of source", "<= 1 x source", built["index_bytes"] / 1e6, "MB", "source", built["source_bytes"] / 1e6, share, at_most(share, 1))
+def as_text(room: Room) -> str:
+    """The table, and what has to be known to read it."""
+    rows = [
+        (
+            row.what,
+            row.bar or None,
+            f"{_short(row.measured)} {row.unit}",
+            f"{row.peer} {_short(row.peer_value)}" if row.peer_value is not None else None,
+            None if row.ratio is None else f"{row.ratio:.2f}",
+            report.verdict(row.kept),
         )
+        for row in room.rows
+    ]
+    text = report.table(("what", "bar", "measured", "peer", "ratio", ""), rows)
+    return "\n".join([text, *(f"note: {note}" for note in room.notes)])
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def as_json(room: Room) -> dict[str, Any]:
+    """Everything that was measured, and what is needed to measure it again."""
+    built = room.raw.get("tree by units", {})
+    return {
+        "benchmark": "speed",
+        "rows": [asdict(row) for row in room.rows],
+        "notes": room.notes,
+        "measured": room.raw,
+        "settings": built.get("settings", []),
+    }

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.index.rows import distinct
 from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan
@@ -92,7 +93,7 @@ class Pool:
 
 def union(found: Mapping[str, tuple[Array, Array]]) -> tuple[Array, dict[str, Array]]:
     """Every unit that any retriever found, in row order, with each one's raw score."""
-    units = np.unique(np.concatenate([rows for rows, _ in found.values()])).astype(np.int64) if found else np.empty(0, np.int64)
+    units = distinct(np.concatenate([rows for rows, _ in found.values()])).astype(np.int64) if found else np.empty(0, np.int64)
     raw: dict[str, Array] = {}
     for name, (rows, scores) in found.items():
         column = np.full(len(units), np.nan)

@@ -128,6 +128,11 @@ class ArrayFile:
         return list(self._arrays)
 
 
+def narrow(values: Array) -> Array:
+    """Whole numbers in 16 bits where they fit, else in 32."""
+    return values.astype(np.uint16 if not len(values) or int(values.max()) < 1 << 16 else np.uint32)
+
+
 class Strings:
     """A table of strings inside an array file: one blob of UTF-8 and where each ends."""
 

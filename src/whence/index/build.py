@@ -9,21 +9,22 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
-from whence.errors import IndexDamaged, StorageError
-from whence.index.arrayfile import Array, ArrayFile, write_arrays
+from whence.errors import StorageError
+from whence.index.arrayfile import write_arrays
 from whence.index.layout import Layout
-from whence.index.segment import Segment, merge
-from whence.index.snapshot import Snapshot
+from whence.index.segment import merge, open_segment
+from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import SegmentRow, Store
 from whence.index.worker import Batch, Outcome, outcome_from_json, run_batch
 from whence.settings import IndexSettings
 from whence.source.walk import Tree
+from whence.types import Refreshed
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -31,20 +32,12 @@ if TYPE_CHECKING:
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
 BATCH_BYTES = 3_000_000
 BATCH_FILES = 2_000
+#: No segment holds more source than this, so that a merge fits in memory whatever the tree.
+SEGMENT_BYTES = 32_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 1_500_000
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Refreshed:
-    """What a refresh did."""
-
-    read: int  # files that were read and parsed
-    touched: int  # files with a new time stamp and the same content
-    deleted: int
-    bytes: int
 
 
 class Builder:
@@ -132,24 +125,16 @@ class Builder:
             segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
             self._store.add(outcome.records, segment)
 
-    # Few pieces: a base, and at most one overlay of what changed since.
+    # Few pieces, none too large to rewrite.
     def _compact(self) -> None:
-        rows = self._store.segments()
         dead = self._store.dead_rows()
-        gone = sum(len(found) for found in dead.values())
-        files = sum(row.files for row in rows)
-        base = max(rows, key=lambda row: row.bytes) if rows else None
-        young = [row for row in rows if base is not None and row.id != base.id]
-        share = max(sum(row.bytes for row in young) / max(base.bytes, 1) if base else 0.0, gone / max(files, 1))
-        if base is not None and (share > self._settings.overlay_share or base.id != rows[0].id):
-            self._merge(rows, dead)
-        elif len(young) > 1:
-            self._merge(young, dead)
+        for group in merge_groups(self._store.segments(), dead, self._settings.overlay_share):
+            self._merge(group, dead)
         self._write_shared()
         self._remove_strays()
 
     def _merge(self, rows: list[SegmentRow], dead: dict[int, list[int]]) -> None:
-        opened = [(row, open_segment(self._layout, row)) for row in rows]
+        opened = [(row, open_segment(self._layout.segments / row.name, row.stamp)) for row in rows]
         if len(opened) == 1 and not dead.get(rows[0].id):
             return
         keeps = [(segment, ~dead_mask(segment.files, dead.get(row.id, []))) for row, segment in opened]
@@ -172,7 +157,10 @@ class Builder:
     def _write_shared(self) -> None:
         """Columns that depend on every file of the snapshot at once."""
         rows, dead = self._store.segments(), self._store.dead_rows()
-        snapshot = Snapshot([open_segment(self._layout, row) for row in rows], [dead_mask(row.files, dead.get(row.id, [])) for row in rows])
+        snapshot = Snapshot(
+            [open_segment(self._layout.segments / row.name, row.stamp) for row in rows],
+            [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
+        )
         name = f"{os.urandom(8).hex()}.shared"
         stamp = write_arrays(self._layout.segments / name, {"centrality": snapshot.count_centrality()}, {})
         with self._store.transaction():
@@ -190,19 +178,24 @@ class Builder:
                 path.unlink(missing_ok=True)
 
 
-def open_segment(layout: Layout, row: SegmentRow) -> Segment:
-    """Open a derived file, checking that it is what was written."""
-    try:
-        return Segment(ArrayFile(layout.segments / row.name, row.stamp))
-    except KeyError as error:
-        raise IndexDamaged(f"{row.name} lacks {error}") from error
+def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: float) -> list[list[SegmentRow]]:
+    """Which segments to rewrite together.
 
-
-def dead_mask(size: int, rows: list[int]) -> Array:
-    """A mask with the dead rows set."""
-    mask = np.zeros(size, bool)
-    mask[rows] = True
-    return mask
+    From the smallest up, a segment joins those before it when they are no longer
+    small beside it; a group is closed before it gets too large to hold in memory.
+    A segment with too many dead rows is rewritten in any case.
+    """
+    groups: list[list[SegmentRow]] = []
+    open_: list[SegmentRow] = []
+    for row in sorted(rows, key=lambda row: (row.bytes, row.id)):
+        gathered = sum(one.bytes for one in open_)
+        if open_ and (gathered < share * row.bytes or gathered + row.bytes > SEGMENT_BYTES):
+            groups.append(open_)
+            open_ = []
+        open_.append(row)
+    groups.append(open_)
+    rotten = {row.id for row in rows if len(dead.get(row.id, [])) > share * row.files}
+    return [sorted(group, key=lambda row: row.id) for group in groups if len(group) > 1 or (group and group[0].id in rotten)]
 
 
 def _hash_of(path: Path, limit: int) -> bytes:

@@ -15,8 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from whence.index.arrayfile import Array, pack_strings
+from whence.index.arrayfile import Array, narrow, pack_strings
 from whence.index.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
+from whence.index.rows import counted, distinct, first_of_each
 from whence.parse import paths, tokens
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
 from whence.types import DEFINITIONS, KINDS, Parsed, Unit
@@ -76,6 +77,7 @@ class _Words:
     term_ids: dict[str, int] = field(default_factory=dict)
     starts: list[int] = field(default_factory=lambda: [0, 0])
     flat: list[int] = field(default_factory=list)
+    parts: list[int] = field(default_factory=lambda: [0])  # how many of a word's terms are parts of it
 
     def look_up(self, found: list[bytes]) -> list[int]:
         """The ids of words, learning those that are new."""
@@ -90,9 +92,11 @@ class _Words:
 
     def _learn(self, raw: bytes) -> None:
         self.ids[raw] = len(self.ids)
-        for term in _terms_of(raw):
+        terms = _terms_of(raw)
+        for term in terms:
             self.flat.append(self.term_ids.setdefault(term, len(self.term_ids)))
         self.starts.append(len(self.flat))
+        self.parts.append(len(terms) - (len(terms) > 1))
 
 
 class Digest:
@@ -147,7 +151,7 @@ class Digest:
         self._slot.append((np.array(unit, np.int64) * len(FIELDS) + np.array(where, np.int64))[piece] + len(self._units) * len(FIELDS))
         self._text_word.append(words[:spoken])
         self._text_window.append(np.array(window, np.int64)[piece[:spoken]] + (self._window_ends[-1] if self._window_ends else 0))
-        return _distinct(words[:spoken])
+        return distinct(words[:spoken])
 
     def arrays(self) -> dict[str, Array]:
         """The arrays of a segment with these files, rows in the order they came."""
@@ -202,8 +206,8 @@ class Digest:
         flags = [(TOP_LEVEL if not unit.parents else 0) | (DEFINES if unit.kind in DEFINITIONS else 0) for unit in self._units]
         return {
             **pack_strings("units.name", [unit.name for unit in self._units]),
-            "units.first": np.array([unit.first_line for unit in self._units], np.uint32),
-            "units.last": np.array([unit.last_line for unit in self._units], np.uint32),
+            "units.first": narrow(np.array([unit.first_line for unit in self._units], np.uint32)),
+            "units.last": narrow(np.array([unit.last_line for unit in self._units], np.uint32)),
             "units.kind": np.array([_KIND_ROWS[unit.kind] for unit in self._units], np.uint8),
             "units.flags": np.array(flags, np.uint8),
             "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
@@ -211,9 +215,9 @@ class Digest:
 
     def _unit_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
         slots = max(len(self._units), 1) * len(FIELDS)
-        slot, term = _expanded(_joined(self._word), _joined(self._slot), starts, flat)
+        slot, term = _expanded(_joined(self._word), _joined(self._slot), starts, flat, np.diff(starts))
         lengths = np.bincount(slot, minlength=slots).astype(np.float32)
-        key, count = _counted(term * slots + slot)
+        key, count = counted(term * slots + slot)
         slot, term = key % slots, key // slots
         unit, where = slot // len(FIELDS), slot % len(FIELDS)
         ratio = np.minimum(lengths[slot] / USUAL_LENGTH[where], LONGEST_RATIO)
@@ -227,9 +231,11 @@ class Digest:
         return unit_arrays(Lists(offsets, unit[new], codes.astype(np.uint16)))
 
     def _window_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
+        """Windows hold the parts of words only: the joined whole adds nothing there but size."""
         windows = max(self._window_ends[-1] if self._window_ends else 0, 1)
-        window, term = _expanded(_joined(self._text_word), _joined(self._text_window), starts, flat)
-        key, count = _counted(term * windows + window)
+        parts = np.array(self._words.parts, np.int64)
+        window, term = _expanded(_joined(self._text_word), _joined(self._text_window), starts, flat, parts)
+        key, count = counted(term * windows + window)
         offsets = np.searchsorted(key // windows, np.arange(vocabulary + 1))
         return window_arrays(Lists(offsets, key % windows, np.minimum(count, COUNT_TOP).astype(np.uint16)))
 
@@ -241,8 +247,7 @@ class Digest:
                 hashes[row] = zlib.crc32(word)
         pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._mentions)]
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
-        key = np.unique((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0])
-        return mention_arrays(key)
+        return mention_arrays(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0].astype(np.int64)))
 
 
 def unit_arrays(lists: Lists) -> dict[str, Array]:
@@ -264,15 +269,18 @@ def window_arrays(lists: Lists) -> dict[str, Array]:
 
 def mention_keys(hashes: Array, offsets: Array, files: Array) -> Array:
     """A table of mentions as (hash << 32 | file) pairs again."""
-    return np.repeat(hashes.astype(np.uint64), np.diff(offsets)) << np.uint64(32) | files.astype(np.uint64)
+    return np.repeat(hashes.astype(np.int64), np.diff(offsets)) << 32 | files
 
 
 def mention_arrays(key: Array) -> dict[str, Array]:
     """Sorted (hash << 32 | file) pairs as a table of hashes with their files."""
-    hashes = (key >> np.uint64(32)).astype(np.uint32)
-    new = np.flatnonzero(np.diff(hashes.astype(np.int64), prepend=-1))
-    offsets = np.append(new, len(hashes)).astype(np.uint32)
-    return {"mentions.hash": hashes[new], "mentions.files": offsets, "postings.mention": (key & np.uint64(0xFFFFFFFF)).astype(np.uint32)}
+    hashes = key >> 32
+    new = first_of_each(hashes)
+    return {
+        "mentions.hash": hashes[new].astype(np.uint32),
+        "mentions.files": np.append(new, len(hashes)).astype(np.uint32),
+        "postings.mention": narrow(key & 0xFFFFFFFF),
+    }
 
 
 def nearest_level(weights: Array, levels: Array) -> Array:
@@ -281,9 +289,9 @@ def nearest_level(weights: Array, levels: Array) -> Array:
     return (np.searchsorted(middles, weights, side="right") + 1).astype(np.uint32)
 
 
-def _expanded(word: Array, place: Array, starts: Array, flat: Array) -> tuple[Array, Array]:
-    """(place, term) of every term of every word."""
-    counts = starts[word + 1] - starts[word]
+def _expanded(word: Array, place: Array, starts: Array, flat: Array, sizes: Array) -> tuple[Array, Array]:
+    """(place, term) of the first `sizes` terms of every word."""
+    counts = sizes[word]
     within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(place, counts), flat[np.repeat(starts[word], counts) + within]
 
@@ -292,24 +300,13 @@ def _joined(arrays: list[Array]) -> Array:
     return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
 
 
-def _counted(keys: Array) -> tuple[Array, Array]:
-    """The distinct keys in order, with how often each occurs; here quicker than `np.unique`, which hashes first."""
-    keys = np.sort(keys)
-    new = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[new], np.diff(new, append=len(keys))
-
-
-def _distinct(keys: Array) -> Array:
-    return _counted(keys)[0]
-
-
 def _text_pieces(
     source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array
 ) -> tuple[list[bytes], list[int], list[int], list[int]]:
     """The text in pieces, with the unit, the field and the window of each."""
     starts, ends, owners = _own_spans(units)
     marks = np.array(comments, np.int64).reshape(-1, 2)
-    edges = _distinct(np.concatenate([starts, ends, marks.ravel(), cuts]))
+    edges = distinct(np.concatenate([starts, ends, marks.ravel(), cuts]))
     owner, owned = _holder(starts, ends, edges[:-1])
     _, spoken = _holder(marks[:, 0], marks[:, 1], edges[:-1])
     window = np.searchsorted(cuts, edges[:-1], side="right") - 1

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +38,8 @@ class Layout:
     def directory(self) -> Path:
         """The folder of this index: named for people, told apart by the root's full path."""
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.root.name).strip("-") or "root"
-        key = hashlib.blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
+        path = os.fsencode(self.root)
+        key = f"{zlib.crc32(path):08x}{zlib.crc32(path[::-1]):08x}"  # hashlib would load all of OpenSSL for this
         return self.data_dir / "indexes" / f"{name[:40]}-{key}"
 
     @property

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from whence.index.arrayfile import Array, ArrayFile, Strings, pack_strings, unpack_strings
+from whence.errors import IndexDamaged
+from whence.index.arrayfile import Array, ArrayFile, Stamp, Strings, narrow, pack_strings, unpack_strings
 from whence.index.digest import mention_arrays, mention_keys, unit_arrays, window_arrays
 from whence.index.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 
@@ -62,6 +64,14 @@ class Segment:
         return self.arrays["postings.mention"][a:b]
 
 
+def open_segment(path: Path, stamp: Stamp) -> Segment:
+    """Open a segment, checking that it is what was written."""
+    try:
+        return Segment(ArrayFile(path, stamp))
+    except KeyError as error:
+        raise IndexDamaged(f"{path.name} lacks {error}") from error
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """A segment in a merge: which of its files stay, and the rows they get."""
@@ -112,7 +122,7 @@ def _columns(parts: list[_Part]) -> dict[str, Array]:
     for column in FILE_COLUMNS:
         found[column] = np.concatenate([part.segment.arrays[column][part.keep] for part in parts])
     for column in UNIT_COLUMNS:
-        found[column] = np.concatenate([part.segment.arrays[column][part.unit_rows >= 0] for part in parts])
+        found[column] = _same_width([part.segment.arrays[column][part.unit_rows >= 0] for part in parts])
     for column in ("files.units", "files.windows"):
         sizes = [np.diff(part.segment.arrays[column], prepend=np.uint32(0))[part.keep] for part in parts]
         found[column] = np.cumsum(np.concatenate(sizes)).astype(np.uint32)
@@ -122,6 +132,11 @@ def _columns(parts: list[_Part]) -> dict[str, Array]:
     known = sorted(set(languages))
     row = {name: number for number, name in enumerate(known)}
     return found | pack_strings("languages", known) | {"files.language": np.array([row[name] for name in languages], np.uint8)}
+
+
+def _same_width(arrays: list[Array]) -> Array:
+    joined = np.concatenate(arrays)
+    return narrow(joined) if any(array.dtype == np.uint16 for array in arrays) else joined
 
 
 def _merged_strings(name: str, tables: Sequence[tuple[Strings, Array]]) -> dict[str, Array]:

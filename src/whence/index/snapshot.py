@@ -14,6 +14,7 @@ import numpy as np
 
 from whence.index.arrayfile import Array, ArrayFile, unpack_strings
 from whence.index.digest import DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
+from whence.index.rows import distinct
 from whence.index.segment import Segment
 
 #: A name defined in more files than this says nothing of which one is meant.
@@ -31,7 +32,7 @@ class PathParts:
         owner = np.concatenate([_owners(self.stem_starts), _owners(self.directory_starts)])
         part = np.concatenate([self.stem_parts, self.directory_parts])
         keep = alive[owner]
-        pairs = np.unique(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
+        pairs = distinct(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
         seen_in = np.bincount(pairs // max(files, 1), minlength=len(names))
         total = int(alive.sum())
         self.rarity = np.log(1 + (total - seen_in + 0.5) / (seen_in + 0.5))
@@ -55,6 +56,7 @@ class Snapshot:
         self.segments = list(segments)
         self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
         self._dead = list(dead)
+        self._columns: dict[str, Array] = {}
         self._file_base = _bases([segment.files for segment in self.segments])
         self._unit_base = _bases([segment.units for segment in self.segments])
         self._window_base = _bases([segment.windows for segment in self.segments])
@@ -92,11 +94,9 @@ class Snapshot:
 
     def column(self, name: str) -> Array:
         """A column of all files or all units."""
-        return (
-            np.concatenate([segment.arrays[name] for segment in self.segments])
-            if len(self.segments) != 1
-            else self.segments[0].arrays[name]
-        )
+        if name not in self._columns:
+            self._columns[name] = _joined([segment.arrays[name] for segment in self.segments])
+        return self._columns[name]
 
     @cached_property
     def unit_starts(self) -> Array:
@@ -248,8 +248,8 @@ class Snapshot:
                 has = counts[name] > nth
                 definer = owners[first[name[has]] + nth]
                 pairs.append((definer * self.files + mention[has])[definer != mention[has]])
-        distinct = _distinct(np.concatenate(pairs)) if pairs else np.empty(0, np.int64)
-        return np.bincount(distinct // max(self.files, 1), minlength=self.files).astype(np.uint32)
+        known_pairs = distinct(np.concatenate(pairs)) if pairs else np.empty(0, np.int64)
+        return np.bincount(known_pairs // max(self.files, 1), minlength=self.files).astype(np.uint32)
 
     def _defined_names(self) -> tuple[Array, Array]:
         """(hash of name, file) of every distinct definition, sorted by hash, then file."""
@@ -261,13 +261,15 @@ class Snapshot:
             else np.empty(0, np.uint32)
         )
         keep = ((flags & DEFINES) > 0) & (lengths >= SHORTEST_MENTION) & self.alive[owners]
-        key = _distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
+        key = distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
         return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF
 
 
-def _distinct(keys: Array) -> Array:
-    keys = np.sort(keys)
-    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+def dead_mask(size: int, rows: Sequence[int]) -> Array:
+    """A mask with the dead rows set."""
+    mask = np.zeros(size, bool)
+    mask[list(rows)] = True
+    return mask
 
 
 def _bases(sizes: list[int]) -> Array:

@@ -121,6 +121,10 @@ class Store:
         for table in ("meta", "segments", "files", "units", "dead", "places", "skipped"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  -- names from the line above
 
+    def changes(self) -> int:
+        """A number that moves when another process has written the database."""
+        return int(self._rows("PRAGMA data_version")[0][0])
+
     # The tree as it was last seen.
     def tree(self) -> Tree:
         """What is known of files, folders and rule files."""

@@ -83,11 +83,11 @@ def _run_batch(batch: Batch) -> Outcome:
 
 def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     """One file as text, or a record of why not. Links and special files are refused at opening."""
-    gone = State(-1, -1, -1, -1, 0)
+    full = f"{batch.root}/{path}"
     try:
-        handle = os.open(f"{batch.root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        return Record(path, gone, b"", reason=f"cannot be read: {error.strerror}"), None
+        return Record(path, _last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         state = State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
@@ -100,6 +100,15 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     digest = hashlib.blake2b(raw, digest_size=16).digest()
     reason, text = _fit(raw, batch)
     return Record(path, state, digest, reason=reason), text
+
+
+def _last_state(full: str, now_ns: int) -> State:
+    """What can be known of a file that cannot be opened: it is tried again when this changes."""
+    try:
+        found = os.lstat(full)
+    except OSError:
+        return State(-1, -1, -1, -1, 0)
+    return State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
 
 
 def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:

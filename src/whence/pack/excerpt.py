@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from whence.parse import tokens
 
@@ -40,10 +42,18 @@ def shown_line(number: int, text: str, weights: Mapping[str, float]) -> ShownLin
     return ShownLine(number, text, tuple(marks))
 
 
-def concentration(lines: Sequence[str], terms: frozenset[str]) -> int:
+def concentration(text: str, terms: frozenset[str]) -> int:
     """The most distinct terms of the query that one line holds (Q3)."""
-    best = 0
-    for line in lines:
-        found = {term for word in tokens.words(line) for term in tokens.terms(word)} & terms
-        best = max(best, len(found))
+    best = at = 0
+    likely = _beginnings(terms)
+    while best < len(terms) and (match := likely.search(text, at)):
+        start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+        at = len(text) if end < 0 else end
+        best = max(best, len({term for word in tokens.words(text[start:at]) for term in tokens.terms(word)} & terms))
     return best
+
+
+@lru_cache(maxsize=64)
+def _beginnings(terms: frozenset[str]) -> re.Pattern[str]:
+    """Matches where a term could stand: a stem may differ from its word in the last letter."""
+    return re.compile("|".join(sorted(re.escape(term[: max(3, len(term) - 1)]) for term in terms)) or r"(?!)", re.IGNORECASE)

@@ -18,7 +18,8 @@ from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
 WINDOW_LINES = 40
 NEWLINE = 10
 SIGNATURE_BYTES = 600
-DOC_CHARACTERS = 2_000
+#: Of a long comment the beginning says what it is about; the rest is in the file.
+DOC_CHARACTERS = 400
 NAME_CHARACTERS = 160
 #: A capture that names its inside but is no unit: `impl Type { ... }`, `extension Type { ... }`.
 SCOPE = "scope"

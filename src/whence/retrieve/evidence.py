@@ -10,6 +10,7 @@ import numpy as np
 
 from whence.index.arrayfile import Array
 from whence.index.digest import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
+from whence.index.rows import first_of_each, member, values_at
 from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan, Term
@@ -50,7 +51,7 @@ class TermEvidence:
     def files(self) -> Array:
         """The files whose text holds it, in order."""
         owners = self._snapshot.file_of_unit[self.units[0]]
-        return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
+        return owners[first_of_each(owners)]
 
     @cached_property
     def unit_rarity(self) -> float:
@@ -65,7 +66,8 @@ class TermEvidence:
     @cached_property
     def file_rarity(self) -> float:
         """Its weight among files, by text and path."""
-        return rarity(self._snapshot.live_files, len(np.union1d(self.files, self.paths[0])))
+        by_path_alone = int((~member(self.paths[0], self.files)).sum())
+        return rarity(self._snapshot.live_files, len(self.files) + by_path_alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,10 @@ class Evidence:
         files = self.snapshot.file_of_unit[units]
         matrix = np.zeros((len(self.terms), len(units)), np.float32)
         for number, found in enumerate(self.terms):
-            matrix[number] = _values_at(units, *found.units, self.weights.worth)
+            matrix[number] = values_at(units, *found.units, self.weights.worth)
             path_files, places = found.paths
             if len(path_files):
-                place = _values_at(files, path_files, places, np.arange(4, dtype=np.float32)).astype(np.uint8)
+                place = values_at(files, path_files, places, np.arange(4, dtype=np.float32)).astype(np.uint8)
                 bonus = self.profile.fields.stem * ((place & IN_STEM) > 0) + self.profile.fields.directory * ((place & IN_DIRECTORY) > 0)
                 matrix[number] += bonus.astype(np.float32)
         return matrix
@@ -136,19 +138,3 @@ class Evidence:
         for number, found in enumerate(self.terms):
             held[number] = member(files, found.files)
         return held
-
-
-def member(wanted: Array, among: Array) -> Array:
-    """Whether each wanted row is among some sorted rows."""
-    if not len(among):
-        return np.zeros(len(wanted), bool)
-    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
-    return np.asarray(among[at] == wanted)
-
-
-def _values_at(wanted: Array, rows: Array, codes: Array, table: Array) -> Array:
-    """table[code] of each wanted row, 0 where it is not among the rows."""
-    if not len(rows):
-        return np.zeros(len(wanted), np.float32)
-    at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-    return np.where(rows[at] == wanted, table[codes[at]], np.float32(0))

@@ -30,7 +30,7 @@ def unit_mask(snapshot: Snapshot, options: Options) -> Array | None:
     """A mask of the units of the wanted kinds; None when any will do."""
     if not options.kinds:
         return None
-    return np.isin(snapshot.kinds, [KIND_NAMES.index(kind) for kind in options.kinds])
+    return np.array([kind in options.kinds for kind in KIND_NAMES])[snapshot.kinds]
 
 
 def _below(path: str, wanted: tuple[str, ...]) -> bool:

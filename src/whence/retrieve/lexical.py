@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.index.rows import first_of_each, ranges
 from whence.retrieve.evidence import Evidence
 
 #: A file's mass is its best windows, each later one counting less.
@@ -47,15 +48,8 @@ def best_unit_of(evidence: Evidence, files: Array) -> Array:
     scores = evidence.unit_scores[unit]
     best = np.maximum.reduceat(scores, np.searchsorted(owner, np.arange(len(files))))
     leading = np.flatnonzero(scores == best[owner])
-    first = leading[np.flatnonzero(np.diff(owner[leading], prepend=-1))]
+    first = leading[first_of_each(owner[leading])]
     return unit[first]
-
-
-def ranges(starts: Array, rows: Array) -> tuple[Array, Array]:
-    """All members of some rows' ranges: (the place of the row, the member)."""
-    sizes = starts[rows + 1] - starts[rows]
-    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(np.arange(len(rows)), sizes), within + np.repeat(starts[rows], sizes)
 
 
 def top(scores: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:

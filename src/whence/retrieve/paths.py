@@ -7,12 +7,13 @@ from bisect import bisect_left
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.index.rows import ranges
 from whence.index.snapshot import PathParts
 from whence.parse.tokens import stem
 from whence.query.plan import Part
 from whence.query.synonyms import synonyms_of
 from whence.retrieve.evidence import Evidence, rarity
-from whence.retrieve.lexical import ranges, top
+from whence.retrieve.lexical import top
 
 #: What a match between a word of the query and a word of a path is worth.
 EQUAL, SAME_STEM, SAME_ROOT, PREFIX, LOOSE = 1.0, 0.95, 0.85, 0.8, 0.5

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, Rules
@@ -39,8 +40,19 @@ class State:
             and self.size == found.st_size
             and self.ctime_ns == found.st_ctime_ns
             and self.inode == found.st_ino
-            and max(self.mtime_ns, self.ctime_ns) < self.asked_ns - RACY_NS
+            and self.mtime_ns < (trusted := self.asked_ns - RACY_NS)
+            and self.ctime_ns < trusted
         )
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the stamps were old enough when they were read."""
+        return max(self.mtime_ns, self.ctime_ns) < self.asked_ns - RACY_NS
+
+    @property
+    def stamps(self) -> tuple[int, int, int, int]:
+        """What must be equal for a file to be the same."""
+        return self.size, self.mtime_ns, self.ctime_ns, self.inode
 
 
 @dataclass(slots=True)
@@ -72,26 +84,28 @@ class Walker:
         """Look for changes against what is known; walk everything when a rule file changed."""
         if not known.folders or self._rules_changed(known):
             return self.walk(known)
-        tree = Tree(rules=dict(known.rules), skipped=list(known.skipped))
-        children: dict[str, list[str]] = {}
-        for path in known.files:
-            children.setdefault(path.rpartition("/")[0], []).append(path)
+        tree = Tree(rules=dict(known.rules))
         for folder, state in known.folders.items():
-            if folder in tree.folders:
-                continue  # already listed below a folder that changed
             try:
-                same = state.same(os.lstat(self._full(folder)))
+                if state.same(os.lstat(self._full(folder))):
+                    tree.folders[folder] = state
             except OSError:
-                same = False
-            if not same:
-                return self.walk(known)
-            tree.folders[folder] = state
-        self._check_files(known, tree)
-        return tree
+                continue  # gone, with all that was in it
+        if len(tree.folders) == len(known.folders):
+            tree.skipped = known.skipped
+            self._check_files(known.files, tree)
+            return tree
+        moved = known.folders.keys() - tree.folders.keys()
+        tree.skipped = [one for one in known.skipped if _parent(one.path.rstrip("/")) not in moved]
+        self._check_files({path: state for path, state in known.files.items() if _parent(path) not in moved}, tree)
+        for folder in sorted(moved):
+            self._list_again(folder, known, tree)
+        return self._compared(known.files, tree)
 
-    def _check_files(self, known: Tree, tree: Tree) -> None:
-        lstat, prefix, files, changed = os.lstat, self._full(""), tree.files, tree.changed
-        for path, state in known.files.items():
+    def _check_files(self, known: dict[str, State], tree: Tree) -> None:
+        """Ask for the state of files in folders whose entries are the same as before."""
+        lstat, prefix, files, changed, limit = os.lstat, self._full(""), tree.files, tree.changed, self._max_file_bytes
+        for path, state in known.items():
             try:
                 found = lstat(prefix + path)
             except OSError:
@@ -99,11 +113,50 @@ class Walker:
                 continue
             if state.same(found):
                 files[path] = state
-            elif stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes:
+            elif stat.S_ISREG(found.st_mode) and found.st_size <= limit:
                 files[path] = _state(found, self._now_ns)
                 changed.append(path)
             else:
                 tree.deleted.append(path)
+
+    def _list_again(self, folder: str, known: Tree, tree: Tree) -> None:
+        """List one folder whose entries changed; folders in it that are known are looked after by themselves."""
+        try:
+            found = os.lstat(self._full(folder))
+        except OSError:
+            return
+        if folder in tree.folders or not stat.S_ISDIR(found.st_mode):
+            return
+        rules = self._rules_above(folder)
+        self._visit(folder, rules, tree, folder.count("/") + 1, unless=known.folders.keys())
+
+    def _rules_above(self, folder: str) -> Rules:
+        """The rules that hold in a folder, without those of its own files."""
+        rules, scratch = Rules(), Tree()
+        if (private := self._read_rules(PRIVATE_GIT_RULES, scratch)) is not None:
+            rules = rules.with_file(GIT_RULES, "", private)
+        above = folder.split("/")[:-1] if folder else []
+        for depth in range(len(above) + 1 if folder else 0):
+            place = "/".join(above[:depth])
+            for name in reversed(RULE_FILES):
+                if (text := self._read_rules(_join(place, name), scratch)) is not None:
+                    rules = rules.with_file(name, place, text)
+        return rules
+
+    def _compared(self, before: dict[str, State], tree: Tree) -> Tree:
+        """Tell which files of a tree are new, changed or gone."""
+        changed = set(tree.changed)
+        for path, state in tree.files.items():
+            old = before.get(path)
+            if old is state or path in changed:
+                continue
+            if old is not None and old.trusted and old.stamps == state.stamps:
+                tree.files[path] = old
+            else:
+                changed.add(path)
+        tree.changed = sorted(changed)
+        tree.deleted = [path for path in before if path not in tree.files]
+        return tree
 
     def _rules_changed(self, known: Tree) -> bool:
         for path, state in known.rules.items():
@@ -122,21 +175,9 @@ class Walker:
         if private is not None:
             rules = rules.with_file(GIT_RULES, "", private)
         self._visit("", rules, tree, 0)
-        before = known.files if known else {}
-        for path, state in tree.files.items():
-            old = before.get(path)
-            if (
-                old is not None
-                and (old.size, old.mtime_ns, old.ctime_ns, old.inode) == (state.size, state.mtime_ns, state.ctime_ns, state.inode)
-                and max(old.mtime_ns, old.ctime_ns) < old.asked_ns - RACY_NS
-            ):
-                tree.files[path] = old
-            else:
-                tree.changed.append(path)
-        tree.deleted = [path for path in before if path not in tree.files]
-        return tree
+        return self._compared(known.files if known else {}, tree)
 
-    def _visit(self, folder: str, rules: Rules, tree: Tree, depth: int) -> None:
+    def _visit(self, folder: str, rules: Rules, tree: Tree, depth: int, unless: AbstractSet[str] = frozenset()) -> None:
         try:
             tree.folders[folder] = _state(os.lstat(self._full(folder)), self._now_ns)
             entries = sorted(os.scandir(self._full(folder)), key=lambda entry: entry.name)
@@ -149,7 +190,9 @@ class Walker:
             if name in names and (text := self._read_rules(_join(folder, name), tree)) is not None:
                 rules = rules.with_file(name, folder, text)
         for entry in entries:
-            self._enter(entry, _join(folder, entry.name), rules, tree, depth)
+            path = _join(folder, entry.name)
+            if path not in unless:
+                self._enter(entry, path, rules, tree, depth)
 
     def _enter(self, entry: os.DirEntry[str], path: str, rules: Rules, tree: Tree, depth: int) -> None:
         try:
@@ -193,6 +236,10 @@ class Walker:
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}" if self.root != "/" else f"/{path}"
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _join(folder: str, name: str) -> str:

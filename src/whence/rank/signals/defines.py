@@ -13,6 +13,7 @@ from whence.types import CONTAINERS
 
 #: A member of the name asked for is worth this much of a type or a top-level unit.
 MEMBER = 0.6
+_CONTAINER = np.array([kind in CONTAINERS for kind in KIND_NAMES])
 
 
 @signal()
@@ -26,12 +27,12 @@ def defines(pool: Pool) -> Column:
     if pool.plan.symbol:
         rows = pool.snapshot.definitions(pool.plan.symbol)
         worth = _worth(pool, rows)
-        for file in np.unique(pool.snapshot.file_of_unit[rows]).tolist():
+        for file in set(pool.snapshot.file_of_unit[rows].tolist()):
             values[pool.files == file] = worth[pool.snapshot.file_of_unit[rows] == file].max()
     return Column(values, lambda row: f"defines {pool.plan.symbol}" if values[row] else "defines no name that was asked for")
 
 
 def _worth(pool: Pool, rows: Array) -> Array:
     flags, kinds = pool.snapshot.column("units.flags")[rows], pool.snapshot.kinds[rows]
-    leading = (flags & TOP_LEVEL > 0) | np.isin(kinds, [KIND_NAMES.index(kind) for kind in CONTAINERS])
+    leading = (flags & TOP_LEVEL > 0) | _CONTAINER[kinds]
     return np.where(leading, 1.0, MEMBER)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from whence.fuse.pool import Pool
+from whence.index.rows import member
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
-from whence.retrieve.evidence import member
 
 
 @signal()
@@ -21,7 +21,7 @@ def proximity(pool: Pool) -> Column:
     values = np.zeros(len(pool.distinct_files))
     ends = pool.snapshot.window_starts[1:]
     for one, other in pairs:
-        shared = np.intersect1d(one.windows[0], other.windows[0], assume_unique=True)
+        shared = one.windows[0][member(one.windows[0], other.windows[0])]
         values += member(pool.distinct_files, np.searchsorted(ends, shared, side="right"))
     found = pool.by_file(values / len(pairs) if pairs else values)
     return Column(found, lambda row: f"{found[row]:.0%} of the neighbouring words stand together")

@@ -17,8 +17,8 @@ def stem_equal(pool: Pool) -> Column:
     The name is taken as one word, plural or not.
     """
     joined = pool.plan.joined
-    wanted = [name_hash(word) for word in joined]
-    plural = [name_hash(word[:-1]) for word in joined if word.endswith("s")]
-    equal = np.isin(pool.column("files.stem"), wanted + plural) | np.isin(pool.column("files.singular_stem"), wanted)
-    values = equal.astype(np.float64)
+    wanted = {name_hash(word) for word in joined}
+    singular = wanted | {name_hash(word[:-1]) for word in joined if word.endswith("s")}
+    stems, without_s = pool.column("files.stem").tolist(), pool.column("files.singular_stem").tolist()
+    values = np.array([float(one in singular or other in wanted) for one, other in zip(stems, without_s, strict=True)])
     return Column(values, lambda row: "the file's name is in the query" if values[row] else "the file's name is not a word of the query")

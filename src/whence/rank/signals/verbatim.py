@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from whence.fuse.pool import Pool
+from whence.index.rows import member
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
-from whence.retrieve.evidence import member, rarity
+from whence.retrieve.evidence import rarity
 
 
 @signal()

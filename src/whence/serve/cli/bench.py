@@ -1,0 +1,97 @@
+"""`whence bench`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from whence.errors import StorageError
+from whence.serve.cli.shared import Progress
+
+json_file_option = click.option(
+    "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE."
+)
+
+
+@click.group()
+def bench() -> None:
+    """Measure quality and speed, so that every figure can be repeated.
+
+    No setting of yours has a part in it.
+    """
+
+
+@bench.command()
+@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` lays it out.")
+@click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
+@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again.")
+@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
+@json_file_option
+def search(corpus: str, profiles: tuple[str, ...], names: tuple[str, ...], index_dir: str | None, json_file: str | None) -> int:
+    """How well files are ranked: NDCG@10, recall of wanted files, CPU time of a query."""
+    from whence.bench import corpus as corpora  # noqa: PLC0415
+    from whence.bench import report  # noqa: PLC0415
+    from whence.bench import search as benchmark  # noqa: PLC0415
+
+    loaded = corpora.load(Path(corpus), names)
+    progress = Progress("measuring")
+    try:
+        done = benchmark.run(loaded, profiles or benchmark.DEFAULT_PROFILES, Path(index_dir) if index_dir else None, progress)
+    finally:
+        progress.close()
+    click.echo(benchmark.as_text(done))
+    for name in loaded.missing:
+        click.echo(f"whence: {name} is listed and is not there; left out", err=True)
+    if json_file:
+        report.write_json(json_file, benchmark.as_json(done, loaded))
+    return 0
+
+
+@bench.command()
+@click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees of this source.")
+@click.option("--large", is_flag=True, help="Also a tree of 500,000 units: minutes, and a gigabyte of space.")
+@click.option("--semble", metavar="PATH", help="The semble command to run beside (default: the one on the path).")
+@json_file_option
+def speed(tree: str | None, large: bool, semble: str | None, json_file: str | None) -> int:
+    """How fast, beside semble, ripgrep and git where they are installed.
+
+    The trees are made in a temporary folder from real source, by default this
+    package and the standard library of Python.
+    """
+    from whence.bench import report  # noqa: PLC0415
+    from whence.bench import speed as benchmark  # noqa: PLC0415
+
+    sizes = benchmark.Sizes(large_units=benchmark.LARGE_UNITS if large else 0)
+    room = benchmark.run(Path(tree) if tree else None, sizes, semble, _say)
+    click.echo(benchmark.as_text(room))
+    if json_file:
+        report.write_json(json_file, benchmark.as_json(room))
+    return 0
+
+
+@bench.command()
+@click.argument("what", metavar="search")
+@click.argument("directory", metavar="DIR")
+@click.option("--from", "source", metavar="URL", help="Another repository with benchmarks/repos.json and benchmarks/annotations.")
+def fetch(what: str, directory: str, source: str | None) -> int:
+    """Clone the repositories of a public benchmark, at their pinned revisions.
+
+    What is in DIR already is kept, so a fetch that was cut off can be run again.
+    """
+    from whence.bench import fetch as fetching  # noqa: PLC0415
+
+    fetched = fetching.fetch(what, Path(directory), source or fetching.SEARCH_LIST, _say)
+    for name, reason in fetched.failed.items():
+        click.echo(f"whence: {name}: {reason}", err=True)
+    click.echo(f"{len(fetched.there)} repositories in {directory}")
+    if fetched.failed:
+        raise StorageError(f"{len(fetched.failed)} repositories could not be fetched", hint="run it again; what is there is kept")
+    return 0
+
+
+def _say(text: str) -> None:
+    """What is being done, for a person who waits (A6)."""
+    if sys.stderr.isatty():
+        click.echo(f"whence: {text}", err=True)

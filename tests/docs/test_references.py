@@ -1,0 +1,116 @@
+"""The references are written from the program itself; `make docs` writes them again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from conftest import Golden
+from whence.profiles import PROFILES, Weight
+from whence.rank.ledger import Operation
+from whence.rank.registry import signal_named, signal_names
+from whence.serve.cli.main import COMMANDS, cli
+from whence.settings import PROJECT_FILE, merge
+
+ROOT = Path(__file__).parents[2]
+MADE = "<!-- Written from the program by `make docs`; a test compares them. -->\n"
+#: Wide enough that help texts are not broken by the width of whoever's terminal.
+WIDTH = 100
+
+
+def test_commands_are_documented_as_their_help_says(golden: Golden):
+    golden(ROOT / "docs/commands.md", commands())
+
+
+def test_settings_are_documented_with_default_and_variable(golden: Golden):
+    golden(ROOT / "docs/settings.md", settings())
+
+
+def test_signals_are_documented_with_their_weights(golden: Golden):
+    golden(ROOT / "docs/signals.md", signals())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_readme_mentions_every_command(command):
+    assert f"whence {command}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in ("commands", "settings", "signals", "json"))])
+def test_links_to_files_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
+    assert [link for link in links if not ((ROOT / page).parent / link).exists()] == []
+
+
+def commands() -> str:
+    parts = [f"# Commands\n\n{MADE}"]
+    for name, command, context in walked(cli, "whence", None):
+        parts.append(f"## {name}\n\n```text\n{command.get_help(context).strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def walked(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """A command and all below it, each with the context its help is printed in."""
+    context = click.Context(
+        command, info_name=name.rpartition(" ")[2], parent=parent, max_content_width=WIDTH, terminal_width=WIDTH, **command.context_settings
+    )
+    yield name, command, context
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            assert found is not None
+            yield from walked(found, f"{name} {below}", context)
+
+
+def settings() -> str:
+    rows = [
+        f"| `{one.name}` | {value(one.value)} | {one.doc} | {one.allowed.replace(' | ', ', ')} | `{one.variable}` |"
+        for one in merge([])[1]
+        if ".signals." not in one.name
+    ]
+    return "\n".join(
+        [
+            f"# Settings\n\n{MADE}",
+            "The first of these that sets a value wins: the call from Python, `--set NAME=VALUE`, a variable of the environment,",
+            f"`{PROJECT_FILE}` in the repository, `config.toml` in the user's configuration folder, the default.",
+            "`whence config` prints every value and where it came from.\n",
+            "| setting | default | what it does | allowed | variable |\n|---|---|---|---|---|",
+            *rows,
+            "\nThe weight of each signal is a setting too, for short questions and for long ones:",
+            "`profiles.PROFILE.signals.SIGNAL.short` and `.long`. See [signals.md](signals.md).\n",
+        ]
+    )
+
+
+def signals() -> str:
+    rows = []
+    for name in sorted(signal_names(), key=lambda name: (signal_named(name).phase, name)):
+        one = signal_named(name)
+        how = "multiplies" if one.operation is Operation.MULTIPLY else "adds a share of the best score" if one.relative else "adds"
+        weights = " | ".join(weight(PROFILES[profile].signals.get(name)) for profile in PROFILES)
+        rows.append(f"| `{name}` | {one.phase.name.lower()} | {how} | {weights} | {' '.join(one.doc.split())} |")
+    heads = " | ".join(PROFILES)
+    return "\n".join(
+        [
+            f"# Signals\n\n{MADE}",
+            "A score is what its signals add up to, phase by phase. A weight is given once where it is the same for short questions and",
+            "for long ones, else as short / long. A signal without a weight is not computed.\n",
+            f"| signal | phase | how | {heads} | what it says |\n|---|---|---|{'---|' * len(PROFILES)}---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def weight(found: Weight | None) -> str:
+    if found is None:
+        return ""
+    return f"{found.short:g}" if found.short == found.long else f"{found.short:g} / {found.long:g}"
+
+
+def value(found: object) -> str:
+    return str(found).lower() if isinstance(found, bool) else f"{found:g}" if isinstance(found, float) else str(found)

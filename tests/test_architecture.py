@@ -1,0 +1,164 @@
+"""How the house is built: imports point one way, importing is cheap, nothing is too long to read."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import whence
+from sample_trees import SOURCES
+
+PACKAGE = SOURCES / "whence"
+#: Every folder and top-level module of the package, in the order in which they may know one another: a room knows
+#: only rooms above it. `answer` puts the stages from query to pack together; `engine` is the only one that knows all.
+ROOMS = """
+    errors types version profiles settings trace
+    source parse index
+    query retrieve fuse rank pack
+    answer explain results engine
+    bench serve
+    __init__ __main__
+""".split()
+MOST_LINES_IN_A_MODULE = 400
+MOST_LINES_IN_A_FUNCTION = 60
+HEAVY = {"numpy", "tree_sitter", "semble_grammars", "click", "sqlite3", "Stemmer", "pathspec"}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def imported_rooms(path: Path) -> Iterator[str]:
+    """The rooms that a module imports from, wherever in it the import stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}: relative imports hide where they point"
+            parts = (node.module or "").split(".")
+            if parts[0] == "whence":
+                yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from [alias.name.split(".")[1] for alias in node.names if alias.name.startswith("whence.")]
+
+
+def test_every_room_is_in_the_list():
+    assert {room_of(path) for path in MODULES} == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_between_rooms_point_one_way(path):
+    room = room_of(path)
+    wrong = sorted({other for other in imported_rooms(path) if other != room and ROOMS.index(other) > ROOMS.index(room)})
+    assert wrong == [], f"{room} must not know {wrong}"
+
+
+def test_no_two_modules_need_each_other():
+    needs = {name_of(path): set(imported_modules(path)) for path in MODULES}
+    settled: set[str] = set()
+    while ready := {name for name, others in needs.items() if name not in settled and others <= settled}:
+        settled |= ready
+    assert sorted(set(needs) - settled) == []
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """The modules of the package that one imports when it is loaded: not inside functions, not for types only."""
+    for node in _loaded(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "whence":
+            inside = PACKAGE.joinpath(*(node.module or "").split(".")[1:])
+            names = [inside / alias.name for alias in node.names]
+            found = [one.with_suffix(".py") for one in names if one.with_suffix(".py").is_file()] or [inside.with_suffix(".py")]
+            yield from (name_of(one) for one in found if one.is_file() and one != path)
+
+
+def _loaded(node: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        ):
+            continue
+        yield child
+        yield from _loaded(child)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_the_edges_touch_the_world(path):
+    """The clock, the environment and the network are for settings, engine, the front ends and the processes of a build."""
+    if room_of(path) in ("engine", "serve", "bench") or name_of(path) in (
+        "index/build.py",
+        "index/layout.py",
+        "parse/grammars.py",
+        "index/worker.py",
+    ):
+        return
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"os\.environ|time\.time\(|time\.time_ns\(|datetime\.now|urllib|socket\.|requests\.", text) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_can_be_read_in_one_go(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES_IN_A_MODULE
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_function_fits_on_a_screen(path):
+    functions = [
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    long = {node.name: length for node in functions if (length := (node.end_lineno or 0) - node.lineno + 1) > MOST_LINES_IN_A_FUNCTION}
+    assert long == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_name_says_nothing(path):
+    assert not {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"} & set(
+        name_of(path).removesuffix(".py").split("/")
+    )
+
+
+def loaded_after(statement: str) -> set[str]:
+    """The top-level modules that are loaded in a fresh process after a statement."""
+    program = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(SOURCES)!r})\n{program}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_after("import whence") & HEAVY == set()
+
+
+def test_asking_for_the_index_class_loads_what_it_needs():
+    assert "numpy" in loaded_after("import whence; whence.Index")
+
+
+def test_the_help_of_the_command_line_loads_no_index():
+    program = "import whence.serve.cli.main as m\nassert m.main(['--version']) == 0"
+    assert loaded_after(program) & (HEAVY - {"click"}) == set()
+
+
+def test_the_public_names_are_these_and_all_exist():
+    assert whence.__all__ == ["Freshness", "Index", "Result", "WhenceError", "Why", "__version__"]
+    assert all(getattr(whence, name) is not None for name in whence.__all__)
+
+
+def test_a_name_that_is_not_public_is_refused():
+    with pytest.raises(AttributeError, match="Indexx"):
+        _ = whence.Indexx  # type: ignore[attr-defined]
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (PACKAGE / "py.typed").is_file()
