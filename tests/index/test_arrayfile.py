@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from whence.errors import IndexDamaged
 from whence.index.arrayfile import MAGIC, ArrayFile, Stamp, Strings, checksum_of, pack_strings, unpack_strings, write_arrays
 
-ARRAYS = {"small": np.arange(5, dtype=np.uint8), "none": np.empty(0, np.uint32), "wide": np.linspace(0, 1, 1000), "signed": np.array([-1, 7], np.int64)}
+ARRAYS = {
+    "small": np.arange(5, dtype=np.uint8),
+    "none": np.empty(0, np.uint32),
+    "wide": np.linspace(0, 1, 1000),
+    "signed": np.array([-1, 7], np.int64),
+}
 
 
 @pytest.fixture

@@ -11,7 +11,11 @@ from whence.index.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, Step
 
 STEPS = {"units": UNIT_STEP, "windows": WINDOW_STEP}
 #: Rows close together, and rows at distances where one more filler is needed.
-DISTANCES = st.integers(1, 5) | st.integers(1, 200_000) | st.sampled_from([n * s + d for s in STEPS.values() for n in (1, 2, 3) for d in (-1, 0, 1, 2)])
+DISTANCES = (
+    st.integers(1, 5)
+    | st.integers(1, 200_000)
+    | st.sampled_from([n * s + d for s in STEPS.values() for n in (1, 2, 3) for d in (-1, 0, 1, 2)])
+)
 ROWS = st.lists(DISTANCES, max_size=12).map(lambda found: np.cumsum(found).tolist())
 MANY = st.lists(ROWS, max_size=8)
 

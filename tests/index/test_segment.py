@@ -55,7 +55,9 @@ def plain(segment: Segment) -> dict[str, Any]:
     for what, ask in (("units", segment.unit_postings), ("windows", segment.window_postings), ("in paths", segment.path_postings)):
         answers = {segment.terms[term]: tuple(array.tolist() for array in ask(term)) for term in range(len(segment.terms))}
         told[what] = {term: found for term, found in answers.items() if found[0]}
-    told["mentions"] = {word: segment.mentions(name_hash(word)).tolist() for word in ("retry", "request", "parse", "windows", "größe", "absent")}
+    told["mentions"] = {
+        word: segment.mentions(name_hash(word)).tolist() for word in ("retry", "request", "parse", "windows", "größe", "absent")
+    }
     parts = np.array(segment.arrays["parts.ends"])
     told["stems"] = _words(segment, "files.stem_parts") if len(parts) else []
     told["directories"] = _words(segment, "files.directory_parts") if len(parts) else []

@@ -171,7 +171,7 @@ CODE = {
     "c": ["int f(void) {\n", "}\n", "struct a {\n", "int x;\n", "};\n", "#define X 1\n", "// comment\n", "typedef int t;\n", "#if Y\n", "#endif\n"],
     "go": ["package p\n", "func f() {\n", "}\n", "type T struct {\n", "// comment\n", "func (t *T) m() {}\n", "var x = 1\n"],
     "markdown": ["# head\n", "text\n", "## sub\n", "```py\n", "code\n", "```\n", "- item\n", "\n", "head\n====\n"],
-    "elixir": ["defmodule A do\n", "def f(x), do: x\n", "end\n", "# comment\n", "@doc \"text\"\n", "defp g do\n"],
+    "elixir": ["defmodule A do\n", "def f(x), do: x\n", "end\n", "# comment\n", '@doc "text"\n', "defp g do\n"],
     "vue": ["<script>\n", "function f() {}\n", "</script>\n", "<template><div>text</div></template>\n", "<style>\n", "</style>\n"],
 }  # fmt: skip
 

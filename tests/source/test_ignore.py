@@ -107,7 +107,7 @@ HARD_PATHS = [
 
 
 def test_git_and_we_agree_on_every_rule(tmp_path: Path) -> None:
-    write(tmp_path, {path: "x" for path in HARD_PATHS} | {".gitignore": "\n".join(HARD_RULES) + "\n"})
+    write(tmp_path, dict.fromkeys(HARD_PATHS, "x") | {".gitignore": "\n".join(HARD_RULES) + "\n"})
     git("init", cwd=tmp_path)
     listed = git("ls-files", "--others", "--exclude-standard", "-z", cwd=tmp_path).split("\0")
     assert kept(tmp_path) == sorted(path for path in listed if path and path != ".gitignore")

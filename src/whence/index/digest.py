@@ -247,7 +247,7 @@ class Digest:
                 hashes[row] = zlib.crc32(word)
         pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._mentions)]
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
-        return mention_arrays(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0].astype(np.int64)))
+        return mention_arrays(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]))
 
 
 def unit_arrays(lists: Lists) -> dict[str, Array]:
@@ -269,17 +269,17 @@ def window_arrays(lists: Lists) -> dict[str, Array]:
 
 def mention_keys(hashes: Array, offsets: Array, files: Array) -> Array:
     """A table of mentions as (hash << 32 | file) pairs again."""
-    return np.repeat(hashes.astype(np.int64), np.diff(offsets)) << 32 | files
+    return np.repeat(hashes.astype(np.uint64), np.diff(offsets)) << np.uint64(32) | files.astype(np.uint64)
 
 
 def mention_arrays(key: Array) -> dict[str, Array]:
     """Sorted (hash << 32 | file) pairs as a table of hashes with their files."""
-    hashes = key >> 32
+    hashes = (key >> np.uint64(32)).astype(np.uint32)
     new = first_of_each(hashes)
     return {
-        "mentions.hash": hashes[new].astype(np.uint32),
+        "mentions.hash": hashes[new],
         "mentions.files": np.append(new, len(hashes)).astype(np.uint32),
-        "postings.mention": narrow(key & 0xFFFFFFFF),
+        "postings.mention": narrow(key & np.uint64(0xFFFFFFFF)),
     }
 
 

@@ -8,20 +8,22 @@ from whence.index.arrayfile import Array
 
 
 def counted(keys: Array) -> tuple[Array, Array]:
-    """The distinct keys (none negative) in order, with how often each occurs."""
+    """The distinct keys in order, with how often each occurs."""
     keys = np.sort(keys)
-    new = np.flatnonzero(np.diff(keys, prepend=-1))
+    new = first_of_each(keys)
     return keys[new], np.diff(new, append=len(keys))
 
 
 def distinct(keys: Array) -> Array:
-    """The distinct keys (none negative) in order."""
+    """The distinct keys in order."""
     return counted(keys)[0]
 
 
 def first_of_each(owners: Array) -> Array:
     """Where each owner begins in a list that is grouped by owner."""
-    return np.flatnonzero(np.diff(owners, prepend=-1))
+    if not len(owners):
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
 
 
 def member(wanted: Array, among: Array) -> Array:
