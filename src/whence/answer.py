@@ -11,6 +11,7 @@ from whence.fuse.pool import Pool, union
 from whence.index.arrayfile import Array
 from whence.index.snapshot import Snapshot
 from whence.pack.excerpt import concentration
+from whence.parse.tokens import terms
 from whence.profiles import Profile
 from whence.query.options import FEWEST_WORDS_TO_RELAX, Options
 from whence.query.plan import Plan, make_plan
@@ -119,20 +120,22 @@ def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
     reach = k
     while reach < len(hits) and hits[reach].score == hits[k - 1].score:
         reach += 1
-    terms = frozenset(term.text for term in ranked.pool.plan.terms)
+    asked = frozenset(term.text for term in ranked.pool.plan.terms)
     snapshot = asking.snapshot
 
     def concentrated(file: int) -> int:
         text = asking.read(snapshot.path(file))
-        return concentration(text[:TIE_CHARACTERS], terms) if text else 0
+        return concentration(text[:TIE_CHARACTERS], asked) if text else 0
 
     return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
 
 
 def _relaxed(query: str, asking: Asking, scope: Scope) -> list[Found]:
     """Ask for all words, then for ever shorter beginnings; a file keeps the longest that it matches (Q4)."""
-    plan = _plan(query, asking)
-    words = list(plan.words)
+    distinct: dict[tuple[str, ...], str] = {}
+    for word in _plan(query, asking).words:
+        distinct.setdefault(terms(word), word)
+    words = list(distinct.values())
     fewest = (asking.options.relax_above or 0) + 1
     lengths = [len(words)] if len(words) < FEWEST_WORDS_TO_RELAX else range(len(words), max(fewest, 1) - 1, -1)
     best: dict[int, Found] = {}
@@ -236,5 +239,5 @@ def _holds_a_word(evidence: Evidence, units: Array) -> Array:
 def _unit_mask(snapshot: Snapshot, scope: Scope) -> Array | None:
     if scope.units is None and scope.files.all():
         return None
-    by_file = np.repeat(scope.files, np.diff(snapshot.unit_starts))
+    by_file = snapshot.units_of(scope.files)
     return by_file if scope.units is None else by_file & scope.units

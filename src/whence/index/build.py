@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
-BATCH_BYTES = 3_000_000
-BATCH_FILES = 2_000
+BATCH_BYTES = 1_500_000
+BATCH_FILES = 1_000
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
-SEGMENT_BYTES = 32_000_000
+SEGMENT_BYTES = 24_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 1_500_000
 

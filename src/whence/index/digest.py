@@ -199,6 +199,7 @@ class Digest:
             "files.depth": np.array([min(paths.depth(path), 255) for path in self._paths], np.uint8),
             "files.stem": np.array([name_hash("".join(paths.stem_parts(path))) for path in self._paths], np.uint32),
             "files.singular_stem": np.array([name_hash("".join(paths.stem_parts(path)).rstrip("s")) for path in self._paths], np.uint32),
+            "files.name": np.array([name_hash(path.rsplit("/", 1)[-1]) for path in self._paths], np.uint32),
             "files.version": np.array([paths.version(path) for path in self._paths], np.int8),
         }
 

@@ -14,7 +14,16 @@ from whence.index.digest import mention_arrays, mention_keys, unit_arrays, windo
 from whence.index.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 
 #: Columns with one value per file or unit, which a merge simply strings together.
-FILE_COLUMNS = ("files.content", "files.bytes", "files.roles", "files.depth", "files.version", "files.stem", "files.singular_stem")
+FILE_COLUMNS = (
+    "files.content",
+    "files.bytes",
+    "files.roles",
+    "files.depth",
+    "files.version",
+    "files.name",
+    "files.stem",
+    "files.singular_stem",
+)
 UNIT_COLUMNS = ("units.first", "units.last", "units.kind", "units.flags", "units.name_hash")
 
 

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from whence.index.arrayfile import Array, ArrayFile, unpack_strings
-from whence.index.digest import DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
-from whence.index.rows import distinct
+from whence.index.digest import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
+from whence.index.rows import distinct, member
 from whence.index.segment import Segment
 
 #: A name defined in more files than this says nothing of which one is meant.
@@ -57,6 +57,8 @@ class Snapshot:
         self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
         self._dead = list(dead)
         self._columns: dict[str, Array] = {}
+        self._masks: dict[str, Array] = {}
+        self._spread: tuple[Array, Array] | None = None
         self._file_base = _bases([segment.files for segment in self.segments])
         self._unit_base = _bases([segment.units for segment in self.segments])
         self._window_base = _bases([segment.windows for segment in self.segments])
@@ -112,6 +114,29 @@ class Snapshot:
     def file_of_unit(self) -> Array:
         """The file of each unit."""
         return np.repeat(np.arange(self.files, dtype=np.int32), np.diff(self.unit_starts))
+
+    @cached_property
+    def outdated(self) -> Array:
+        """Whether each file lies in a `vN/` folder that a higher N, or a file of its name outside such folders, stands beside."""
+        versions, names = self.column("files.version"), self.column("files.name")
+        versioned = versions >= 0
+        if not (versioned & self.alive).any():
+            return np.zeros(self.files, bool)
+        newest = int(versions[self.alive].max())
+        outside = distinct(names[self.alive & ~versioned])
+        return versioned & ((versions < newest) | member(names, outside))
+
+    def content_mask(self, content: str) -> Array:
+        """A mask of the files with one kind of content; the same array every time, not to be written to."""
+        if content not in self._masks:
+            self._masks[content] = self.alive & (self.column("files.content") == CONTENTS.index(content))
+        return self._masks[content]
+
+    def units_of(self, files: Array) -> Array:
+        """A mask over files as one over units; the last is remembered, for most queries ask for the same."""
+        if self._spread is None or self._spread[0] is not files:
+            self._spread = (files, np.repeat(files, np.diff(self.unit_starts)))
+        return self._spread[1]
 
     @cached_property
     def languages(self) -> list[str]:

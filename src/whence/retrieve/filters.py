@@ -5,24 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from whence.index.arrayfile import Array
-from whence.index.digest import CONTENTS, KIND_NAMES
+from whence.index.digest import KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.query.options import Options
 
 
 def file_mask(snapshot: Snapshot, options: Options) -> Array:
-    """A mask of the files that pass every filter."""
-    mask = snapshot.alive.copy()
-    if options.content != "all":
-        mask &= snapshot.column("files.content") == CONTENTS.index(options.content)
+    """A mask of the files that pass every filter; not to be written to."""
+    mask = snapshot.alive if options.content == "all" else snapshot.content_mask(options.content)
     if options.languages:
-        mask &= np.array([name in options.languages for name in snapshot.languages], bool)
+        mask = mask & np.array([name in options.languages for name in snapshot.languages], bool)
     if options.paths and "" not in options.paths:
-        mask &= np.array([_below(path, options.paths) for path in snapshot.paths], bool)
+        mask = mask & np.array([_below(path, options.paths) for path in snapshot.paths], bool)
     if options.include:
-        mask &= _globbed(snapshot, options.include)
+        mask = mask & _globbed(snapshot, options.include)
     if options.exclude:
-        mask &= ~_globbed(snapshot, options.exclude)
+        mask = mask & ~_globbed(snapshot, options.exclude)
     return mask
 
 
