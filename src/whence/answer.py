@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whence.errors import QueryError
+from whence.errors import QueryError, UsageError
 from whence.fuse.pool import Pool, union
 from whence.index.arrayfile import Array
+from whence.index.rows import member
 from whence.index.snapshot import Snapshot
 from whence.pack.excerpt import concentration
 from whence.parse.tokens import terms
@@ -25,6 +26,8 @@ from whence.retrieve.matches import ReadText, matching_lines, units_with_lines
 from whence.retrieve.paths import PathMatch
 from whence.trace import Trace
 
+#: The name under which units stand in the pool that were asked for, not found.
+ASKED = "asked"
 #: Files that other retrievers may add for each unit that the lexical one finds.
 FILE_SHARE = 0.5
 #: An answer may need more candidates than are fetched at first: this much more each time.
@@ -111,7 +114,23 @@ def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
     hits = _settled(ranked, asking)
     if asking.trace is not None:
         trace_stages(asking.trace, plan, ranked, hits)
-    return [Found(ranked, hit) for hit in (hits if asking.include is not None else hits[: options.k])]
+    return [Found(ranked, hit) for hit in hits[: options.k]]
+
+
+def ranked_with(query: str, asking: Asking, units: Array) -> Ranked:
+    """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
+    scope = Scope(file_mask(asking.snapshot, asking.options), unit_mask(asking.snapshot, asking.options))
+    allowed = units[scope.files[asking.snapshot.file_of_unit[units]]]
+    if scope.units is not None:
+        allowed = allowed[scope.units[allowed]]
+    if not len(allowed):
+        raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
+    plan = _plan(query, asking)
+    count = max(asking.pool, asking.options.k * asking.pool_per_result)
+    ranked = rank(asking, plan, scope, count)
+    if member(ranked.pool.units, np.sort(allowed)).any():
+        return ranked
+    return rank(replace(asking, include=allowed), plan, scope, count)
 
 
 def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
@@ -170,7 +189,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     scope = _with_every_word(evidence, scope)
     found = _candidates(evidence, path_match, scope, count)
     if asking.include is not None:
-        found["asked"] = (asking.include, np.zeros(len(asking.include)))
+        found[ASKED] = (asking.include, np.zeros(len(asking.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
     pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)))

@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from whence import settings as settings_module
-from whence.answer import Asking, Found, answer
+from whence.answer import Asking, answer, ranked_with
 from whence.errors import IndexBusy, IndexDamaged, QueryError, RootError, StorageError
 from whence.explain.why import Why, explain, find_target
-from whence.index.arrayfile import Array, ArrayFile, Stamp
+from whence.index.arrayfile import ArrayFile, Stamp
 from whence.index.layout import Layout, default_data_dir
 from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, dead_mask
@@ -269,15 +269,14 @@ class Index:
         `asked` are the filters and modes of `query.options.make_options`: operator,
         relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
         """
-        return [Result(self, found) for found in self._ask(query, k, profile, asked)]
+        return [Result(self, found) for found in answer(query, self._asking(query, k, profile, asked))]
 
     def why(self, query: str, target: str, *, profile: str | None = None, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
         units = find_target(self.snapshot, target)
-        found = self._ask(query, None, profile, asked, include=units)
-        return explain(self.snapshot, query, target, units, found)
+        return explain(query, units, ranked_with(query, self._asking(query, None, profile, asked), units))
 
-    def _ask(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any], include: Array | None = None) -> list[Found]:
+    def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> Asking:
         chosen = self.settings.search
         unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
         options = make_options(
@@ -290,10 +289,9 @@ class Index:
         ranking = self.settings.profiles[name]
         if name not in self._weights:
             self._weights[name] = FieldWeights.of(ranking)
-        asking = Asking(
-            self.snapshot, ranking, self._weights[name], options, chosen.pool, chosen.pool_per_result, self.read_text, self._trace, include
+        return Asking(
+            self.snapshot, ranking, self._weights[name], options, chosen.pool, chosen.pool_per_result, self.read_text, self._trace
         )
-        return answer(query, asking)
 
     # Reading what is indexed.
     def read_text(self, path: str) -> str | None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
 
-from whence.answer import Found, Ranked
+from whence.answer import ASKED, Ranked
 from whence.errors import UsageError
 from whence.index.arrayfile import Array
+from whence.index.rows import member
 from whence.index.snapshot import Snapshot
-from whence.rank.collapse import candidates_of, collapse
 from whence.rank.ledger import Line
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
@@ -64,17 +63,10 @@ def find_target(snapshot: Snapshot, target: str) -> Array:
     files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and (path == wanted or path.endswith("/" + wanted))]
     if files:
         return np.concatenate([_units_at(snapshot, file, line) for file in files])
-    units = snapshot.definitions(target.rsplit(".", 1)[-1])
+    units = _symbols(snapshot, target)
     if len(units):
         return units
-    live = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
-    near = get_close_matches(wanted, live, 1, 0.5) or get_close_matches(
-        wanted.rsplit("/", 1)[-1], [path.rsplit("/", 1)[-1] for path in live], 1, 0.5
-    )
-    raise UsageError(
-        f"no indexed file or symbol is called {target!r}",
-        hint=f"nearest: {near[0]}" if near else "whence status --files lists what is indexed",
-    )
+    raise UsageError(f"no indexed file or symbol is called {target!r}", hint=_nearest(snapshot, wanted))
 
 
 def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:
@@ -82,44 +74,67 @@ def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:
     rows = np.arange(a, b)
     if not line:
         return rows
-    holds = (snapshot.column("units.first")[a:b] <= line) & (line <= snapshot.column("units.last")[a:b])
-    return rows[holds] if holds.any() else rows
+    first, last = snapshot.column("units.first")[a:b].astype(np.int64), snapshot.column("units.last")[a:b].astype(np.int64)
+    holds = np.flatnonzero((first <= line) & (line <= last))
+    return rows[holds[[np.argmin((last - first)[holds])]]] if len(holds) else rows  # the innermost that holds it
 
 
-def explain(snapshot: Snapshot, query: str, target: str, units: Array, found: Sequence[Found]) -> Why:
-    """Read the receipt of a target off an answer that was made with it in the pool."""
-    wanted = set(snapshot.file_of_unit[units].tolist())
-    place = next((number for number, one in enumerate(found) if one.hit.file in wanted), None)
-    if place is None:
-        raise UsageError(f"{target!r} is outside what was searched", hint="drop the filters, or use --content all")
-    ranked, hit = found[place].ranked, found[place].hit
-    pool, unit = ranked.pool, int(ranked.pool.units[hit.row])
-    first = found[0]
+def _symbols(snapshot: Snapshot, target: str) -> Array:
+    """Units of a name; of `Outer.name` those that lie in a unit called Outer, where there are any."""
+    outer, _, name = target.replace("::", ".").rpartition(".")
+    units = snapshot.definitions(name)
+    inside = [unit for unit in units.tolist() if outer and _lies_in(snapshot, unit, outer.rpartition(".")[2])]
+    return np.array(inside, np.int64) if inside else units
+
+
+def _lies_in(snapshot: Snapshot, unit: int, outer: str) -> bool:
+    first, last = snapshot.column("units.first"), snapshot.column("units.last")
+    before = range(int(snapshot.unit_starts[snapshot.file_of_unit[unit]]), unit)
+    return any(snapshot.unit_name(one) == outer and first[one] <= first[unit] and last[unit] <= last[one] for one in before)
+
+
+def _nearest(snapshot: Snapshot, wanted: str) -> str:
+    live = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
+    names = {path.rsplit("/", 1)[-1] for path in live} | {name for segment in snapshot.segments for name in segment.unit_names.all()}
+    near = get_close_matches(wanted, live, 1, 0.8) or get_close_matches(wanted.rsplit("/", 1)[-1], names, 1, 0.6)
+    return f"nearest: {near[0]}" if near else "whence status --files lists what is indexed"
+
+
+def explain(query: str, units: Array, ranked: Ranked) -> Why:
+    """Read the receipt of a target off an answer whose pool holds at least one of its units."""
+    pool, scores = ranked.pool, ranked.ledger.scores()
+    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    row = int(rows[np.argmax(scores[rows])])
+    unit, file = int(pool.units[row]), int(pool.files[row])
+    leader = ranked.hits[0]
     return Why(
         query=query,
-        path=snapshot.path(hit.file),
-        unit=snapshot.unit_name(unit),
-        kind=snapshot.kind(unit),
-        line=int(snapshot.column("units.first")[unit]),
-        rank=place + 1,
-        candidates=len(found),
-        score=hit.score,
-        found_by=tuple(_retrievals(ranked, candidates_of(pool, hit))),
-        lines=tuple(WhyLine(line, _rank_without(ranked, line.signal, hit.file)) for line in ranked.ledger.lines(hit.row)),
-        leader=pool.snapshot.path(first.hit.file),
-        leader_score=first.hit.score,
+        path=pool.path(row),
+        unit=pool.snapshot.unit_name(unit),
+        kind=pool.snapshot.kind(unit),
+        line=int(pool.snapshot.column("units.first")[unit]),
+        rank=_rank(ranked, scores, row, file),
+        candidates=len(ranked.hits),
+        score=float(scores[row]),
+        found_by=tuple(_retrievals(ranked, [row] if len(rows) == 1 else rows.tolist())),
+        lines=tuple(
+            WhyLine(line, _rank(ranked, ranked.ledger.scores(leave_out=line.signal), row, file)) for line in ranked.ledger.lines(row)
+        ),
+        leader=pool.path(leader.row),
+        leader_score=leader.score,
     )
+
+
+def _rank(ranked: Ranked, scores: Array, row: int, file: int) -> int:
+    """The place a candidate's score would have: after every other file that has a better unit."""
+    better = set(ranked.pool.files[scores > scores[row]].tolist()) - {file}
+    return 1 + len(better)
 
 
 def _retrievals(ranked: Ranked, rows: list[int]) -> list[Retrieval]:
     found = []
     for name, scores in ranked.pool.retrieved.items():
         mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]
-        if mine and name != "asked":
+        if mine and name != ASKED:
             found.append(Retrieval(name, max(mine), 1 + int(np.nansum(scores > max(mine)))))
     return found
-
-
-def _rank_without(ranked: Ranked, signal: str, file: int) -> int:
-    hits = collapse(ranked.pool, ranked.ledger.scores(leave_out=signal))
-    return next(number for number, hit in enumerate(hits, 1) if hit.file == file)

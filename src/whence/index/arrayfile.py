@@ -102,7 +102,7 @@ class ArrayFile:
             raise IndexDamaged(f"{path.name} is not what was written")
         try:
             self._read_header()
-        except (ValueError, KeyError, UnicodeDecodeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise IndexDamaged(f"{path.name} has no readable header") from error
 
     def _read_header(self) -> None:

@@ -46,7 +46,7 @@ def encode(lists: Lists, longest: int) -> Steps:
     first[np.diff(lists.offsets) > 0] = lists.rows[starts]
     steps = np.diff(lists.rows.astype(np.int64), prepend=0)
     steps[starts] = 0
-    fillers = steps // (longest + 1)
+    fillers = np.maximum(steps - 1, 0) // longest
     if not fillers.any():
         return Steps(lists.offsets, first, steps.astype(np.uint16), lists.values)
     places = np.arange(len(steps)) + np.cumsum(fillers)

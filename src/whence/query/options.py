@@ -74,12 +74,9 @@ def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
 def _check_glob(glob: str) -> None:
     if not glob.strip():
         raise QueryError("a glob is empty", hint="for instance '*.py' or 'src/**'")
-    if glob.count("[") > glob.count("]"):
-        raise (
-            QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself")
-            if r"\[" not in glob
-            else QueryError(f"bad glob {glob!r}")
-        )
+    plain = re.sub(r"\\.", "", glob)
+    if plain.count("[") > plain.count("]"):
+        raise QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself")
 
 
 def _relax_above(relaxation: str | None, operator: str) -> int | None:

@@ -1,4 +1,8 @@
-"""Patterns: the text filter that behaves like grep (Q6)."""
+r"""Patterns: the text filter that behaves like grep (Q6).
+
+The language is Python's, with what grep has beside it: `[[:alpha:]]` and the like,
+and `\<` and `\>` for the edges of a word.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,26 @@ import re
 from dataclasses import dataclass
 
 from whence.errors import QueryError
+
+_POSIX = {
+    "alpha": "a-zA-ZªµºÀ-ÖØ-öø-ɏ",
+    "digit": "0-9",
+    "alnum": "0-9a-zA-ZªµºÀ-ÖØ-öø-ɏ",
+    "upper": "A-ZÀ-ÖØ-Þ",
+    "lower": "a-zß-öø-ÿ",
+    "space": r"\s",
+    "blank": r" \t",
+    "punct": r"!-/:-@\[-`{-~",
+    "xdigit": "0-9A-Fa-f",
+    "cntrl": r"\x00-\x1f\x7f",
+    "print": r"\x20-\x7e\xa0-\uffff",
+    "graph": r"\x21-\x7e\xa1-\uffff",
+}
+_POSIX_CLASS = re.compile(r"\[:(\w+):\]")
+#: A set such as `[^]a-z\]]`: a bracket that comes first, or is escaped, does not close it.
+_SET = re.compile(r"\[\^?\]?(?:[^\]\\\[]|\\.|\[:\w+:\]|\[)*\]", re.DOTALL)
+_QUANTIFIER = re.compile(r"[*?]|\{(\d*)(?:,\d*)?\}")
+_WORD_EDGES = {r"\<": r"\b(?=\w)", r"\>": r"\b(?<=\w)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +45,7 @@ class Pattern:
             return []
         search = self.regex.search
         lines = text.split("\n")
-        if lines and not lines[-1]:
+        if len(lines) > 1 and not lines[-1]:
             lines.pop()
         return [number for number, line in enumerate(lines, 1) if search(line)]
 
@@ -30,58 +54,68 @@ def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ig
     """Compile what the user typed; a mistake is shown with a caret under it."""
     if not pattern:
         raise QueryError("the pattern is empty", hint="give -e something to look for")
-    text = re.escape(pattern) if fixed else pattern
+    text = re.escape(pattern) if fixed else _in_python(pattern)
     try:
-        if word:
-            re.compile(text)
-            text = rf"(?<!\w)(?:{text})(?!\w)"
-        regex = re.compile(text, re.IGNORECASE if ignore_case else 0)
+        re.compile(text)
+        regex = re.compile(rf"(?<!\w)(?:{text})(?!\w)" if word else text, re.IGNORECASE if ignore_case else 0)
     except re.error as error:
-        caret = (
-            f"\n  {pattern}\n  {' ' * min(error.pos, len(pattern))}^" if error.pos is not None and not word and "\n" not in pattern else ""
-        )
+        shown = error.pos is not None and text == pattern and "\n" not in pattern
+        caret = f"\n  {pattern}\n  {' ' * min(error.pos or 0, len(pattern))}^" if shown else ""
         raise QueryError(f"bad pattern {pattern!r}: {error.msg}{caret}") from error
     except (OverflowError, RecursionError) as error:
         raise QueryError(f"bad pattern {pattern[:80]!r}: too large") from error
-    return Pattern(regex, "" if ignore_case else (pattern if fixed else required_literal(pattern)))
+    return Pattern(regex, "" if ignore_case else (pattern if fixed else required_literal(text)))
 
 
-_SPECIAL = set(".^$*+?{}[]\\|()")
+def _in_python(pattern: str) -> str:
+    """A pattern with grep's own words put into Python's."""
+    out, at = [], 0
+    while at < len(pattern):
+        pair = pattern[at : at + 2]
+        found = _SET.match(pattern, at) if pattern[at] == "[" else None
+        if found:
+            inside = _POSIX_CLASS.sub(lambda match: _POSIX.get(match.group(1), match.group()), found.group())
+            out.append(re.sub(r"^(\[\^?)\]", r"\1\\]", inside))
+            at = found.end()
+        elif pattern[at] == "\\":
+            out.append(_WORD_EDGES.get(pair, pair))
+            at += 2
+        else:
+            out.append(pattern[at])
+            at += 1
+    return "".join(out)
 
 
 def required_literal(pattern: str) -> str:
     """The longest plain text that any match must hold; empty when that is not plain to see.
 
     Only the easy case is read: no alternatives, no groups, no flags. A character
-    that a quantifier makes optional ends the run before it.
+    that a quantifier makes optional is not part of the text.
     """
     if any(mark in pattern for mark in "|()"):
         return ""
     runs: list[str] = []
     run, at = "", 0
     while at < len(pattern):
-        character = pattern[at]
+        character, following = pattern[at], pattern[at + 1 : at + 2]
+        plain, step = "", 1
         if character == "\\":
-            following = pattern[at + 1 : at + 2]
-            if following and not following.isalnum():
-                run, at = run + following, at + 2
-                continue
-            runs, run, at = [*runs, run], "", at + 2
-            if following in "xuUN0123456789":  # escapes of several characters: stop reading
-                return max(runs, key=len)
-            continue
-        if character == "[":
-            end = pattern.find("]", at + 2)
-            if end < 0:
-                return max([*runs, run], key=len)
-            runs, run, at = [*runs, run], "", end + 1
-            continue
-        if character in "*?{":
-            runs, run = [*runs, run[:-1]], ""
-            at = pattern.find("}", at) + 1 if character == "{" and "}" in pattern[at:] else at + 1
-            continue
-        if character in _SPECIAL:
-            runs, run, at = [*runs, run], "", at + 1
-            continue
-        run, at = run + character, at + 1
+            if following in "xuUN0123456789" or not following:  # escapes of several characters: read no further
+                break
+            plain, step = ("" if following.isalnum() else following), 2
+        elif character == "[":
+            found = _SET.match(pattern, at)
+            if not found:
+                break
+            step = found.end() - at
+        elif found := _QUANTIFIER.match(pattern, at):
+            run, step = run[:-1], found.end() - at
+        elif character not in ".^$+{}]":
+            plain = character
+        if plain:
+            run += plain
+        else:
+            runs.append(run)
+            run = ""
+        at += step
     return max([*runs, run], key=len)

@@ -66,5 +66,5 @@ def _resolve(git_dir: Path, ref: str) -> str:
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
+    except (OSError, ValueError):  # a name with a NUL in it is no file either
         return ""

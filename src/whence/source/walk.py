@@ -92,7 +92,7 @@ class Walker:
             except OSError:
                 continue  # gone, with all that was in it
         if len(tree.folders) == len(known.folders):
-            tree.skipped = known.skipped
+            tree.skipped = list(known.skipped)
             self._check_files(known.files, tree)
             return tree
         moved = known.folders.keys() - tree.folders.keys()
@@ -118,6 +118,7 @@ class Walker:
                 changed.append(path)
             else:
                 tree.deleted.append(path)
+                tree.skipped.append(Skipped(path, self._unfit(found)))
 
     def _list_again(self, folder: str, known: Tree, tree: Tree) -> None:
         """List one folder whose entries changed; folders in it that are known are looked after by themselves."""
@@ -216,12 +217,15 @@ class Walker:
         except OSError as error:
             tree.skipped.append(Skipped(path, f"cannot be looked at: {error.strerror or error}"))
             return
-        if not stat.S_ISREG(found.st_mode):
-            tree.skipped.append(Skipped(path, "not a regular file"))
-        elif found.st_size > self._max_file_bytes:
-            tree.skipped.append(Skipped(path, f"larger than {self._max_file_bytes} bytes"))
-        else:
+        if stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes:
             tree.files[path] = _state(found, self._now_ns)
+        else:
+            tree.skipped.append(Skipped(path, self._unfit(found)))
+
+    def _unfit(self, found: os.stat_result) -> str:
+        if stat.S_ISLNK(found.st_mode):
+            return "a symbolic link"
+        return "not a regular file" if not stat.S_ISREG(found.st_mode) else f"larger than {self._max_file_bytes} bytes"
 
     def _read_rules(self, path: str, tree: Tree) -> str | None:
         try:
