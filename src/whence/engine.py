@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Progress = Callable[[int, int], None]
+#: How notes begin that tell of an answer older than the files.
+BEHIND = "answering from before the last changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,8 @@ class Index:
             if not refresh:
                 raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
             self.layout.create()
+        if self.layout.orphaned():
+            self.notes.append(f"{self.layout.database.name} was lost; rebuilt")
         try:
             self._open_store()
             self._refresh(build=refresh, progress=progress)
@@ -146,7 +150,6 @@ class Index:
             if not self.layout.exists():
                 raise
             self._store = Store(self.layout.database, read_only=True)
-            self.notes.append("the index cannot be written here; it may be behind the files")
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Take in what changed on disk since the index was opened or last refreshed."""
@@ -164,10 +167,13 @@ class Index:
         try:
             with self.layout.writing(self.settings.index.lock_wait):
                 self._build(progress)
-        except IndexBusy as busy:
+        except IndexDamaged:
+            raise
+        except StorageError as trouble:
             if not self.store.segments():
                 raise
-            self.notes.append(f"answering from before a refresh that is under way: {busy.message}")
+            under_way = isinstance(trouble, IndexBusy)
+            self.notes.append(f"{BEHIND}: {trouble.message if under_way else 'the index cannot be written'}")
 
     def _known_tree(self, *, build: bool) -> Tree:
         """The tree as it was last seen: read again only when another process may have changed it."""
@@ -205,7 +211,12 @@ class Index:
         return "shared" not in meta or meta.get("commit", "") != (head.commit if head else "")
 
     def _identity(self) -> dict[str, str]:
-        return {"format": str(FORMAT), "version": __version__, "settings": self.settings.index_fingerprint(), "root": str(self.root)}
+        return {
+            "format": str(FORMAT),
+            "version": __version__,
+            "settings": self.settings.index_fingerprint(),
+            "root": os.fsencode(self.root).decode("utf-8", "backslashreplace"),
+        }
 
     def _check_format(self, *, build: bool) -> bool:
         meta = self.store.meta()

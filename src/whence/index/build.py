@@ -9,7 +9,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -20,8 +21,8 @@ from whence.index.arrayfile import write_arrays
 from whence.index.layout import Layout
 from whence.index.segment import merge, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
-from whence.index.store import SegmentRow, Store
-from whence.index.worker import Batch, Outcome, outcome_from_json, run_batch
+from whence.index.store import Record, SegmentRow, Store
+from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch
 from whence.settings import IndexSettings
 from whence.source.walk import Tree
 from whence.types import Refreshed
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
 BATCH_BYTES = 1_500_000
 BATCH_FILES = 1_000
+#: A batch that takes longer than this holds a file that its grammar cannot bear.
+BATCH_SECONDS = 120.0
+TOOK_PARSER_DOWN = "its grammar crashed or did not end"
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
 SEGMENT_BYTES = 24_000_000
 #: Below this much source, starting processes costs more than it saves.
@@ -208,20 +212,16 @@ def _hash_of(path: Path, limit: int) -> bytes:
         return b""
 
 
+class _WorkerDied(Exception):
+    """A parsing process ended, or was ended, in the middle of a batch."""
+
+
 class _Workers:
-    """Processes that parse batches, one batch at a time each."""
+    """Processes that parse batches, one batch at a time each. A file that takes its process down is left out."""
 
     def __init__(self, count: int) -> None:
-        # Started by path, not by the caller's program: `-P` keeps its folder off the path of imports.
-        command = [sys.executable, "-m", "whence.index.worker"]
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-        self._processes = [
-            subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd="/"
-            )
-            for _ in range(count)
-        ]
-        self._free = list(self._processes)
+        self._free = [_started() for _ in range(count)]
+        self._busy: set[subprocess.Popen[str]] = set()
         self._guard = threading.Lock()
         self._threads = ThreadPoolExecutor(count)
 
@@ -229,39 +229,79 @@ class _Workers:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for process in self._processes:
-            if failure[0] is not None:
+        with self._guard:
+            for process in self._busy:
                 process.kill()
-            elif process.stdin:
-                process.stdin.close()
         self._threads.shutdown(cancel_futures=True)
-        for process in self._processes:
-            process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream:
-                    stream.close()
+        for process in self._free:
+            _end(process)
 
     def run(self, batches: list[Batch]) -> Iterator[tuple[Outcome, Batch]]:
         """Outcomes as they come."""
-        futures: dict[Future[Outcome], Batch] = {self._threads.submit(self._one, batch): batch for batch in batches}
+        futures: list[Future[list[tuple[Outcome, Batch]]]] = [self._threads.submit(self._outcomes, batch) for batch in batches]
         for future in as_completed(futures):
-            yield future.result(), futures[future]
+            yield from future.result()
+
+    def _outcomes(self, batch: Batch) -> list[tuple[Outcome, Batch]]:
+        """A batch's outcome; when its process dies, those of its halves, down to the file that did it."""
+        try:
+            return [(self._one(batch), batch)]
+        except _WorkerDied:
+            if len(batch.paths) == 1:
+                record = Record(batch.paths[0], last_state(f"{batch.root}/{batch.paths[0]}", batch.now_ns), b"", reason=TOOK_PARSER_DOWN)
+                return [(Outcome([record], None, 0), batch)]
+            middle = len(batch.paths) // 2
+            halves = (batch.paths[:middle], batch.paths[middle:])
+            return [
+                found for paths in halves for found in self._outcomes(replace(batch, paths=paths, out=f"{batch.out}-{os.urandom(4).hex()}"))
+            ]
 
     def _one(self, batch: Batch) -> Outcome:
         with self._guard:
             process = self._free.pop()
+            self._busy.add(process)
+        watch = threading.Timer(BATCH_SECONDS, process.kill)
+        watch.start()
         try:
-            into, out = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
-            into.write(json.dumps(asdict(batch)) + "\n")
-            into.flush()
-            answer = out.readline()
-            if not answer:
-                complaint = process.stderr.read().strip().splitlines()[-1:] if process.stderr else []
-                raise StorageError(
-                    f"a parsing process ended early: {' '.join(complaint) or 'it said nothing'}",
-                    hint="run it again; what was finished is kept",
-                )
-            return outcome_from_json(json.loads(answer), Path(batch.out + ".units"))
+            return _asked(process, batch)
+        except (_WorkerDied, OSError):
+            _end(process)
+            process = _started()
+            raise _WorkerDied from None
         finally:
+            watch.cancel()
             with self._guard:
+                self._busy = {one for one in self._busy if one.poll() is None and one is not process}
                 self._free.append(process)
+
+
+def _started() -> subprocess.Popen[str]:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    command = [sys.executable, "-m", "whence.index.worker"]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd="/"
+    )
+
+
+def _asked(process: subprocess.Popen[str], batch: Batch) -> Outcome:
+    into, out = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
+    into.write(json.dumps(asdict(batch)) + "\n")
+    into.flush()
+    answer = out.readline()
+    if not answer:
+        raise _WorkerDied
+    found = json.loads(answer)
+    if "error" in found:
+        raise StorageError(found["error"], hint="run it again; what was finished is kept")
+    return outcome_from_json(found, Path(batch.out + ".units"))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    for stream in (process.stdin, process.stdout):
+        with suppress(OSError):
+            cast("IO[str]", stream).close()
+    try:
+        process.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

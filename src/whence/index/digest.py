@@ -118,6 +118,7 @@ class Digest:
 
     def add(self, path: str, source: bytes, parsed: Parsed) -> None:
         """Take in one file."""
+        source = source.replace(MARK, b" ")
         units = parsed.units or (Unit("raw", "", "", 1, 1, 0, len(source)),)
         cuts = _window_cuts(source)
         self._mentions.append(self._add_words(source, units, parsed.comments, cuts))

@@ -75,6 +75,11 @@ class Layout:
         """Whether anything was ever indexed here."""
         return self.database.exists()
 
+    def orphaned(self) -> bool:
+        """Whether derived files are there without the truth they belong to."""
+        lost = not self.database.exists() or not self.database.stat().st_size
+        return lost and next(self.segments.glob("*.segment"), None) is not None
+
     @contextmanager
     def writing(self, wait: float) -> Iterator[None]:
         """Be the only writer. Fails after `wait` seconds, naming the holder.

@@ -20,6 +20,8 @@ from whence.types import Parsed, Skipped, Unit
 #: Changes with anything that makes an old index unreadable or its postings different.
 FORMAT = 1
 BUSY_SECONDS = 10.0
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
+TABLES = frozenset({"meta", "segments", "files", "units", "dead", "places", "skipped"})
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -68,13 +70,10 @@ class Store:
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         try:
-            self._db = sqlite3.connect(
-                f"{path.as_uri()}?mode={'ro' if read_only else 'rwc'}",
-                uri=True,
-                timeout=BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            mode = "ro&immutable=1" if read_only else "rwc"  # a log cannot be opened where nothing can be written
+            address = f"file:{_quoted(os.fsencode(path))}?mode={mode}"
+            self._db = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._check_tables()
             if not read_only:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
@@ -82,6 +81,12 @@ class Store:
             self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
         except sqlite3.Error as error:
             raise _explained(path, error) from error
+
+    def _check_tables(self) -> None:
+        """A database has all of its tables or, when it is new, none."""
+        found = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if found and not found >= TABLES:
+            raise IndexDamaged(f"{self.path.name} is damaged: it lacks {', '.join(sorted(TABLES - found))}")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -118,7 +123,7 @@ class Store:
 
     def clear(self) -> None:
         """Forget everything; call inside a transaction."""
-        for table in ("meta", "segments", "files", "units", "dead", "places", "skipped"):
+        for table in sorted(TABLES):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  -- names from the line above
 
     def changes(self) -> int:
@@ -258,6 +263,11 @@ class Store:
         for (blob,) in self._rows("SELECT parsed FROM units WHERE path = ?", [os.fsencode(path)]):
             return unpack_parsed(blob)
         return None
+
+
+def _quoted(path: bytes) -> str:
+    """A path for a file: address; loading `urllib.parse` for it would cost every search some milliseconds."""
+    return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
 
 
 def pack_parsed(parsed: Parsed) -> bytes:

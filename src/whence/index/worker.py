@@ -87,7 +87,7 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     try:
         handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        return Record(path, _last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
+        return Record(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         state = State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
@@ -102,7 +102,7 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     return Record(path, state, digest, reason=reason), text
 
 
-def _last_state(full: str, now_ns: int) -> State:
+def last_state(full: str, now_ns: int) -> State:
     """What can be known of a file that cannot be opened: it is tried again when this changes."""
     try:
         found = os.lstat(full)
@@ -148,8 +148,11 @@ def main() -> None:
     """Serve batches until the input ends."""
     for line in sys.stdin:
         batch = Batch(**json.loads(line))
-        outcome = run_batch(batch)
-        sys.stdout.write(json.dumps(outcome_to_json(outcome, Path(batch.out + ".units"))) + "\n")
+        try:
+            answer = outcome_to_json(run_batch(batch), Path(batch.out + ".units"))
+        except OSError as error:  # no space left, say: not the fault of any file
+            answer = {"error": f"{error.filename or batch.out}: {error.strerror}"}
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 

@@ -35,9 +35,9 @@ def choose_lines(lines: Sequence[str], first: int, last: int, weights: Mapping[s
     return [shown_line(number, lines[number - 1], weights) for number in best if number <= len(lines)]
 
 
-def shown_line(number: int, text: str, weights: Mapping[str, float]) -> ShownLine:
-    """A line with the words marked that matched."""
-    text = text.rstrip("\r\n").expandtabs(4)[:LONGEST_SHOWN]
+def shown_line(number: int, text: str, weights: Mapping[str, float], *, whole: bool = False) -> ShownLine:
+    """A line with the words marked that matched; a whole one is given to the letter, as grep does."""
+    text = text if whole else text.rstrip("\r\n").expandtabs(4)[:LONGEST_SHOWN]
     marks = [match.span() for match in tokens.WORD.finditer(text) if any(term in weights for term in tokens.terms(match.group()))]
     return ShownLine(number, text, tuple(marks))
 

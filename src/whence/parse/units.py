@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -24,6 +24,14 @@ NAME_CHARACTERS = 160
 #: A capture that names its inside but is no unit: `impl Type { ... }`, `extension Type { ... }`.
 SCOPE = "scope"
 _DEFINING = KINDS | {SCOPE}
+#: What grammars cannot bear; below the smallest size nothing hurts.
+SMALLEST_TROUBLE = 2_000
+DEEPEST = 500
+FEWEST_LETTERS = 0.25
+#: Names around a unit that are kept, from the outside in.
+MOST_PARENTS = 12
+_NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
+_QUOTED_DEEP = re.compile(rb"(?:> ?){100}")
 _BEFORE_DOC = re.compile(rb"[\s{:]*(?:do\b)?\s*(?:@moduledoc\s*(?:~[a-zA-Z])?\"*)?\s*")
 _BRACKET = re.compile(r"[(\[{<]")
 _NAME = re.compile(r"[^\W\d]\w*[?!]?|~\w+|operator\s*\S+")
@@ -56,9 +64,19 @@ def parse(source: bytes, language: str) -> Parsed:
     """The units of a file. A file that has no grammar is cut into windows of lines."""
     lines = _line_starts(source)
     grammar = grammar_of(language)
-    if grammar is None:
+    if grammar is None or _beyond_a_grammar(source):
         return Parsed(language, tuple(_windows(lines, 0, len(lines) - 1, source)))
     return _Reader(source, lines, language).read(grammar)
+
+
+def _beyond_a_grammar(source: bytes) -> bool:
+    """Whether a file would take its grammar down, or ages: nesting without end, or a table that is one long error to it."""
+    if len(source) < SMALLEST_TROUBLE:
+        return False
+    codes = np.frombuffer(source, np.uint8)
+    if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST or _QUOTED_DEEP.search(source):
+        return True
+    return int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source)
 
 
 class _Reader:
@@ -86,7 +104,7 @@ class _Reader:
         self.comments = sorted(set(self.comments))  # what is embedded may have been read twice
         self.leads = _outermost(self.leads)
         self.calls.sort()
-        units = self._units()
+        units = self._with_line_ends(self._units())
         units = [*units, *self._leftovers(units)]
         units.sort(key=lambda unit: (unit.start, -unit.end))
         return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
@@ -159,17 +177,19 @@ class _Reader:
 
     def _units(self) -> list[Unit]:
         ordered = sorted(self.definitions.values(), key=lambda found: (found.start, -found.end))
-        open_: list[_Definition] = []
+        open_: list[tuple[_Definition, tuple[str, ...]]] = []  # what encloses the next one, each with the names down to its inside
         kept: list[tuple[_Definition, str, tuple[str, ...]]] = []
         for found in ordered:
-            while open_ and (open_[-1].end <= found.start or (open_[-1].start, open_[-1].end) == (found.start, found.end)):
+            while open_ and (open_[-1][0].end <= found.start or (open_[-1][0].start, open_[-1][0].end) == (found.start, found.end)):
                 open_.pop()
-            if any(outer.kind in CALLABLES for outer in open_):
+            outer, parents = open_[-1] if open_ else (None, ())
+            if outer is not None and outer.kind in CALLABLES:
                 continue
-            parents = tuple(part for outer in open_ if outer.kind != "namespace" for part in (outer.owner, outer.name) if part)
+            mine = (*parents, found.owner) if found.owner else parents
             if found.kind != SCOPE:
-                kept.append((found, _member_kind(found, open_), (*parents, found.owner) if found.owner else parents))
-            open_.append(found)
+                kept.append((found, _member_kind(found, outer), mine))
+            inside = parents if found.kind == "namespace" else (*mine, found.name)
+            open_.append((found, inside[:MOST_PARENTS]))
         spans = [self._with_lead(found) for found, _, _ in kept]
         self.begun = set(spans)
         calls = self._calls_of([(start, found.end) for start, (found, _, _) in zip(spans, kept, strict=True)])
@@ -253,6 +273,29 @@ class _Reader:
                 calls[open_[-1]].append(name)
         return calls
 
+    def _with_line_ends(self, units: list[Unit]) -> list[Unit]:
+        """Units of the top level with what shares their first and last line and belongs to none: no word is lost."""
+        units = sorted(units, key=lambda unit: (unit.start, -unit.end))
+        starts = [unit.start for unit in units]
+        upto, last = 0, -1
+        for row, unit in enumerate(units):
+            if unit.start < upto:
+                continue  # inside another
+            start = max(upto, self.lines[unit.first_line - 1])
+            if last >= 0 and start == upto:  # the line belongs to the unit before as well
+                units[last] = replace(units[last], end=unit.start)
+                start = unit.start
+            line_end = self.lines[unit.last_line] if unit.last_line < len(self.lines) else len(self.source)
+            following = bisect_left(starts, unit.end)
+            limit = min(line_end, starts[following]) if following < len(starts) else line_end
+            end = limit if _WORD.search(self.source, unit.end, limit) else unit.end
+            if start < unit.start and not _WORD.search(self.source, start, unit.start):
+                start = unit.start
+            if (start, end) != (unit.start, unit.end):
+                units[row] = replace(unit, start=start, end=end)
+            upto, last = units[row].end, row
+        return units
+
     def _leftovers(self, units: list[Unit]) -> Iterator[Unit]:
         """The runs of lines that no unit covers."""
         upto = 0
@@ -270,9 +313,9 @@ def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
-def _member_kind(found: _Definition, open_: list[_Definition]) -> str:
+def _member_kind(found: _Definition, outer: _Definition | None) -> str:
     """The kind of a definition where it stands: a function in a class is a method."""
-    holder = open_[-1].kind if open_ else ""
+    holder = outer.kind if outer else ""
     if found.kind == "function" and (found.owner or holder == SCOPE or (holder in CONTAINERS and holder not in ("namespace", "module"))):
         return "method"
     return found.kind

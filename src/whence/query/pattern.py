@@ -45,7 +45,7 @@ class Pattern:
             return []
         search = self.regex.search
         lines = text.split("\n")
-        if len(lines) > 1 and not lines[-1]:
+        if not lines[-1]:
             lines.pop()
         return [number for number, line in enumerate(lines, 1) if search(line)]
 

@@ -191,15 +191,15 @@ class Walker:
             if name in names and (text := self._read_rules(_join(folder, name), tree)) is not None:
                 rules = rules.with_file(name, folder, text)
         for entry in entries:
-            path = _join(folder, entry.name)
-            if path not in unless:
-                self._enter(entry, path, rules, tree, depth)
+            self._enter(entry, _join(folder, entry.name), rules, tree, depth, unless)
 
-    def _enter(self, entry: os.DirEntry[str], path: str, rules: Rules, tree: Tree, depth: int) -> None:
+    def _enter(self, entry: os.DirEntry[str], path: str, rules: Rules, tree: Tree, depth: int, unless: AbstractSet[str]) -> None:
         try:
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
         except OSError as error:
             tree.skipped.append(Skipped(path, f"cannot be looked at: {error.strerror or error}"))
+            return
+        if is_folder and path in unless:
             return
         reason = "a symbolic link" if is_link else rules.verdict(path, entry.name, is_folder=is_folder, hidden=self._hidden)
         if reason is not None:
