@@ -22,7 +22,7 @@ from whence.rank.score import score
 from whence.retrieve import lexical
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
-from whence.retrieve.matches import ReadText, matching_lines, units_with_lines
+from whence.retrieve.matches import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.retrieve.paths import PathMatch
 from whence.trace import Trace
 
@@ -89,6 +89,8 @@ def answer(query: str, asking: Asking) -> list[Found]:
     lines: dict[int, list[int]] = {}
     if options.pattern is not None:
         lines = matching_lines(asking.snapshot, np.flatnonzero(files).tolist(), options.pattern, asking.read)
+        if units is not None:
+            lines = lines_in_units(asking.snapshot, lines, units)
         matching = units_with_lines(asking.snapshot, lines)
         units = matching if units is None else units & matching
     if not query.strip():

@@ -161,6 +161,8 @@ class Index:
         known = self._known_tree(build=build)
         self.tree = self._walker().refresh(known)
         self._stale = len(self.tree.changed) + len(self.tree.deleted)
+        if self._stale and not build:
+            self._stale = len(self.tree.deleted) + self._count_changed()
         settled = self.tree.folders == known.folders and self.tree.rules == known.rules
         if not build or (settled and not self._stale and not self._behind()):
             return
@@ -174,6 +176,11 @@ class Index:
                 raise
             under_way = isinstance(trouble, IndexBusy)
             self.notes.append(f"{BEHIND}: {trouble.message if under_way else 'the index cannot be written'}")
+
+    def _count_changed(self) -> int:
+        from whence.index.changes import split_changed  # noqa: PLC0415  -- hashing, only where stamps moved
+
+        return len(split_changed(self.store, self.root, self.tree.changed, self.settings.index.max_file_bytes)[0])
 
     def _known_tree(self, *, build: bool) -> Tree:
         """The tree as it was last seen: read again only when another process may have changed it."""

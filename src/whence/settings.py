@@ -29,8 +29,10 @@ def _knob(default: Any, doc: str, **limits: Any) -> Any:
 class IndexSettings:
     """What is indexed, and how. A change here that alters the index rebuilds it."""
 
-    max_file_bytes: int = _knob(1_500_000, "files larger than this are left out", min=1, shapes_index=True)
-    max_line_bytes: int = _knob(20_000, "files with a longer line are taken for generated and left out", min=100, shapes_index=True)
+    max_file_bytes: int = _knob(1_500_000, "files larger than this are left out", min=1, max=1 << 30, shapes_index=True)
+    max_line_bytes: int = _knob(
+        20_000, "files with a longer line are taken for generated and left out", min=100, max=1 << 30, shapes_index=True
+    )
     hidden: bool = _knob(False, "index files and folders whose names begin with a dot", shapes_index=True)
     workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
     lock_wait: float = _knob(30.0, "seconds to wait for another process that is writing the index", min=0)

@@ -253,3 +253,11 @@ def test_the_report_is_json_with_versions_and_machine(room: Room, tmp_path: Path
     written = json.loads((tmp_path / "out.json").read_text())
     assert written["benchmark"] == "speed"
     assert written["machine"]["cpus"] == os.cpu_count()
+
+
+def test_memory_has_a_bar_only_for_the_tree_it_was_set_for(room: Room):
+    built = {"source_bytes": 100e6, "index_bytes": 90e6, "cpu": 50.0, "peak_own": 300e6, "peak_worker": 100e6, "workers": 2}
+    timings.memory(room, built)
+    timings.memory(room, built, most_mb=None)
+    assert [row.kept for row in room.rows] == [None, False, True, None, None, True]
+    assert room.rows[1].measured == 500

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -29,7 +31,7 @@ def lists_of(many: list[list[int]]) -> Lists:
 def as_plain(lists: Lists) -> list[list[tuple[int, int]]]:
     bounds = lists.offsets.tolist()
     pairs = list(zip(lists.rows.tolist(), lists.values.tolist(), strict=True))
-    return [pairs[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [pairs[a:b] for a, b in itertools.pairwise(bounds)]
 
 
 @pytest.mark.parametrize("longest", STEPS.values(), ids=STEPS)

@@ -89,7 +89,7 @@ def test_a_query_of_only_stop_words_searches_for_them(tree: Path) -> None:
 
 
 def test_a_query_of_100_kb_is_answered(tree: Path) -> None:
-    pasted = "retry the request \"quoted\" (and) NOT [this] OR * {that}: \\ ' ; -- \n" * 1500
+    pasted = 'retry the request "quoted" (and) NOT [this] OR * {that}: \\ \' ; -- \n' * 1500
     assert len(pasted) > 100_000
     with unharmed(tree):
         done = whence("search", pasted, "-l", cwd=tree)

@@ -150,9 +150,15 @@ def test_ten_thousand_levels_of_nesting_are_read_in_seconds_and_little_memory(la
     assert packed_size(before + b" zebra " + after, language, seconds=10) < 2_000_000
 
 
-def test_a_large_table_of_bare_numbers_is_read_in_seconds() -> None:
+@pytest.mark.parametrize("mark", [b"> ", b"- ", b"1. ", b"* > "], ids=bytes.decode)
+def test_a_line_of_ten_thousand_list_marks_is_read(mark: bytes) -> None:
+    assert packed_size(mark * 10_000 + b"zebra\n", "markdown", seconds=10) < 2_000_000
+
+
+@pytest.mark.parametrize("row", [b"0x12, 0x34, 0x56,\n", b"0xab, 0xcd, 0xef, 0xfa,\n"], ids=["digits", "letters"])
+def test_a_large_table_of_bare_numbers_is_read_in_seconds(row: bytes) -> None:
     """Such files are included in the middle of a declaration: by themselves they are one long error to the grammar."""
-    assert packed_size(b"/* zebra */\n" + b"0x12, 0x34, 0x56,\n" * 20_000, "c", seconds=10) < 2_000_000
+    assert packed_size(b"/* zebra */\n" + row * 20_000, "c", seconds=10) < 2_000_000
 
 
 def test_what_stands_before_a_unit_on_its_first_line_is_found_too() -> None:

@@ -80,11 +80,11 @@ def _by_files(room: Room, files: int) -> None:
 
 def _large(room: Room, units: int) -> None:
     room.tell(f"a tree of {units:,} units")
-    known = room.raw["tree by units"]
+    known = room.raw["tree by files"]
     made = room.make("large", size=int(units * known["source_bytes"] / max(known["units"], 1)))
     built = room.probe("build", "data_large", tree=str(made.root))
     room.raw["large tree"] = built
-    timings.memory(room, built)
+    timings.memory(room, built, most_mb=None)
     asked = timings.ask(room, made.root, "data_large")
     room.raw["large tree, queries"] = asked
     timings.running_process(room, asked["units"], asked["p50"], 15, None)

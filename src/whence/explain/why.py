@@ -15,6 +15,7 @@ from whence.index.arrayfile import Array
 from whence.index.rows import member
 from whence.index.snapshot import Snapshot
 from whence.rank.ledger import Line
+from whence.rank.score import score
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
 
@@ -118,7 +119,7 @@ def explain(query: str, units: Array, ranked: Ranked) -> Why:
         score=float(scores[row]),
         found_by=tuple(_retrievals(ranked, [row] if len(rows) == 1 else rows.tolist())),
         lines=tuple(
-            WhyLine(line, _rank(ranked, ranked.ledger.scores(leave_out=line.signal), row, file)) for line in ranked.ledger.lines(row)
+            WhyLine(line, _rank(ranked, score(pool, leave_out=line.signal).scores(), row, file)) for line in ranked.ledger.lines(row)
         ),
         leader=pool.path(leader.row),
         leader_score=leader.score,

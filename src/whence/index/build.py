@@ -18,6 +18,7 @@ import numpy as np
 
 from whence.errors import StorageError
 from whence.index.arrayfile import write_arrays
+from whence.index.changes import split_changed
 from whence.index.layout import Layout
 from whence.index.segment import merge, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
@@ -55,7 +56,7 @@ class Builder:
 
     def bring_up_to_date(self, tree: Tree, progress: Progress) -> Refreshed:
         """Read what changed, forget what is gone, and leave the snapshot in few pieces."""
-        changed, touched = self._really_changed(tree)
+        changed, touched = split_changed(self._store, self._layout.root, tree.changed, self._settings.max_file_bytes)
         with self._store.transaction():
             self._store.forget(tree.deleted)
             self._store.touch((path, tree.files[path]) for path in touched)
@@ -71,20 +72,6 @@ class Builder:
         if changed or tree.deleted:
             self._compact()
         return Refreshed(read, len(touched), len(tree.deleted), total)
-
-    def _really_changed(self, tree: Tree) -> tuple[list[str], list[str]]:
-        """Files whose content changed, and those whose time stamp alone did."""
-        known = self._store.hashes(tree.changed) if tree.changed else {}
-        changed: list[str] = []
-        touched: list[str] = []
-        for path in tree.changed:
-            same = (
-                path in known
-                and known[path]
-                and known[path] == _hash_of(Path(f"{self._layout.root}/{path}"), self._settings.max_file_bytes)
-            )
-            (touched if same else changed).append(path)
-        return changed, touched
 
     def _batches(self, paths: list[str], tree: Tree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
@@ -200,16 +187,6 @@ def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: floa
     groups.append(open_)
     rotten = {row.id for row in rows if len(dead.get(row.id, [])) > share * row.files}
     return [sorted(group, key=lambda row: row.id) for group in groups if len(group) > 1 or (group and group[0].id in rotten)]
-
-
-def _hash_of(path: Path, limit: int) -> bytes:
-    import hashlib  # noqa: PLC0415
-
-    try:
-        with path.open("rb") as file:
-            return hashlib.blake2b(file.read(limit + 1), digest_size=16).digest()
-    except OSError:
-        return b""
 
 
 class _WorkerDied(Exception):

@@ -266,7 +266,7 @@ class Store:
 
 
 def _quoted(path: bytes) -> str:
-    """A path for a file: address; loading `urllib.parse` for it would cost every search some milliseconds."""
+    """A path for a file: address, without loading a library for it."""
     return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
 
 

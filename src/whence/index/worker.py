@@ -8,7 +8,6 @@ works whatever program imported whence, and nothing is ever unpickled.
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import os
 import stat
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.index.arrayfile import Stamp, write_arrays
+from whence.index.changes import content_hash
 from whence.index.digest import Digest
 from whence.index.store import Record, pack_parsed
 from whence.parse.grammars import keep_grammars_in
@@ -94,10 +94,10 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
         if not stat.S_ISREG(found.st_mode):
             return Record(path, state, b"", reason="not a regular file"), None
         try:
-            raw = file.read(batch.max_file_bytes + 1)
+            raw = file.read(min(found.st_size, batch.max_file_bytes) + 1)
         except OSError as error:
             return Record(path, state, b"", reason=f"cannot be read: {error.strerror}"), None
-    digest = hashlib.blake2b(raw, digest_size=16).digest()
+    digest = content_hash(raw)
     reason, text = _fit(raw, batch)
     return Record(path, state, digest, reason=reason), text
 
@@ -121,7 +121,7 @@ def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
         return "empty", None
     if longest_line(text) > batch.max_line_bytes:
         return f"generated or minified (a line longer than {batch.max_line_bytes} bytes)", None
-    return "", text
+    return "", text.replace(b"\0", b" ")  # no grammar expects one
 
 
 def outcome_to_json(outcome: Outcome, blobs: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ class Role(IntFlag):
     HEADER = 32
     BARREL = 64
     DECLARATION = 128
+    DOCS = 512
     LEGACY = 256  # what SPEC R1 calls compat: narrower than COMPAT, which also knows vendored trees
 
 
@@ -38,7 +39,8 @@ _COMPAT = re.compile(
     r"(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$", re.IGNORECASE
 )
 _LEGACY = re.compile(r"(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)", re.IGNORECASE)
-_EXAMPLE = re.compile(r"(?:^|/)(?:_?examples?|docs?_src|docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/", re.IGNORECASE)
+_EXAMPLE = re.compile(r"(?:^|/)(?:_?examples?|docs?_src)/", re.IGNORECASE)
+_DOCS = re.compile(r"(?:^|/)(?:docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/", re.IGNORECASE)
 _INTERNAL = re.compile(r"internal|impl\b|private|detail", re.IGNORECASE)
 _PLATFORM = re.compile(
     r"(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)", re.IGNORECASE
@@ -53,7 +55,7 @@ def roles(path: str) -> Role:
     if _TEST_FILE.search(path) or _TEST_DIRECTORY.search(path):
         found |= Role.TEST
     for pattern, role in (
-        (_COMPAT, Role.COMPAT), (_LEGACY, Role.LEGACY), (_EXAMPLE, Role.EXAMPLE), (_INTERNAL, Role.INTERNAL),
+        (_COMPAT, Role.COMPAT), (_LEGACY, Role.LEGACY), (_EXAMPLE, Role.EXAMPLE), (_DOCS, Role.DOCS), (_INTERNAL, Role.INTERNAL),
         (_PLATFORM, Role.PLATFORM), (_BARREL, Role.BARREL),
     ):  # fmt: skip
         if pattern.search(path):

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
 from tree_sitter import Node, QueryCursor
 
 from whence.parse.grammars import Grammar, grammar_of
 from whence.parse.languages import BY_NAME
+from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
 from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
 
-#: A run of lines longer than this is cut: a result should be readable.
-WINDOW_LINES = 40
-NEWLINE = 10
 SIGNATURE_BYTES = 600
 #: Of a long comment the beginning says what it is about; the rest is in the file.
 DOC_CHARACTERS = 400
@@ -24,18 +21,11 @@ NAME_CHARACTERS = 160
 #: A capture that names its inside but is no unit: `impl Type { ... }`, `extension Type { ... }`.
 SCOPE = "scope"
 _DEFINING = KINDS | {SCOPE}
-#: What grammars cannot bear; below the smallest size nothing hurts.
-SMALLEST_TROUBLE = 2_000
-DEEPEST = 500
-FEWEST_LETTERS = 0.25
 #: Names around a unit that are kept, from the outside in.
 MOST_PARENTS = 12
-_NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
-_QUOTED_DEEP = re.compile(rb"(?:> ?){100}")
 _BEFORE_DOC = re.compile(rb"[\s{:]*(?:do\b)?\s*(?:@moduledoc\s*(?:~[a-zA-Z])?\"*)?\s*")
 _BRACKET = re.compile(r"[(\[{<]")
 _NAME = re.compile(r"[^\W\d]\w*[?!]?|~\w+|operator\s*\S+")
-_WORD = re.compile(rb"\w|[\x80-\xff]")
 #: What opens, continues and closes a comment in the languages we know, at either end of a line.
 _COMMENT_MARKS = re.compile(
     r"""
@@ -62,21 +52,11 @@ class _Definition:
 
 def parse(source: bytes, language: str) -> Parsed:
     """The units of a file. A file that has no grammar is cut into windows of lines."""
-    lines = _line_starts(source)
+    lines = line_starts(source)
     grammar = grammar_of(language)
-    if grammar is None or _beyond_a_grammar(source):
-        return Parsed(language, tuple(_windows(lines, 0, len(lines) - 1, source)))
+    if grammar is None or beyond_a_grammar(source):
+        return Parsed(language, tuple(windows(lines, 0, len(lines) - 1, source)))
     return _Reader(source, lines, language).read(grammar)
-
-
-def _beyond_a_grammar(source: bytes) -> bool:
-    """Whether a file would take its grammar down, or ages: nesting without end, or a table that is one long error to it."""
-    if len(source) < SMALLEST_TROUBLE:
-        return False
-    codes = np.frombuffer(source, np.uint8)
-    if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST or _QUOTED_DEEP.search(source):
-        return True
-    return int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source)
 
 
 class _Reader:
@@ -100,7 +80,7 @@ class _Reader:
         for inner_language, spans in embedded.items():
             inner = grammar_of(inner_language)
             if inner is not None:
-                self._collect(inner, _blanked_outside(self.source, spans))
+                self._collect(inner, blanked_outside(self.source, spans))
         self.comments = sorted(set(self.comments))  # what is embedded may have been read twice
         self.leads = _outermost(self.leads)
         self.calls.sort()
@@ -110,7 +90,7 @@ class _Reader:
         return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
-        root = grammar.parser.parse(_without_noise(text, self.language)).root_node
+        root = grammar.parser.parse(without_noise(text, BY_NAME[self.language].noise)).root_node
         for _, captures in QueryCursor(grammar.definitions).matches(root):
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}
@@ -288,8 +268,8 @@ class _Reader:
             line_end = self.lines[unit.last_line] if unit.last_line < len(self.lines) else len(self.source)
             following = bisect_left(starts, unit.end)
             limit = min(line_end, starts[following]) if following < len(starts) else line_end
-            end = limit if _WORD.search(self.source, unit.end, limit) else unit.end
-            if start < unit.start and not _WORD.search(self.source, start, unit.start):
+            end = limit if WORD_BYTE.search(self.source, unit.end, limit) else unit.end
+            if start < unit.start and not WORD_BYTE.search(self.source, start, unit.start):
                 start = unit.start
             if (start, end) != (unit.start, unit.end):
                 units[row] = replace(unit, start=start, end=end)
@@ -300,9 +280,9 @@ class _Reader:
         """The runs of lines that no unit covers."""
         upto = 0
         for unit in sorted(units, key=lambda unit: unit.start):
-            yield from _windows(self.lines, upto, unit.first_line - 2, self.source)
+            yield from windows(self.lines, upto, unit.first_line - 2, self.source)
             upto = max(upto, unit.last_line)
-        yield from _windows(self.lines, upto, len(self.lines) - 1, self.source)
+        yield from windows(self.lines, upto, len(self.lines) - 1, self.source)
 
 
 def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -374,46 +354,3 @@ def _top_level_parts(parameters: str) -> Iterator[str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _line_starts(source: bytes) -> list[int]:
-    starts = [0, *(np.flatnonzero(np.frombuffer(source, np.uint8) == NEWLINE) + 1).tolist()]
-    if starts[-1] == len(source) and len(starts) > 1:
-        starts.pop()
-    return starts
-
-
-def _windows(lines: list[int], first: int, last: int, source: bytes) -> Iterator[Unit]:
-    """Cut lines first..last (from 0, inclusive) into runs with no blank edges."""
-    while first <= last:
-        stop = min(first + WINDOW_LINES - 1, last)
-        begin, end = first, stop
-        while begin <= end and not _line_text(lines, begin, source).strip():
-            begin += 1
-        while end >= begin and not _line_text(lines, end, source).strip():
-            end -= 1
-        finish = lines[end + 1] if end + 1 < len(lines) else len(source)
-        if begin <= end and _WORD.search(source, lines[begin], finish):
-            yield Unit("raw", "", "", begin + 1, end + 1, lines[begin], finish)
-        first = stop + 1
-
-
-def _line_text(lines: list[int], line: int, source: bytes) -> bytes:
-    return source[lines[line] : lines[line + 1] if line + 1 < len(lines) else len(source)]
-
-
-def _without_noise(source: bytes, language: str) -> bytes:
-    """The source with what its grammar cannot know (macros used as keywords) turned to spaces."""
-    for pattern in BY_NAME[language].noise:
-        source = re.sub(pattern, lambda found: found.group().replace(found.group(1), b" " * len(found.group(1))), source)
-    return source
-
-
-def _blanked_outside(source: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
-    """The source with everything but these spans turned to spaces, so that offsets hold."""
-    kept, upto = [], 0
-    for start, end in sorted(spans):
-        kept += [re.sub(rb"[^\n]", b" ", source[upto:start]), source[start:end]]
-        upto = end
-    kept.append(re.sub(rb"[^\n]", b" ", source[upto:]))
-    return b"".join(kept)

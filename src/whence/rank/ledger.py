@@ -58,9 +58,9 @@ class Ledger:
     size: int
     entries: tuple[Entry, ...] = ()
 
-    def scores(self, leave_out: str = "") -> Array:
-        """Fold the ledger. Leaving one signal out shows what it does."""
-        return fold(self.size, [entry for entry in self.entries if entry.signal != leave_out])
+    def scores(self) -> Array:
+        """Fold the ledger."""
+        return fold(self.size, self.entries)
 
     def lines(self, row: int) -> list[Line]:
         """The ledger of one candidate."""

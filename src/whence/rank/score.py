@@ -10,10 +10,10 @@ from whence.rank.ledger import Entry, Ledger, Operation
 from whence.rank.registry import Signal, signal_named
 
 
-def score(pool: Pool) -> Ledger:
-    """The ledger of a pool: every signal that has a weight, in the order of phases."""
+def score(pool: Pool, leave_out: str = "") -> Ledger:
+    """The ledger of a pool: every signal that has a weight (but one that is left out), in the order of phases."""
     weights = {name: weight.at(pool.plan.length) for name, weight in pool.profile.signals.items()}
-    signals = [signal_named(name) for name, weight in weights.items() if weight]
+    signals = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
     ledger = Ledger(len(pool.units))
     for phase in sorted({one.phase for one in signals}):
         frozen = pool.with_scores(ledger.scores())

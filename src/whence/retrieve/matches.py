@@ -36,3 +36,15 @@ def units_with_lines(snapshot: Snapshot, lines: dict[int, list[int]]) -> Array:
             before = np.flatnonzero(first[a:b] <= number)
             mask[a + (int(before[-1]) if len(before) else 0)] = True
     return mask
+
+
+def lines_in_units(snapshot: Snapshot, lines: dict[int, list[int]], units: Array) -> dict[int, list[int]]:
+    """Those of the lines that lie in one of the units of a mask."""
+    first, last, starts = snapshot.column("units.first"), snapshot.column("units.last"), snapshot.unit_starts
+    kept = {}
+    for file, numbers in lines.items():
+        rows = np.flatnonzero(units[int(starts[file]) : int(starts[file + 1])]) + int(starts[file])
+        inside = [number for number in numbers if any(first[row] <= number <= last[row] for row in rows.tolist())]
+        if inside:
+            kept[file] = inside
+    return kept

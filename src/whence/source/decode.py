@@ -20,7 +20,6 @@ def to_utf8(raw: bytes) -> bytes | None:
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\0" in raw[:SNIFFED]:
         return None
-    raw = raw.replace(b"\0", b" ")
     try:
         if not raw.isascii():
             raw.decode("utf-8")

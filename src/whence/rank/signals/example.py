@@ -12,4 +12,4 @@ from whence.rank.roles import role_column
 @signal()
 def example(pool: Pool) -> Column:
     """1 for examples, samples, tutorials and documentation sources, unless a short question asks for them."""
-    return role_column(pool, Role.EXAMPLE, "example", "an example")
+    return role_column(pool, Role.EXAMPLE | Role.DOCS, "example", "an example")

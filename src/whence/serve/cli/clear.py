@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from whence.serve.cli.shared import json_option, print_json, targets_of
+from whence.serve.cli.shared import json_option, print_json, safe, targets_of
 
 
 @click.command()
@@ -32,7 +32,7 @@ def clear(paths: tuple[str, ...], everything: bool, as_json: bool) -> int:
         print_json({"removed": removed})
     else:
         for name in removed:
-            click.echo(f"removed {name}")
+            click.echo(f"removed {safe(name)}")
         if not removed:
             click.echo("no index to remove")
     return 0

@@ -13,6 +13,7 @@ from whence.serve.cli.shared import (
     json_option,
     open_indexes,
     print_json,
+    safe,
     say_notes,
     set_option,
     settings_of,
@@ -57,7 +58,7 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
             )
             if not as_json:
                 held = f"{snapshot.live_files} files, {snapshot.live_units} units"
-                click.echo(f"{one.root}: {held}; {did.read} read, {did.deleted} gone, {seconds:.1f} s")
+                click.echo(f"{safe(str(one.root))}: {held}; {did.read} read, {did.deleted} gone, {seconds:.1f} s")
                 click.echo(freshness_words(one.freshness, time.time()))
         if as_json:
             print_json({"indexes": done, "seconds": round(seconds, 3)})

@@ -61,6 +61,9 @@ def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one re
         result: Any = cli.main(arguments, prog_name="whence", standalone_mode=False)
     except click.exceptions.Exit as leave:
         return leave.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return FAILED
     except click.UsageError as error:
         return _complain(error.format_message(), f"see {error.ctx.command_path} --help" if error.ctx else "")
     except click.ClickException as error:

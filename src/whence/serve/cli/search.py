@@ -88,10 +88,17 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         for target, index in zip(targets, indexes, strict=True):
             results = index.search(query, k=options["k"], profile=options["profile"], paths=target.paths, **asked)
             found += [(index, result) for result in results]
-        if query.strip() and len(indexes) > 1:
-            found = sorted(found, key=lambda pair: -pair[1].score)[: options["k"] or indexes[0].settings.search.k]
+        if len(indexes) > 1:
+            found = _together(
+                found, options["k"] or (indexes[0].settings.search.k if query.strip() else len(found)), ranked=bool(query.strip())
+            )
         _print(query, indexes, found, options)
     return FOUND if found else NOTHING_FOUND
+
+
+def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> list[tuple[Index, Result]]:
+    """The results of several roots as one answer."""
+    return (sorted(found, key=lambda pair: -pair[1].score) if ranked else found)[:k]
 
 
 def _print(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
@@ -138,7 +145,11 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], opti
     for index in indexes:
         of = f"{index.root.name}: " if len(indexes) > 1 else ""
         click.echo(
-            style(f"{of}{len(found)} of {index.snapshot.live_files} files · {freshness_words(index.freshness, now)}", dim=True), color=True
+            style(
+                f"{of}{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files · {freshness_words(index.freshness, now)}",
+                dim=True,
+            ),
+            color=True,
         )
     if not found:
         click.echo("nothing found" + _elsewhere(indexes, options), err=True)

@@ -48,7 +48,7 @@ def targets_of(paths: tuple[str, ...]) -> list[Target]:
         try:
             place = Path(path).expanduser().resolve(strict=True)
         except FileNotFoundError as error:
-            raise RootError(f"{path}: no such file or folder") from error
+            raise RootError(f"{safe(path)}: no such file or folder") from error
         except (OSError, RuntimeError, ValueError) as error:
             raise RootError(f"{path!r}: cannot be opened: {error}") from error
         folder = place if place.is_dir() else place.parent
@@ -79,7 +79,7 @@ class Progress:
 
     def __call__(self, done: int, total: int) -> None:
         """So much is done."""
-        if not self._show or (self._bar is None and time.monotonic() - self._began < SECONDS_BEFORE_PROGRESS and done < total):
+        if not self._show or (self._bar is None and (time.monotonic() - self._began < SECONDS_BEFORE_PROGRESS or done >= total)):
             return
         if self._bar is None:
             self._bar = self._stack.enter_context(click.progressbar(length=total, label=self._label, file=sys.stderr, show_pos=False))

@@ -100,7 +100,7 @@ def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
             }
         )
         return 0
-    click.echo(f"{root}: would index {len(tree.files)} files, {total / 1e6:.1f} MB, in about {max(seconds, 0.1):.0f} s")
+    click.echo(f"{safe(str(root))}: would index {len(tree.files)} files, {total / 1e6:.1f} MB, in about {max(seconds, 0.1):.0f} s")
     click.echo("largest files:")
     for size, path in largest:
         click.echo(f"  {size / 1e3:>9.1f} kB  {safe(path)}")
@@ -136,9 +136,9 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
-    click.echo(f"{facts['root']}")
+    click.echo(safe(facts["root"]))
     click.echo(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
-    click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {facts['directory']}")
+    click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {safe(facts['directory'])}")
     click.echo(f"  {facts['freshness_words']}")
     for one in facts["languages"]:
         click.echo(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")

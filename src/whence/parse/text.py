@@ -1,0 +1,75 @@
+"""A file as bytes and lines: where lines start, runs of lines, and what to keep from a grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from whence.types import Unit
+
+#: A run of lines longer than this is cut: a result should be readable.
+WINDOW_LINES = 40
+NEWLINE = 10
+#: What grammars cannot bear; below the smallest size nothing hurts.
+SMALLEST_TROUBLE = 2_000
+DEEPEST = 500
+FEWEST_LETTERS = 0.25
+_NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
+_QUOTED_DEEP = re.compile(rb"(?:> ?){100}")
+WORD_BYTE = re.compile(rb"\w|[\x80-\xff]")
+
+
+def beyond_a_grammar(source: bytes) -> bool:
+    """Whether a file would take its grammar down, or ages: nesting without end, or a table that is one long error to it."""
+    if len(source) < SMALLEST_TROUBLE:
+        return False
+    codes = np.frombuffer(source, np.uint8)
+    if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST or _QUOTED_DEEP.search(source):
+        return True
+    return int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source)
+
+
+def line_starts(source: bytes) -> list[int]:
+    """The byte at which each line starts."""
+    starts = [0, *(np.flatnonzero(np.frombuffer(source, np.uint8) == NEWLINE) + 1).tolist()]
+    if starts[-1] == len(source) and len(starts) > 1:
+        starts.pop()
+    return starts
+
+
+def windows(lines: list[int], first: int, last: int, source: bytes) -> Iterator[Unit]:
+    """Cut lines first..last (from 0, inclusive) into runs with no blank edges."""
+    while first <= last:
+        stop = min(first + WINDOW_LINES - 1, last)
+        begin, end = first, stop
+        while begin <= end and not _line_text(lines, begin, source).strip():
+            begin += 1
+        while end >= begin and not _line_text(lines, end, source).strip():
+            end -= 1
+        finish = lines[end + 1] if end + 1 < len(lines) else len(source)
+        if begin <= end and WORD_BYTE.search(source, lines[begin], finish):
+            yield Unit("raw", "", "", begin + 1, end + 1, lines[begin], finish)
+        first = stop + 1
+
+
+def _line_text(lines: list[int], line: int, source: bytes) -> bytes:
+    return source[lines[line] : lines[line + 1] if line + 1 < len(lines) else len(source)]
+
+
+def without_noise(source: bytes, patterns: Iterable[bytes]) -> bytes:
+    """The source with what its grammar cannot know (macros used as keywords) turned to spaces."""
+    for pattern in patterns:
+        source = re.sub(pattern, lambda found: found.group().replace(found.group(1), b" " * len(found.group(1))), source)
+    return source
+
+
+def blanked_outside(source: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """The source with everything but these spans turned to spaces, so that offsets hold."""
+    kept, upto = [], 0
+    for start, end in sorted(spans):
+        kept += [re.sub(rb"[^\n]", b" ", source[upto:start]), source[start:end]]
+        upto = end
+    kept.append(re.sub(rb"[^\n]", b" ", source[upto:]))
+    return b"".join(kept)
