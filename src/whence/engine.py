@@ -198,7 +198,8 @@ class Index:
             with self.store.transaction():
                 self.store.clear()
                 self.store.set_meta(**self._identity())
-        self.tree = self._walker().refresh(self.store.tree())
+        if self._seen != self.store.changes():  # another process wrote while we waited for the lock
+            self.tree = self._walker().refresh(self.store.tree())
         from whence.index.build import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
 
         builder = Builder(self.layout, self.store, self.settings.index, now)
@@ -264,7 +265,7 @@ class Index:
                 path.unlink(missing_ok=True)
             shutil.rmtree(self.layout.segments, ignore_errors=True)
             self.layout.create()
-            self._store = Store(self.layout.database)
+            self._store, self._seen = Store(self.layout.database), -1
             self._build(progress)
         self._snapshot = self._open_snapshot()
 

@@ -38,7 +38,7 @@ BATCH_FILES = 1_000
 BATCH_SECONDS = 120.0
 TOOK_PARSER_DOWN = "its grammar crashed or did not end"
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
-SEGMENT_BYTES = 24_000_000
+SEGMENT_BYTES = 16_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 1_500_000
 
@@ -253,7 +253,8 @@ class _Workers:
 
 
 def _started() -> subprocess.Popen[str]:
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    ours = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    environment = {**os.environ, **ours}
     command = [sys.executable, "-m", "whence.index.worker"]
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd="/"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 import semble_grammars
-from tree_sitter import Parser, Query
+from tree_sitter import Parser, Query, Tree
 
 from whence.parse.languages import BY_NAME
+
+#: Processor seconds for one file: many times what any source needs (about 0.3 s for a million bytes).
+LONGEST_PARSE = 1.0
+LONGEST_PARSE_PER_BYTE = 3e-6
+READ_BYTES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +34,15 @@ class Grammar:
     mentions: Query
 
 
+#: The library's own switch for where it unpacks; a choice of the user's is left alone.
+_PLACE = "SEMBLE_GRAMMARS_CACHE_DIR"
+_CHOSEN = _PLACE in os.environ
+
+
 def keep_grammars_in(directory: Path) -> None:
     """Unpack grammars below this directory unless the user chose another."""
-    os.environ.setdefault("SEMBLE_GRAMMARS_CACHE_DIR", str(directory / semble_grammars.__version__))
+    if not _CHOSEN:
+        os.environ[_PLACE] = str(directory / semble_grammars.__version__)
 
 
 @cache
@@ -50,3 +62,19 @@ def grammar_of(language_name: str) -> Grammar | None:
         span = source[definitions.start_byte_for_pattern(pattern) : definitions.end_byte_for_pattern(pattern)]
         (mentions if b"@name" in span else definitions).disable_pattern(pattern)
     return Grammar(Parser(compiled), definitions, mentions)
+
+
+def tree_in_time(parser: Parser, text: bytes) -> Tree:
+    """The tree of a text. A text that is one long error costs its length squared: TimeoutError when it takes too long."""
+    deadline = time.thread_time() + LONGEST_PARSE + len(text) * LONGEST_PARSE_PER_BYTE
+    late = False
+
+    def read(start: int, _point: object) -> bytes:
+        nonlocal late
+        late = late or time.thread_time() > deadline
+        return b"" if late else text[start : start + READ_BYTES]  # too late: as if the text ended here
+
+    tree = parser.parse(read)
+    if late:
+        raise TimeoutError
+    return tree

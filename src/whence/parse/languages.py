@@ -21,6 +21,7 @@ class Language:
     filenames: tuple[str, ...] = ()
     interpreters: tuple[str, ...] = ()
     noise: tuple[bytes, ...] = ()  # patterns of text that its grammar trips over, blanked before parsing
+    unbearable: bytes = b""  # a pattern of text that crashes its grammar
     plain_names: bool = False  # a dot or colon in a name is part of it, not a sign of an owner
 
     @property
@@ -36,6 +37,9 @@ MACROS = (
     rb"class ([A-Z][A-Z0-9_]{3,})(?=\s+[A-Za-z_])",
     rb"struct ([A-Z][A-Z0-9_]{3,})(?=\s+[A-Za-z_])",
 )
+
+#: Marks of quotes and lists, one inside the other on one line: 256 of them take the grammar of Markdown down.
+DEEP_MARKS = rb"(?:(?:>|[-*+][ \t]|[0-9]{1,9}[.)][ \t])[ \t]*){100}"
 
 LANGUAGES: tuple[Language, ...] = (
     Language("bash", (".sh", ".bash", ".zsh", ".ksh", ".bats"), grammar="bash", filenames=(".bashrc", ".profile", ".zshrc"), interpreters=("sh", "bash", "zsh", "ksh", "dash"), plain_names=True),
@@ -67,7 +71,7 @@ LANGUAGES: tuple[Language, ...] = (
     Language("typescript", (".ts", ".mts", ".cts"), grammar="typescript"),
     Language("vue", (".vue",), grammar="vue"),
     Language("zig", (".zig",), grammar="zig"),
-    Language("markdown", (".md", ".mdx", ".markdown", ".mkd"), DOCS, grammar="markdown"),
+    Language("markdown", (".md", ".mdx", ".markdown", ".mkd"), DOCS, grammar="markdown", unbearable=DEEP_MARKS),
     # No query of our own: cut into windows of lines, searched like everything else.
     Language("ada", (".adb", ".ads")),
     Language("assembly", (".s", ".asm")),

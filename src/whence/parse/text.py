@@ -17,16 +17,17 @@ SMALLEST_TROUBLE = 2_000
 DEEPEST = 500
 FEWEST_LETTERS = 0.25
 _NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
-_QUOTED_DEEP = re.compile(rb"(?:> ?){100}")
 WORD_BYTE = re.compile(rb"\w|[\x80-\xff]")
 
 
-def beyond_a_grammar(source: bytes) -> bool:
+def beyond_a_grammar(source: bytes, unbearable: bytes) -> bool:
     """Whether a file would take its grammar down, or ages: nesting without end, or a table that is one long error to it."""
+    if unbearable and re.search(unbearable, source):
+        return True
     if len(source) < SMALLEST_TROUBLE:
         return False
     codes = np.frombuffer(source, np.uint8)
-    if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST or _QUOTED_DEEP.search(source):
+    if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST:
         return True
     return int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source)
 

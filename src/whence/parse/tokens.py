@@ -85,7 +85,7 @@ def _stemmer() -> Stemmer.Stemmer:
     return Stemmer.Stemmer("english")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def stem(part: str) -> str:
     """The stem of a lower-cased part: `parsing`, `parses` -> `pars`."""
     return _stemmer().stemWord(part)  # type: ignore[no-any-return]

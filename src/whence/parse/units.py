@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, QueryCursor
 
-from whence.parse.grammars import Grammar, grammar_of
+from whence.parse.grammars import Grammar, grammar_of, tree_in_time
 from whence.parse.languages import BY_NAME
 from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
 from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
@@ -54,9 +54,12 @@ def parse(source: bytes, language: str) -> Parsed:
     """The units of a file. A file that has no grammar is cut into windows of lines."""
     lines = line_starts(source)
     grammar = grammar_of(language)
-    if grammar is None or beyond_a_grammar(source):
+    if grammar is None or beyond_a_grammar(source, BY_NAME[language].unbearable):
         return Parsed(language, tuple(windows(lines, 0, len(lines) - 1, source)))
-    return _Reader(source, lines, language).read(grammar)
+    try:
+        return _Reader(source, lines, language).read(grammar)
+    except TimeoutError:
+        return Parsed(language, tuple(windows(lines, 0, len(lines) - 1, source)))
 
 
 class _Reader:
@@ -90,7 +93,7 @@ class _Reader:
         return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
-        root = grammar.parser.parse(without_noise(text, BY_NAME[self.language].noise)).root_node
+        root = tree_in_time(grammar.parser, without_noise(text, BY_NAME[self.language].noise)).root_node
         for _, captures in QueryCursor(grammar.definitions).matches(root):
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}

@@ -7,6 +7,7 @@ and `\<` and `\>` for the edges of a word.
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 
 from whence.errors import QueryError
@@ -56,8 +57,10 @@ def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ig
         raise QueryError("the pattern is empty", hint="give -e something to look for")
     text = re.escape(pattern) if fixed else _in_python(pattern)
     try:
-        re.compile(text)
-        regex = re.compile(rf"(?<!\w)(?:{text})(?!\w)" if word else text, re.IGNORECASE if ignore_case else 0)
+        with warnings.catch_warnings():  # a later Python may read some sets in another way: no news for a user
+            warnings.simplefilter("ignore", FutureWarning)
+            re.compile(text)
+            regex = re.compile(rf"(?<!\w)(?:{text})(?!\w)" if word else text, re.IGNORECASE if ignore_case else 0)
     except re.error as error:
         shown = error.pos is not None and text == pattern and "\n" not in pattern
         caret = f"\n  {pattern}\n  {' ' * min(error.pos or 0, len(pattern))}^" if shown else ""

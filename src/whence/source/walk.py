@@ -129,7 +129,7 @@ class Walker:
         if folder in tree.folders or not stat.S_ISDIR(found.st_mode):
             return
         rules = self._rules_above(folder)
-        self._visit(folder, rules, tree, folder.count("/") + 1, unless=known.folders.keys())
+        self._visit(folder, rules, tree, folder.count("/") + 1 if folder else 0, unless=known.folders.keys())
 
     def _rules_above(self, folder: str) -> Rules:
         """The rules that hold in a folder, without those of its own files."""

@@ -89,11 +89,13 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
             results = index.search(query, k=options["k"], profile=options["profile"], paths=target.paths, **asked)
             found += [(index, result) for result in results]
         if len(indexes) > 1:
-            found = _together(
-                found, options["k"] or (indexes[0].settings.search.k if query.strip() else len(found)), ranked=bool(query.strip())
-            )
+            found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(query.strip()))
         _print(query, indexes, found, options)
     return FOUND if found else NOTHING_FOUND
+
+
+def _usual_count(query: str, indexes: list[Index], found: list[tuple[Index, Result]]) -> int:
+    return indexes[0].settings.search.k if query.strip() else len(found)
 
 
 def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> list[tuple[Index, Result]]:
@@ -144,13 +146,8 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], opti
     now = time.time()
     for index in indexes:
         of = f"{index.root.name}: " if len(indexes) > 1 else ""
-        click.echo(
-            style(
-                f"{of}{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files · {freshness_words(index.freshness, now)}",
-                dim=True,
-            ),
-            color=True,
-        )
+        count = f"{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files"
+        click.echo(style(f"{of}{count} · {freshness_words(index.freshness, now)}", dim=True), color=True)
     if not found:
         click.echo("nothing found" + _elsewhere(indexes, options), err=True)
 

@@ -99,7 +99,7 @@ def open_indexes(targets: list[Target], *, refresh: bool, values: dict[str, str]
     with ExitStack() as stack:
         opened = []
         for target in targets:
-            progress = Progress(f"indexing {target.root.name}")
+            progress = Progress(f"indexing {safe(target.root.name)}")
             try:
                 index = Index.open(target.root, refresh=refresh, command_line=values, progress=progress, trace=trace)
             finally:
@@ -112,7 +112,7 @@ def say_notes(indexes: list[Index]) -> None:
     """What a user should know, on standard error."""
     for index in indexes:
         for note in index.notes:
-            click.echo(f"whence: {index.root.name}: {note}", err=True)
+            click.echo(f"whence: {safe(index.root.name)}: {note}", err=True)
 
 
 def relative(root: Path, path: str) -> str:
