@@ -27,7 +27,10 @@ class ShownLine:
 def choose_lines(lines: Sequence[str], first: int, last: int, weights: Mapping[str, float], count: int) -> list[ShownLine]:
     """The `count` best lines of first..last (from 1), in their order; the first line when none speaks of the query."""
     scored = []
+    likely = _beginnings(frozenset(weights)).search
     for number in range(first, min(last, len(lines), first + MOST_LINES_READ) + 1):
+        if not likely(lines[number - 1]):
+            continue
         found = {term for word in tokens.words(lines[number - 1][:LONGEST_SHOWN]) for term in tokens.terms(word) if term in weights}
         if found:
             scored.append((-sum(weights[term] for term in found), number))

@@ -27,38 +27,33 @@ class Role(IntFlag):
     LEGACY = 256  # what SPEC R1 calls compat: narrower than COMPAT, which also knows vendored trees
 
 
-_TEST_FILE = re.compile(
+# Plain text: compiled when a path is first read, which a search never does.
+_TEST_FILE = (
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_tests|[^/]*[a-z0-9]Tests?|[^/]*[a-z0-9]TestCase|[^/]*[a-z0-9](?:Spec|Specs|Suite|IT)|[^/]*[._-](?:test|tests|spec|specs|bench|cy|e2e)"
     r"|[^/]*_spec|[^/]*_benchmark|[^/]*Benchmark|conftest|runtests|test_?helpers?[^/]*|tests?|spec_helper)\.[A-Za-z]+$"
     r"|\.bats$|\.t$|\.Tests\.ps1$|(?:^|/)[A-Z][A-Za-z0-9]*_test\.[a-z]+$"
 )
-_TEST_DIRECTORY = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/", re.IGNORECASE
-)
-_COMPAT = re.compile(
-    r"(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$", re.IGNORECASE
-)
-_LEGACY = re.compile(r"(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)", re.IGNORECASE)
-_EXAMPLE = re.compile(r"(?:^|/)(?:_?examples?|docs?_src)/", re.IGNORECASE)
-_DOCS = re.compile(r"(?:^|/)(?:docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/", re.IGNORECASE)
-_INTERNAL = re.compile(r"internal|impl\b|private|detail", re.IGNORECASE)
-_PLATFORM = re.compile(
-    r"(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)", re.IGNORECASE
-)
-_BARREL = re.compile(r"(?:^|/)(?:__init__\.pyi?|package-info\.java|module-info\.java|mod\.rs|index\.(?:ts|js|tsx|jsx|mjs))$")
-_VERSION = re.compile(r"(?:^|/)v(\d{1,2})(?=/)")
+_TEST_DIRECTORY = r"(?i)(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/"
+_COMPAT = r"(?i)(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$"
+_LEGACY = r"(?i)(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)"
+_EXAMPLE = r"(?i)(?:^|/)(?:_?examples?|docs?_src)/"
+_DOCS = r"(?i)(?:^|/)(?:docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/"
+_INTERNAL = r"(?i)internal|impl\b|private|detail"
+_PLATFORM = r"(?i)(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)"
+_BARREL = r"(?:^|/)(?:__init__\.pyi?|package-info\.java|module-info\.java|mod\.rs|index\.(?:ts|js|tsx|jsx|mjs))$"
+_VERSION = r"(?:^|/)v(\d{1,2})(?=/)"
 
 
 def roles(path: str) -> Role:
     """Every role that a path announces."""
     found = Role(0)
-    if _TEST_FILE.search(path) or _TEST_DIRECTORY.search(path):
+    if re.search(_TEST_FILE, path) or re.search(_TEST_DIRECTORY, path):
         found |= Role.TEST
     for pattern, role in (
         (_COMPAT, Role.COMPAT), (_LEGACY, Role.LEGACY), (_EXAMPLE, Role.EXAMPLE), (_DOCS, Role.DOCS), (_INTERNAL, Role.INTERNAL),
         (_PLATFORM, Role.PLATFORM), (_BARREL, Role.BARREL),
     ):  # fmt: skip
-        if pattern.search(path):
+        if re.search(pattern, path):
             found |= role
     if path.endswith((".h", ".hpp", ".hh", ".hxx")):
         found |= Role.HEADER
@@ -69,7 +64,7 @@ def roles(path: str) -> Role:
 
 def version(path: str) -> int:
     """The N of the last `vN/` directory on a path, or -1."""
-    found = _VERSION.findall(path)
+    found = re.findall(_VERSION, path)
     return max(int(number) for number in found) if found else -1
 
 
