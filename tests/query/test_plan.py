@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,3 +145,10 @@ def test_any_text_gives_a_plan_or_the_one_refusal(text):
     assert all(term.weight > 0 for term in found.terms)
     assert len({term.text for term in found.terms}) == len(found.terms)
     assert 0.0 <= found.length <= 1.0
+
+
+@pytest.mark.parametrize("run", ["-", "a.", "a/", "+a-", "a_", "\\"])
+def test_a_hundred_thousand_characters_of_anything_are_read_in_a_moment(run):
+    began = time.perf_counter()
+    make_plan(run * (100_000 // len(run)) + " word", decay=0.1, quoted=0.3)
+    assert time.perf_counter() - began < 3

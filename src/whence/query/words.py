@@ -34,7 +34,8 @@ TESTS_ASKED_FOR = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IG
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\s*\^+\s*$)|^(?: {4,}|\t)\S")
-PATH_IN_TEXT = re.compile(r"(?<![\w/])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}(?![\w/])")
+#: Bounded, and never begun in the middle of a run: a text of a hundred thousand dashes must not take minutes.
+PATH_IN_TEXT = re.compile(r"(?<![\w/\\.@+-])(?:[\w.@+-]{1,80}[/\\]){0,30}[\w@+-][\w.@+-]{0,80}\.[A-Za-z]\w{0,9}(?![\w/])")
 MODULE_IN_TEXT = re.compile(r"(?<![\w./\\])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/\\])")
 
 
