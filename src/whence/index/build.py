@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
 BATCH_BYTES = 1_500_000
 BATCH_FILES = 1_000
+SMALLEST_BATCH_BYTES = 375_000
 #: A batch that takes longer than this holds a file that its grammar cannot bear.
 BATCH_SECONDS = 120.0
 TOOK_PARSER_DOWN = "its grammar crashed or did not end"
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
 SEGMENT_BYTES = 16_000_000
 #: Below this much source, starting processes costs more than it saves.
-SMALL_BUILD_BYTES = 1_500_000
+SMALL_BUILD_BYTES = 3_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -75,7 +76,7 @@ class Builder:
 
     def _batches(self, paths: list[str], tree: Tree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
-        limit = min(BATCH_BYTES, max(total // (2 * self._workers()), SMALL_BUILD_BYTES // 4))
+        limit = min(BATCH_BYTES, max(total // (2 * self._workers()), SMALLEST_BATCH_BYTES))
         batches: list[list[str]] = []
         size = 0
         for path in paths:

@@ -8,7 +8,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -134,11 +134,9 @@ class Store:
     def tree(self) -> Tree:
         """What is known of files, folders and rule files."""
         tree = Tree()
+        found = self._rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path")
+        tree.files = {path.decode("utf-8", "surrogateescape"): State(*state) for path, *state in found}
         decode = os.fsdecode
-        for path, size, mtime, ctime, inode, asked in self._rows(
-            "SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path"
-        ):
-            tree.files[decode(path)] = State(size, mtime, ctime, inode, asked)
         for path, kind, *state in self._rows("SELECT path, kind, size, mtime_ns, ctime_ns, inode, asked_ns FROM places"):
             (tree.folders if kind == "folder" else tree.rules)[decode(path)] = State(*state)
         tree.skipped = [Skipped(decode(path), reason) for path, reason in self._rows("SELECT path, reason FROM skipped")]
@@ -305,11 +303,6 @@ def unpack_parsed(blob: bytes) -> Parsed:
         for kind, name, first, last, start, end, parents, signature, doc, parameters, calls in found["units"]
     )
     return Parsed(found["language"], units, tuple(found["imports"]))
-
-
-def state_values(state: State) -> dict[str, int]:
-    """A state as plain values."""
-    return asdict(state)
 
 
 def _explained(path: Path, error: sqlite3.Error) -> StorageError:

@@ -129,7 +129,7 @@ def outcome_to_json(outcome: Outcome, blobs: Path) -> dict[str, Any]:
     with blobs.open("wb") as file:
         for record in outcome.records:
             file.write(record.parsed)
-    records = [(r.path, asdict(r.state), r.hash.hex(), r.language, r.reason, r.row, len(r.parsed)) for r in outcome.records]
+    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, len(r.parsed)) for r in outcome.records]
     return {"records": records, "stamp": asdict(outcome.stamp) if outcome.stamp else None, "bytes": outcome.bytes}
 
 

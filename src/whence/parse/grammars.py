@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import cast
 
 import semble_grammars
+from tree_sitter import Language as TreeSitterLanguage
 from tree_sitter import Parser, Query, Tree
 
 from whence.parse.languages import BY_NAME
@@ -34,15 +36,24 @@ class Grammar:
     mentions: Query
 
 
-#: The library's own switch for where it unpacks; a choice of the user's is left alone.
+#: The library's own switch for where it unpacks.
 _PLACE = "SEMBLE_GRAMMARS_CACHE_DIR"
-_CHOSEN = _PLACE in os.environ
+_fallback: list[Path] = []
 
 
 def keep_grammars_in(directory: Path) -> None:
-    """Unpack grammars below this directory unless the user chose another."""
-    if not _CHOSEN:
-        os.environ[_PLACE] = str(directory / semble_grammars.__version__)
+    """Where to unpack grammars when the user's cache, which all indexes share, cannot be written."""
+    _fallback[:] = [directory / semble_grammars.__version__]
+
+
+def _compiled(name: str) -> TreeSitterLanguage:
+    try:
+        return cast("TreeSitterLanguage", semble_grammars.get_language(name))
+    except semble_grammars.GrammarLoadError:
+        if not _fallback or _PLACE in os.environ:
+            raise
+        os.environ[_PLACE] = str(_fallback[0])
+        return cast("TreeSitterLanguage", semble_grammars.get_language(name))
 
 
 @cache
@@ -52,15 +63,18 @@ def grammar_of(language_name: str) -> Grammar | None:
     if language is None or not language.grammar:
         return None
     try:
-        compiled = semble_grammars.get_language(language.grammar)
+        compiled = _compiled(language.grammar)
     except (semble_grammars.GrammarLoadError, semble_grammars.LanguageNotFoundError, semble_grammars.UnsupportedPlatformError):
         return None
     text = (resources.files("whence.parse") / "queries" / language.query_file).read_text(encoding="utf-8")
-    definitions, mentions = Query(compiled, text), Query(compiled, text)
-    source = text.encode()
+    definitions = Query(compiled, text)
+    source, rest = text.encode(), []
     for pattern in range(definitions.pattern_count):
         span = source[definitions.start_byte_for_pattern(pattern) : definitions.end_byte_for_pattern(pattern)]
-        (mentions if b"@name" in span else definitions).disable_pattern(pattern)
+        if b"@name" not in span:
+            definitions.disable_pattern(pattern)
+            rest.append(span.decode())
+    mentions = Query(compiled, "\n".join(rest))
     return Grammar(Parser(compiled), definitions, mentions)
 
 

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, Rules
 from whence.types import Skipped
@@ -23,9 +24,8 @@ MOST_DEPTH = 100
 RULE_FILE_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What `lstat` said of a file or folder, and when it was asked."""
+class State(NamedTuple):
+    """What `lstat` said of a file or folder, and when it was asked; a tuple, for there are ten thousand of them."""
 
     size: int
     mtime_ns: int
