@@ -79,7 +79,10 @@ def grammar_of(language_name: str) -> Grammar | None:
 
 
 def tree_in_time(parser: Parser, text: bytes) -> Tree:
-    """The tree of a text. A text that is one long error costs its length squared: TimeoutError when it takes too long."""
+    """The tree of a text. A text that is one long error costs its length squared: TimeoutError when it takes too long.
+
+    For texts that look like trouble only: the library never lets go of what is read through a callback.
+    """
     deadline = time.thread_time() + LONGEST_PARSE + len(text) * LONGEST_PARSE_PER_BYTE
     late = False
 

@@ -17,6 +17,10 @@ SMALLEST_TROUBLE = 2_000
 DEEPEST = 500
 FEWEST_LETTERS = 0.25
 _NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
+#: A file is a table when this share of it are digits and commas; source has a twentieth.
+SMALLEST_TABLE = 20_000
+TABLE_SHARE = 0.25
+_TABULAR = np.array([chr(code) in "0123456789," for code in range(256)])
 WORD_BYTE = re.compile(rb"\w|[\x80-\xff]")
 
 
@@ -30,6 +34,13 @@ def beyond_a_grammar(source: bytes, unbearable: bytes) -> bool:
     if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST:
         return True
     return int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source)
+
+
+def looks_like_a_table(source: bytes) -> bool:
+    """Whether a file is mostly numbers: harmless inside a declaration, and one long error without."""
+    if len(source) < SMALLEST_TABLE:
+        return False
+    return int(_TABULAR[np.frombuffer(source, np.uint8)].sum(dtype=np.int64)) > TABLE_SHARE * len(source)
 
 
 def line_starts(source: bytes) -> list[int]:

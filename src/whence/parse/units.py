@@ -11,7 +11,7 @@ from tree_sitter import Node, QueryCursor
 
 from whence.parse.grammars import Grammar, grammar_of, tree_in_time
 from whence.parse.languages import BY_NAME
-from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
+from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, looks_like_a_table, windows, without_noise
 from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
 
 SIGNATURE_BYTES = 600
@@ -93,7 +93,9 @@ class _Reader:
         return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
-        root = tree_in_time(grammar.parser, without_noise(text, BY_NAME[self.language].noise)).root_node
+        text = without_noise(text, BY_NAME[self.language].noise)
+        tree = tree_in_time(grammar.parser, text) if looks_like_a_table(text) else grammar.parser.parse(text)
+        root = tree.root_node
         for _, captures in QueryCursor(grammar.definitions).matches(root):
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}
