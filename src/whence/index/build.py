@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
-BATCH_BYTES = 1_500_000
+BATCH_BYTES = 800_000
 BATCH_FILES = 1_000
 SMALLEST_BATCH_BYTES = 375_000
 #: A batch that takes longer than this holds a file that its grammar cannot bear.
 BATCH_SECONDS = 120.0
 TOOK_PARSER_DOWN = "its grammar crashed or did not end"
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
-SEGMENT_BYTES = 16_000_000
+SEGMENT_BYTES = 12_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 3_000_000
 

@@ -46,7 +46,7 @@ _SPACED_MARK = b" \0 "
 #: Everything that is not part of a word becomes a space; what is beyond ASCII is looked at when first seen.
 _SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
 #: Words that a worker knows by heart; beyond this it forgets the oldest, to stay small.
-KNOWN_WORDS = 1 << 15
+KNOWN_WORDS = 1 << 14
 
 CONTENTS = (CODE, DOCS, CONFIG)
 KIND_NAMES = tuple(sorted(KINDS))

@@ -61,14 +61,10 @@ def encode(lists: Lists, longest: int) -> Steps:
 def decode(steps: Steps) -> Lists:
     """Turn steps into rows again, fillers gone."""
     sizes = np.diff(steps.offsets.astype(np.int64))
-    reached = np.cumsum(steps.steps, dtype=np.int64)
-    starts = steps.offsets[:-1].astype(np.int64)
-    base = (
-        np.where(sizes > 0, steps.first.astype(np.int64) - reached[np.minimum(starts, max(len(reached) - 1, 0))], 0)
-        if len(reached)
-        else starts
-    )
-    rows = reached + np.repeat(base, sizes.astype(np.int64))
+    reached = np.cumsum(steps.steps, dtype=np.int32)  # may wrap; differences within a list are right all the same
+    starts = np.minimum(steps.offsets[:-1].astype(np.int64), max(len(reached) - 1, 0))
+    base = steps.first.astype(np.int32) - reached[starts] if len(reached) else np.zeros(len(sizes), np.int32)
+    rows = reached + np.repeat(base, sizes)
     keep = steps.values > 0
     if keep.all():
         return Lists(steps.offsets.astype(np.int64), rows, steps.values)

@@ -115,7 +115,7 @@ def _parts(segments: Sequence[tuple[Segment, Array]]) -> list[_Part]:
 
 
 def _rows(keep: Array, first: int) -> Array:
-    return np.where(keep, np.cumsum(keep) - 1 + first, -1).astype(np.int64)
+    return np.where(keep, np.cumsum(keep) - 1 + first, -1).astype(np.int32)
 
 
 def _joined_vocabulary(tables: Sequence[Strings]) -> tuple[list[str], list[Array]]:
