@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -263,7 +262,8 @@ class Index:
         with self.layout.writing(self.settings.index.lock_wait):
             for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
                 path.unlink(missing_ok=True)
-            shutil.rmtree(self.layout.segments, ignore_errors=True)
+            for path in self.layout.segments.glob("*"):
+                path.unlink(missing_ok=True)
             self.layout.create()
             self._store, self._seen = Store(self.layout.database), -1
             self._build(progress)

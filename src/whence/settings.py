@@ -7,7 +7,6 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +113,8 @@ def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
 
 
 def _nearest(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
+
     near = get_close_matches(name, known, 1, 0.6)
     return f"did you mean {near[0]}?" if near else "see whence config for all of them"
 
@@ -226,8 +227,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     ours = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES}
     for name in ours:
         if name not in known:
-            near = get_close_matches(name, list(known), 1, 0.6)
-            raise SettingError(f"environment: {name} names no setting", hint=f"did you mean {near[0]}?" if near else "see whence config")
+            raise SettingError(f"environment: {name} names no setting", hint=_nearest(name, list(known)))
     return Layer("environment", {known[name]: value for name, value in ours.items()})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 
@@ -95,6 +94,8 @@ def _lies_in(snapshot: Snapshot, unit: int, outer: str) -> bool:
 
 
 def _nearest(snapshot: Snapshot, wanted: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
+
     live = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
     names = {path.rsplit("/", 1)[-1] for path in live} | {name for segment in snapshot.segments for name in segment.unit_names.all()}
     near = get_close_matches(wanted, live, 1, 0.8) or get_close_matches(wanted.rsplit("/", 1)[-1], names, 1, 0.6)

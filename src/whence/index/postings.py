@@ -64,7 +64,7 @@ def decode(steps: Steps) -> Lists:
     reached = np.cumsum(steps.steps, dtype=np.int32)  # may wrap; differences within a list are right all the same
     starts = np.minimum(steps.offsets[:-1].astype(np.int64), max(len(reached) - 1, 0))
     base = steps.first.astype(np.int32) - reached[starts] if len(reached) else np.zeros(len(sizes), np.int32)
-    rows = reached + np.repeat(base, sizes)
+    rows = reached + np.repeat(base, sizes.astype(np.int64))
     keep = steps.values > 0
     if keep.all():
         return Lists(steps.offsets.astype(np.int64), rows, steps.values)
