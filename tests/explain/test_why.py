@@ -123,3 +123,12 @@ def test_a_target_that_the_filters_leave_out_says_so(index, options):
 
 def test_a_file_of_other_content_can_be_explained_when_all_is_searched(index):
     assert index.why("payments retried", "README.md", content="all").path == "README.md"
+
+
+def test_a_symbol_with_the_wrong_owner_is_not_answered_with_another(index):
+    with pytest.raises(UsageError, match="no indexed file or symbol"):
+        index.why(QUERY, "Elsewhere.add_item")
+
+
+def test_a_symbol_may_be_named_by_its_module(index):
+    assert index.why(QUERY, "legacy.cart.add_item").path == "shop/legacy/cart.py"

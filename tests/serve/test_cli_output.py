@@ -429,3 +429,9 @@ def test_short_work_shows_no_bar(own_tree):
     whence("index", cwd=own_tree)
     write(own_tree, {"src/new.py": "alpha = 1\n"})
     assert "indexing" not in on_a_terminal("index", cwd=own_tree)[0]
+
+
+def test_a_pattern_takes_paths_as_grep_does(tree):
+    done = whence("search", "-e", "alpha", "src", "lib", "-l", cwd=tree)
+    everywhere = whence("search", "-e", "alpha", "-l", cwd=tree).stdout.split()
+    assert done.stdout.split() == [path for path in everywhere if path.startswith(("src/", "lib/"))] != []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -80,17 +81,22 @@ def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:
 
 
 def _symbols(snapshot: Snapshot, target: str) -> Array:
-    """Units of a name; of `Outer.name` those that lie in a unit called Outer, where there are any."""
+    """Units of a name; of `Outer.name` those that lie in a unit, a file or a folder called Outer, and no others."""
     outer, _, name = target.replace("::", ".").rpartition(".")
     units = snapshot.definitions(name)
-    inside = [unit for unit in units.tolist() if outer and _lies_in(snapshot, unit, outer.rpartition(".")[2])]
-    return np.array(inside, np.int64) if inside else units
+    if not outer:
+        return units
+    inside = [unit for unit in units.tolist() if _lies_in(snapshot, unit, outer.split("."))]
+    return np.array(inside, np.int64)
 
 
-def _lies_in(snapshot: Snapshot, unit: int, outer: str) -> bool:
+def _lies_in(snapshot: Snapshot, unit: int, outer: list[str]) -> bool:
+    path = PurePosixPath(snapshot.path(int(snapshot.file_of_unit[unit])))
+    if {*outer} <= {path.stem, *path.parts[:-1]}:
+        return True
     first, last = snapshot.column("units.first"), snapshot.column("units.last")
     before = range(int(snapshot.unit_starts[snapshot.file_of_unit[unit]]), unit)
-    return any(snapshot.unit_name(one) == outer and first[one] <= first[unit] and last[unit] <= last[one] for one in before)
+    return any(snapshot.unit_name(one) == outer[-1] and first[one] <= first[unit] and last[unit] <= last[one] for one in before)
 
 
 def _nearest(snapshot: Snapshot, wanted: str) -> str:

@@ -70,8 +70,8 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     QUERY is a question, a few words or a name. PATHs are files or folders,
     also of several repositories; the default is the current folder.
     """
-    if options["pattern"] is not None and query and not paths and not options["k"] and Path(query).exists() and " " not in query:
-        query, paths = "", (query,)  # `whence search -e PATTERN PATH`, as one would call grep
+    if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
+        query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
     targets = targets_of(paths)
     values = settings_of(options["assignments"])
     with (
