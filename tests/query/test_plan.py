@@ -74,7 +74,7 @@ def test_neighbouring_words_are_joined_as_a_file_may_be_called():
 @pytest.mark.parametrize(
     ("text", "symbol"),
     [
-        ("HTTPAdapter", "HTTPAdapter"),
+        ("HTTPGateway", "HTTPGateway"),
         ("Session.close", "close"),
         ("std::vector", "vector"),
         ("App\\Models\\User", "User"),
@@ -121,7 +121,7 @@ def test_paths_and_modules_in_a_text_are_found():
 
 
 def test_words_are_looked_for_as_written_when_they_are_long_enough():
-    assert plan("URL of the HTTPAdapter").exact == ("HTTPAdapter",)
+    assert plan("URL of the HTTPGateway").exact == ("HTTPGateway",)
 
 
 def test_a_pasted_document_is_cut_to_its_first_words():

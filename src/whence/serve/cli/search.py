@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Examples:
   whence search "parse the config file"
   whence search "retry with backoff" src/net --lang python -k 5
-  whence search HTTPAdapter --why
+  whence search SessionStore --why
   whence search -e "TODO|FIXME" -n
   whence search "open connection" -e "timeout" --json"""
 )

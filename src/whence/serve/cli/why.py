@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 @click.command(
     epilog="""\b
 Examples:
-  whence why "session cookies" src/flask/sessions.py
-  whence why "session cookies" SecureCookieSession
-  whence why "session cookies" app.py:120"""
+  whence why "open a session" src/shop/session.py
+  whence why "open a session" SessionStore
+  whence why "open a session" app.py:120"""
 )
 @click.argument("query")
 @click.argument("target")
