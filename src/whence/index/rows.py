@@ -30,7 +30,7 @@ def member(wanted: Array, among: Array) -> Array:
     """Whether each wanted row is among some sorted rows."""
     if not len(among):
         return np.zeros(len(wanted), bool)
-    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    at = _places(wanted, among)
     return np.asarray(among[at] == wanted)
 
 
@@ -38,8 +38,13 @@ def values_at(wanted: Array, rows: Array, codes: Array, table: Array) -> Array:
     """table[code] of each wanted row, 0 where it is not among the sorted rows."""
     if not len(rows):
         return np.zeros(len(wanted), np.float32)
-    at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    at = _places(wanted, rows)
     return np.where(rows[at] == wanted, table[codes[at]], np.float32(0))
+
+
+def _places(wanted: Array, among: Array) -> Array:
+    """Where each wanted row would stand; asked in the type of the sorted rows, or numpy converts them all."""
+    return np.minimum(np.searchsorted(among, wanted.astype(among.dtype, copy=False)), len(among) - 1)
 
 
 def ranges(starts: Array, rows: Array) -> tuple[Array, Array]:

@@ -60,13 +60,14 @@ class Segment:
 
     def path_postings(self, term: int) -> tuple[Array, Array]:
         """The files on whose path a term stands, and where."""
-        a, b = np.searchsorted(self.arrays["paths.term"], [term, term + 1])
+        table = self.arrays["paths.term"]
+        a, b = np.searchsorted(table, np.array([term, term + 1], table.dtype))  # of its own type: else all of it is converted
         return self.arrays["paths.file"][a:b], self.arrays["paths.place"][a:b]
 
     def mentions(self, hashed: int) -> Array:
         """The files that mention a word, by its hash."""
         table = self.arrays["mentions.hash"]
-        row = int(np.searchsorted(table, hashed))
+        row = int(np.searchsorted(table, table.dtype.type(hashed)))
         if row >= len(table) or int(table[row]) != hashed:
             return np.empty(0, np.uint32)
         a, b = self.arrays["mentions.files"][row : row + 2].tolist()
