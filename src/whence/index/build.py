@@ -39,7 +39,7 @@ SMALLEST_BATCH_BYTES = 375_000
 BATCH_SECONDS = 120.0
 TOOK_PARSER_DOWN = "its grammar crashed or did not end"
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
-SEGMENT_BYTES = 40_000_000
+SEGMENT_BYTES = 24_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 4_500_000
 
