@@ -55,7 +55,7 @@ class Outcome:
 def run_batch(batch: Batch) -> Outcome:
     """Read, parse and digest every file of a batch; write the segment."""
     collecting = gc.isenabled()
-    gc.disable()  # a batch makes many small values and no cycles: looking for them takes a tenth of the time
+    gc.disable()  # a batch makes many small values and no cycles to look for
     try:
         return _run_batch(batch)
     finally:

@@ -16,6 +16,13 @@ def coverage(pool: Pool) -> Array:
     return pool.by_file(held.mean(axis=0) ** pool.profile.coverage)
 
 
+def unit_scores(pool: Pool) -> Array:
+    """BM25 of each candidate over its weighted fields and its file's path, times the coverage where a profile wants it."""
+    matrix = pool.matrix()
+    weight = np.array([found.term.weight * found.unit_rarity for found in pool.evidence.terms])
+    return np.asarray(weight @ (matrix / (matrix + pool.profile.fields.saturation)) * coverage(pool))
+
+
 def relative_to_best(scores: Array) -> Array:
     """Scores as shares of the best."""
     best = float(scores.max(initial=0.0))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from whence.fuse.pool import Pool
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
-from whence.rank.terms import coverage, relative_to_best, spoken_terms
+from whence.rank.terms import relative_to_best, spoken_terms, unit_scores
 
 
 @signal()
@@ -16,7 +14,4 @@ def unit(pool: Pool) -> Column:
 
     BM25 over its name, enclosing names, signature, doc, body and path; 1 is the best of the pool.
     """
-    matrix = pool.matrix()
-    weight = np.array([found.term.weight * found.unit_rarity for found in pool.evidence.terms])
-    scores = weight @ (matrix / (matrix + pool.profile.fields.saturation)) * coverage(pool)
-    return Column(relative_to_best(scores), lambda row: spoken_terms(pool, row))
+    return Column(relative_to_best(unit_scores(pool)), lambda row: spoken_terms(pool, row))
