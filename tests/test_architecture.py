@@ -18,7 +18,7 @@ PACKAGE = SOURCES / "whence"
 #: only rooms above it. `answer` puts the stages from query to pack together; `engine` is the only one that knows all.
 ROOMS = """
     errors types version profiles settings trace
-    source parse index
+    source parse encode index
     query retrieve fuse rank pack
     answer explain results engine
     bench serve

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whence.encode.encoder import Encoder
 from whence.errors import QueryError, UsageError
 from whence.fuse.pool import Pool, union
 from whence.index.arrayfile import Array
@@ -24,10 +25,14 @@ from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
 from whence.retrieve.matches import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.retrieve.paths import PathMatch
+from whence.retrieve.semantic import Semantics
 from whence.trace import Trace
 
 #: The name under which units stand in the pool that were asked for, not found.
 ASKED = "asked"
+MEANING = "meaning"
+#: Characters of a question that an encoder reads.
+MOST_ENCODED = 4_000
 #: Files that other retrievers may add for each unit that the lexical one finds.
 FILE_SHARE = 0.5
 #: An answer may need more candidates than are fetched at first: this much more each time.
@@ -47,6 +52,7 @@ class Asking:
     pool: int
     pool_per_result: int
     read: ReadText
+    encoder: Encoder | None = None
     trace: Trace | None = None
     include: Array | None = None  # units to rank whether or not they are found
 
@@ -119,16 +125,18 @@ def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
     return [Found(ranked, hit) for hit in hits[: options.k]]
 
 
-def ranked_with(query: str, asking: Asking, units: Array) -> Ranked:
+def ranked_with(query: str, asking: Asking, units: Array | None = None) -> Ranked:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
     scope = Scope(file_mask(asking.snapshot, asking.options), unit_mask(asking.snapshot, asking.options))
+    plan = _plan(query, asking)
+    count = max(asking.pool, asking.options.k * asking.pool_per_result)
+    if units is None:
+        return rank(asking, plan, scope, count)
     allowed = units[scope.files[asking.snapshot.file_of_unit[units]]]
     if scope.units is not None:
         allowed = allowed[scope.units[allowed]]
     if not len(allowed):
         raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
-    plan = _plan(query, asking)
-    count = max(asking.pool, asking.options.k * asking.pool_per_result)
     ranked = rank(asking, plan, scope, count)
     if member(ranked.pool.units, np.sort(allowed)).any():
         return ranked
@@ -189,12 +197,17 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
     path_match = PathMatch(evidence)
     scope = _with_every_word(evidence, scope)
-    found = _candidates(evidence, path_match, scope, count)
+    semantics = _semantics(asking, plan)
+    found = _candidates(evidence, path_match, scope, count) if asking.options.strategy != "vector" else {}
+    if semantics is not None and asking.options.strategy != "lexical":
+        found[MEANING] = _by_meaning(semantics, evidence, _unit_mask(snapshot, scope), count)
+    if asking.options.max_distance is not None:
+        found = _within(found, asking.options.max_distance)
     if asking.include is not None:
         found[ASKED] = (asking.include, np.zeros(len(asking.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
-    pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)))
+    pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), semantics)
     ledger = score(pool)
     return Ranked(pool, ledger, collapse(pool, ledger.scores()))
 
@@ -230,6 +243,27 @@ def _with_every_word(evidence: Evidence, scope: Scope) -> Scope:
             holds[found.files] = True
             files &= holds
     return Scope(files, scope.units, every_word=True)
+
+
+def _semantics(asking: Asking, plan: Plan) -> Semantics | None:
+    """What vectors have to say, where there are some and the question has a word they know."""
+    view = asking.snapshot.vectors
+    if asking.encoder is None or view is None:
+        return None
+    semantics = Semantics(asking.snapshot, view, asking.encoder.encode_query(plan.text[:MOST_ENCODED]))
+    return None if semantics.says_nothing else semantics
+
+
+def _by_meaning(semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int) -> tuple[Array, Array]:
+    passages, scores = semantics.nearest(count, allowed)
+    return semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+
+
+def _within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, tuple[Array, Array]]:
+    """Only what vectors found, and near enough: what words alone found has no distance (F1)."""
+    units, similar = found.get(MEANING, (np.empty(0, np.int64), np.empty(0, np.float32)))
+    near = np.sort(units[1 - similar <= distance])
+    return {name: (rows[kept], scores[kept]) for name, (rows, scores) in found.items() for kept in (member(rows, near),)}
 
 
 def _candidates(evidence: Evidence, path_match: PathMatch, scope: Scope, count: int) -> dict[str, tuple[Array, Array]]:

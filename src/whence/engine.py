@@ -6,20 +6,24 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from whence import settings as settings_module
-from whence.answer import Asking, answer, ranked_with
-from whence.errors import IndexBusy, IndexDamaged, QueryError, RootError, StorageError
+from whence.answer import Asking, Ranked, answer, ranked_with
+from whence.encode.encoder import Encoder
+from whence.encode.registry import open_encoder
+from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, QueryError, RootError, StorageError
 from whence.explain.why import Why, explain, find_target
 from whence.index.arrayfile import ArrayFile, Stamp
 from whence.index.layout import Layout, default_data_dir
 from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, dead_mask
-from whence.index.store import FORMAT, Store
+from whence.index.store import FORMAT, Store, VectorRow
+from whence.index.vectors import open_vectors
+from whence.profiles import Profile
 from whence.query.options import make_options
 from whence.results import Result
 from whence.retrieve.evidence import FieldWeights
@@ -69,6 +73,7 @@ class Index:
         self._stale = 0
         self._seen = -1
         self._weights: dict[str, FieldWeights] = {}
+        self._encoder = self._open_encoder()
 
     @classmethod
     def open(
@@ -126,6 +131,18 @@ class Index:
         return self._snapshot
 
     # Opening and refreshing.
+    def _open_encoder(self) -> Encoder | None:
+        try:
+            return open_encoder(self.settings.index.model)
+        except ModelUnavailable as trouble:
+            self.notes.append(f"{trouble}: answers are by words alone")
+            return None
+
+    @property
+    def model(self) -> str:
+        """What reads meaning here; empty when nothing does."""
+        return self._encoder.fingerprint if self._encoder is not None else ""
+
     def _start(self, *, refresh: bool, progress: Progress) -> None:
         if not self.layout.exists():
             if not refresh:
@@ -201,7 +218,7 @@ class Index:
             self.tree = self._walker().refresh(self.store.tree())
         from whence.index.build import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
 
-        builder = Builder(self.layout, self.store, self.settings.index, now)
+        builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
         self.refreshed = builder.bring_up_to_date(self.tree, progress)
         head = git.head(self.root)
         with self.store.transaction():
@@ -212,10 +229,15 @@ class Index:
         self.tree.changed, self.tree.deleted = [], []
 
     def _behind(self) -> bool:
-        """Whether the last build was cut off, or the commit moved with no file changed."""
+        """Whether the last build was cut off, the commit moved with no file changed, or vectors of this model are missing."""
         meta = self.store.meta()
         head = git.head(self.root)
-        return "shared" not in meta or meta.get("commit", "") != (head.commit if head else "")
+        moved = "shared" not in meta or meta.get("commit", "") != (head.commit if head else "")
+        return moved or bool(self._encoder and len(self._known_vectors()) < len(self.store.segments()))
+
+    def _known_vectors(self) -> dict[int, VectorRow]:
+        """The vector files of the model in use, by segment."""
+        return {segment: row for segment, row in self.store.vectors().items() if row.model == self.model}
 
     def _identity(self) -> dict[str, str]:
         return {
@@ -252,6 +274,14 @@ class Index:
         shared = json.loads(meta.get("shared", "{}"))
         if shared and shared["segments"] == [row.id for row in rows] and shared["files"] == snapshot.live_files:
             snapshot.shared = ArrayFile(self.layout.segments / shared["name"], Stamp(**shared["stamp"]))
+        known = self._known_vectors() if self._encoder is not None else {}
+        snapshot.open_vectors(
+            {
+                place: open_vectors(self.layout.segments / known[row.id].name, known[row.id].stamp)
+                for place, row in enumerate(rows)
+                if row.id in known
+            }
+        )
         return snapshot
 
     def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
@@ -278,7 +308,7 @@ class Index:
             meta.get("branch", ""),
             float(meta.get("indexed_at", 0)),
             self._stale,
-            "; ".join(note for note in self.notes if "rebuilt" not in note),
+            "; ".join(note for note in self.notes if note.startswith(BEHIND)),
         )
 
     # Asking.
@@ -295,12 +325,17 @@ class Index:
         units = find_target(self.snapshot, target)
         return explain(query, units, ranked_with(query, self._asking(query, None, profile, asked), units))
 
+    def ranked(self, query: str, profile: Profile) -> Ranked:
+        """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
+        asking = replace(self._asking(query, None, None, {}), profile=profile, weights=FieldWeights.of(profile))
+        return ranked_with(query, asking)
+
     def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> Asking:
         chosen = self.settings.search
         unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
         options = make_options(
             k=self.snapshot.files + 1 if unbounded else chosen.k if k is None else k,
-            **{"operator": chosen.operator, "content": chosen.content, **asked},
+            **{"operator": chosen.operator, "content": chosen.content, "strategy": chosen.strategy, **asked},
         )
         name = profile or chosen.profile
         if name not in self.settings.profiles:
@@ -309,7 +344,15 @@ class Index:
         if name not in self._weights:
             self._weights[name] = FieldWeights.of(ranking)
         return Asking(
-            self.snapshot, ranking, self._weights[name], options, chosen.pool, chosen.pool_per_result, self.read_text, self._trace
+            self.snapshot,
+            ranking,
+            self._weights[name],
+            options,
+            chosen.pool,
+            chosen.pool_per_result,
+            self.read_text,
+            self._encoder,
+            self._trace,
         )
 
     # Reading what is indexed.

@@ -5,6 +5,7 @@ WhenceError                  exit code 2, one line, a hint where there is one
 │   ├── QueryError           an empty or unusable query, a bad regular expression
 │   ├── SettingError         a setting with a value that is not allowed
 │   └── RootError            a path that cannot be indexed or searched
+├── ModelUnavailable         a model that cannot be loaded: answers are lexical then
 └── StorageError             the index could not be read or written
     ├── IndexBusy            another process holds the writer's lock
     └── IndexDamaged         a derived file is missing, truncated or altered
@@ -41,6 +42,10 @@ class SettingError(UsageError):
 
 class RootError(UsageError):
     """A path cannot be indexed or searched."""
+
+
+class ModelUnavailable(WhenceError):
+    """A model cannot be loaded; search goes on with words alone."""
 
 
 class StorageError(WhenceError):

@@ -33,6 +33,10 @@ class IndexSettings:
         20_000, "files with a longer line are taken for generated and left out", min=100, max=1 << 30, shapes_index=True
     )
     hidden: bool = _knob(False, "index files and folders whose names begin with a dot", shapes_index=True)
+    model: str = _knob(
+        "shipped",
+        "what reads meaning: shipped, none, late:MODEL or model2vec:MODEL (a directory or hub id); a change rebuilds vectors only",
+    )
     workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
     lock_wait: float = _knob(30.0, "seconds to wait for another process that is writing the index", min=0)
     overlay_share: float = _knob(
@@ -48,6 +52,7 @@ class SearchSettings:
     profile: str = _knob("default", "which ranking: the names of the profiles below", choices=tuple(PROFILES))
     operator: str = _knob("or", "whether any word may match or every word must", choices=("or", "and"))
     content: str = _knob("code", "which files to search", choices=("code", "docs", "config", "all"))
+    strategy: str = _knob("union", "who proposes candidates: words and vectors, or one of them", choices=("union", "vector", "lexical"))
     pool: int = _knob(200, "at least this many candidates are ranked", min=10, max=100_000)
     pool_per_result: int = _knob(20, "candidates ranked for each file asked for", min=1, max=1_000)
     lines: int = _knob(3, "lines shown of each result", min=0, max=100)

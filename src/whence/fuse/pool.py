@@ -15,6 +15,7 @@ from whence.profiles import Profile
 from whence.query.plan import Plan
 from whence.retrieve.evidence import Evidence
 from whence.retrieve.paths import PathMatch
+from whence.retrieve.semantic import Semantics
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Pool:
     retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the unit
     shallowest: int
     scores: Array
+    semantics: Semantics | None = None  # None where vectors have nothing to say
 
     @property
     def snapshot(self) -> Snapshot:
@@ -78,6 +80,16 @@ class Pool:
     def _matrix(self) -> Array:
         return self.evidence.unit_matrix(self.units)
 
+    @cached_property
+    def nearness(self) -> Array:
+        """How near each candidate's file is to the question in meaning; 0 where vectors have nothing to say."""
+        return self.by_file(self.semantics.of_files(self.distinct_files)) if self.semantics else np.zeros(len(self.units))
+
+    @cached_property
+    def unit_nearness(self) -> Array:
+        """The same of each candidate itself."""
+        return self.semantics.of_units(self.units) if self.semantics else np.zeros(len(self.units))
+
     def path(self, row: int) -> str:
         """The path of a candidate."""
         return self.snapshot.path(int(self.files[row]))
@@ -85,7 +97,7 @@ class Pool:
     def with_scores(self, scores: Array) -> Pool:
         """The same pool in a later phase; what was worked out stays worked out."""
         later = replace(self, scores=scores)
-        for name in ("files", "_distinct", "_matrix"):
+        for name in ("files", "_distinct", "_matrix", "nearness", "unit_nearness"):
             if name in self.__dict__:
                 later.__dict__[name] = self.__dict__[name]
         return later

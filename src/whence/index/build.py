@@ -16,14 +16,18 @@ from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
+from whence.encode.encoder import Encoder
+from whence.encode.registry import NONE, SHIPPED
 from whence.errors import StorageError
-from whence.index.arrayfile import write_arrays
+from whence.index.arrayfile import Array, write_arrays
 from whence.index.changes import split_changed
 from whence.index.layout import Layout
-from whence.index.segment import merge, open_segment
+from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
-from whence.index.store import Record, SegmentRow, Store
-from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch
+from whence.index.store import Record, SegmentRow, Store, VectorRow
+from whence.index.vector_pass import make_vectors
+from whence.index.vectors import merge_vectors, open_vectors
+from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch, vectors_beside
 from whence.settings import IndexSettings
 from whence.source.walk import Tree
 from whence.types import Refreshed
@@ -49,7 +53,8 @@ Progress = Callable[[int, int], None]
 class Builder:
     """Writes one index. Used by the one process that holds the writer's lock."""
 
-    def __init__(self, layout: Layout, store: Store, settings: IndexSettings, now_ns: int) -> None:
+    def __init__(self, layout: Layout, store: Store, settings: IndexSettings, now_ns: int, encoder: Encoder | None) -> None:
+        self._encoder = encoder
         self._layout = layout
         self._store = store
         self._settings = settings
@@ -72,6 +77,9 @@ class Builder:
             self._store.set_places(tree)
         if changed or tree.deleted:
             self._compact()
+        if self._encoder is not None:
+            make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
+        self._remove_strays()
         return Refreshed(read, len(touched), len(tree.deleted), total)
 
     def _batches(self, paths: list[str], tree: Tree) -> list[Batch]:
@@ -97,6 +105,8 @@ class Builder:
             self._settings.max_file_bytes,
             self._settings.max_line_bytes,
             self._now_ns,
+            # Another model may need minutes for a batch: its vectors are made afterwards, where nothing waits for them.
+            SHIPPED if self._encoder is not None and self._encoder.name == SHIPPED else NONE,
         )
 
     def _workers(self) -> int:
@@ -116,6 +126,9 @@ class Builder:
         with self._store.transaction():
             segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
             self._store.add(outcome.records, segment)
+            if outcome.vectors and self._encoder is not None:
+                beside = vectors_beside(str(path))
+                self._store.set_vectors(VectorRow(segment, self._encoder.fingerprint, beside.name, outcome.vectors))
 
     # Few pieces, none too large to rewrite.
     def _compact(self) -> None:
@@ -123,7 +136,6 @@ class Builder:
         for group in merge_groups(self._store.segments(), dead, self._settings.overlay_share):
             self._merge(group, dead)
         self._write_shared()
-        self._remove_strays()
 
     def _merge(self, rows: list[SegmentRow], dead: dict[int, list[int]]) -> None:
         opened = [(row, open_segment(self._layout.segments / row.name, row.stamp)) for row in rows]
@@ -142,9 +154,23 @@ class Builder:
         path = self._layout.segments / f"{os.urandom(8).hex()}.segment"
         stamp = write_arrays(path, arrays, {})
         total = int(arrays["files.bytes"].sum(dtype=np.int64))
+        vectors = self._merged_vectors(rows, keeps, vectors_beside(str(path)))
         with self._store.transaction():
             new = self._store.add_segment(path.name, len(moved), total, stamp)
             self._store.replace_segments([row.id for row in rows], new, moved)
+            if vectors is not None:
+                self._store.set_vectors(replace(vectors, segment=new))
+
+    def _merged_vectors(self, rows: list[SegmentRow], keeps: list[tuple[Segment, Array]], path: Path) -> VectorRow | None:
+        """The vectors of segments that become one, where all have some of the same model."""
+        listed = self._store.vectors()
+        found = [listed.get(row.id) for row in rows]
+        known = [one for one in found if one is not None]
+        if len(known) < len(rows) or len({one.model for one in known}) > 1:
+            return None
+        opened = [open_vectors(self._layout.segments / one.name, one.stamp) for one in known]
+        arrays = merge_vectors(list(zip(opened, kept_unit_rows(keeps), strict=True)))
+        return VectorRow(0, known[0].model, path.name, write_arrays(path, arrays, {"width": opened[0].width}))
 
     def _write_shared(self) -> None:
         """Columns that depend on every file of the snapshot at once."""
@@ -164,7 +190,8 @@ class Builder:
 
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
-        listed = {row.name for row in self._store.segments()} | {json.loads(self._store.meta().get("shared", "{}")).get("name", "")}
+        listed = {row.name for row in self._store.segments()} | {row.name for row in self._store.vectors().values()}
+        listed.add(json.loads(self._store.meta().get("shared", "{}")).get("name", ""))
         for path in self._layout.segments.iterdir():
             if path.name not in listed:
                 path.unlink(missing_ok=True)

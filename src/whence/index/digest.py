@@ -20,6 +20,7 @@ from whence.index.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, enco
 from whence.index.rows import counted, distinct, first_of_each
 from whence.parse import paths, tokens
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
+from whence.parse.spans import own_spans
 from whence.types import DEFINITIONS, KINDS, Parsed, Unit
 
 FIELDS = ("name", "parents", "signature", "doc", "body")
@@ -306,7 +307,7 @@ def _text_pieces(
     source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array
 ) -> tuple[list[bytes], list[int], list[int], list[int]]:
     """The text in pieces, with the unit, the field and the window of each."""
-    starts, ends, owners = _own_spans(units)
+    starts, ends, owners = np.array(own_spans(units), np.int64).reshape(-1, 3).T
     marks = np.array(comments, np.int64).reshape(-1, 2)
     edges = distinct(np.concatenate([starts, ends, marks.ravel(), cuts]))
     owner, owned = _holder(starts, ends, edges[:-1])
@@ -323,35 +324,6 @@ def _holder(starts: Array, ends: Array, at: Array) -> tuple[Array, Array]:
         return np.zeros(len(at), np.int64), np.zeros(len(at), bool)
     row = np.searchsorted(starts, at, side="right") - 1
     return row, (row >= 0) & (at < ends[row])
-
-
-def _own_spans(units: tuple[Unit, ...]) -> tuple[Array, Array, Array]:
-    """Disjoint spans with the innermost unit that owns each."""
-    starts: list[int] = []
-    ends: list[int] = []
-    owners: list[int] = []
-    open_: list[int] = []
-    at = 0
-
-    def close(upto: int) -> None:
-        nonlocal at
-        if open_ and upto > at:
-            starts.append(at)
-            ends.append(upto)
-            owners.append(open_[-1])
-        at = max(at, upto)
-
-    for row, unit in enumerate(units):
-        while open_ and units[open_[-1]].end <= unit.start:
-            close(units[open_[-1]].end)
-            open_.pop()
-        close(unit.start)
-        at = max(at, unit.start)
-        open_.append(row)
-    while open_:
-        close(units[open_[-1]].end)
-        open_.pop()
-    return np.array(starts, np.int64), np.array(ends, np.int64), np.array(owners, np.int64)
 
 
 def _window_cuts(source: bytes) -> Array:

@@ -105,6 +105,11 @@ def merge(segments: Sequence[tuple[Segment, Array]]) -> dict[str, Array]:
     return found
 
 
+def kept_unit_rows(segments: Sequence[tuple[Segment, Array]]) -> list[Array]:
+    """The new row of each unit in a merge, -1 for those that go."""
+    return [part.unit_rows for part in _parts(segments)]
+
+
 def _parts(segments: Sequence[tuple[Segment, Array]]) -> list[_Part]:
     parts, files, units, windows = [], 0, 0, 0
     for segment, keep in segments:

@@ -7,7 +7,7 @@ posting of theirs is ever returned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ from whence.index.arrayfile import Array, ArrayFile, unpack_strings
 from whence.index.digest import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
 from whence.index.rows import distinct, member
 from whence.index.segment import Segment
+from whence.index.vectors import SegmentVectors, VectorView
 
 #: A name defined in more files than this says nothing of which one is meant.
 MOST_DEFINITIONS = 3
@@ -55,6 +56,7 @@ class Snapshot:
     def __init__(self, segments: Sequence[Segment], dead: Sequence[Array]) -> None:
         self.segments = list(segments)
         self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
+        self.vectors: VectorView | None = None  # of the model in use, where there are any
         self._dead = list(dead)
         self._columns: dict[str, Array] = {}
         self._masks: dict[str, Array] = {}
@@ -72,6 +74,20 @@ class Snapshot:
         self._window_alive = [
             _spread(~gone, segment.window_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)
         ]
+
+    def open_vectors(self, parts: Mapping[int, SegmentVectors]) -> None:
+        """Take in the vectors of some segments, by their place among all."""
+        self.vectors = VectorView(list(parts.values()), [int(self._unit_base[place]) for place in parts])
+
+    @cached_property
+    def unit_alive(self) -> Array | None:
+        """A mask of the units that are alive; None when all are."""
+        if all(mask is None for mask in self._unit_alive):
+            return None
+        masks = [
+            np.ones(segment.units, bool) if mask is None else mask for segment, mask in zip(self.segments, self._unit_alive, strict=True)
+        ]
+        return np.concatenate(masks)
 
     # Counts of what is alive, which is what rarity is measured against.
     @cached_property

@@ -18,15 +18,18 @@ from whence.source.walk import State, Tree
 from whence.types import Parsed, Skipped, Unit
 
 #: Changes with anything that makes an old index unreadable or its postings different.
-FORMAT = 1
+FORMAT = 2
 BUSY_SECONDS = 10.0
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
-TABLES = frozenset({"meta", "segments", "files", "units", "dead", "places", "skipped"})
+TABLES = frozenset({"meta", "segments", "vectors", "files", "units", "dead", "places", "skipped"})
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS segments (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    size INTEGER NOT NULL, checksum INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors (
+    segment INTEGER PRIMARY KEY, model TEXT NOT NULL, name TEXT NOT NULL,
     size INTEGER NOT NULL, checksum INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS files (
     path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, asked_ns INTEGER,
@@ -61,6 +64,16 @@ class SegmentRow:
     name: str
     files: int
     bytes: int
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    """The vector file of a segment, and the model that made it."""
+
+    segment: int
+    model: str
+    name: str
     stamp: Stamp
 
 
@@ -231,6 +244,26 @@ class Store:
         )
         return int(cursor.lastrowid or 0)
 
+    def vectors(self) -> dict[int, VectorRow]:
+        """The vector file of each segment that has one."""
+        rows = self._rows("SELECT segment, model, name, size, checksum, mtime_ns, inode FROM vectors")
+        return {segment: VectorRow(segment, model, name, Stamp(*stamp)) for segment, model, name, *stamp in rows}
+
+    def set_vectors(self, row: VectorRow) -> None:
+        """List a segment's vector file in place of another; call inside a transaction."""
+        stamp = row.stamp
+        values = (row.segment, row.model, row.name, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode)
+        self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+    def drop_vectors(self) -> None:
+        """Forget all vectors, and nothing else; call inside a transaction."""
+        self._db.execute("DELETE FROM vectors")
+
+    def paths_of(self, segment: int) -> list[tuple[int, str]]:
+        """The files of a segment that are alive: (row, path), in the order of rows."""
+        found = self._rows("SELECT row, path FROM files WHERE segment = ? AND row >= 0 ORDER BY row", [segment])
+        return [(row, os.fsdecode(path)) for row, path in found]
+
     def replace_segments(self, old: list[int], new: int, rows: dict[tuple[int, int], int]) -> None:
         """Files of old segments are in a new one now, at new rows; call inside a transaction."""
         for segment in old:
@@ -246,12 +279,13 @@ class Store:
             )
             self._db.execute("UPDATE files SET segment = ? WHERE segment = ? AND row < 0", (new, segment))
             self._db.execute("DELETE FROM dead WHERE segment = ?", (segment,))
+            self._db.execute("DELETE FROM vectors WHERE segment = ?", (segment,))
             self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
 
     def drop_segment(self, segment: int) -> None:
         """Forget a damaged derived file and the files in it, so that they are read again; call inside a transaction."""
         self._db.execute("DELETE FROM units WHERE path IN (SELECT path FROM files WHERE segment = ?)", (segment,))
-        for table in ("files", "dead"):
+        for table in ("files", "dead", "vectors"):
             self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))  # noqa: S608  -- likewise
         self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
 

@@ -16,10 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from whence.encode.passages import passages
+from whence.encode.registry import NONE, open_encoder
 from whence.index.arrayfile import Stamp, write_arrays
 from whence.index.changes import content_hash
 from whence.index.digest import Digest
 from whence.index.store import Record, pack_parsed
+from whence.index.vectors import PassageRows
 from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
@@ -41,6 +44,7 @@ class Batch:
     max_file_bytes: int
     max_line_bytes: int
     now_ns: int
+    model: str = NONE  # whose vectors are made on the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,12 @@ class Outcome:
     records: list[Record]
     stamp: Stamp | None
     bytes: int
+    vectors: Stamp | None = None
+
+
+def vectors_beside(segment: str) -> Path:
+    """The vector file that is written beside a segment."""
+    return Path(segment + ".vectors")
 
 
 def run_batch(batch: Batch) -> Outcome:
@@ -65,20 +75,25 @@ def run_batch(batch: Batch) -> Outcome:
 
 def _run_batch(batch: Batch) -> Outcome:
     keep_grammars_in(Path(batch.grammars))
-    digest = Digest()
+    digest, encoder = Digest(), open_encoder(batch.model)
+    meaning = PassageRows(encoder) if encoder else None
     records: list[Record] = []
-    total = rows = 0
+    total = rows = units = 0
     for path in batch.paths:
         record, text = _read(batch, path)
         if text is not None:
             language = language_of(path, text[:HEAD]).name
             parsed = parse(text, language)
             digest.add(path, text, parsed)
+            if meaning is not None:
+                meaning.add(passages(path, text, parsed), units)
+            units += len(parsed.units) or 1
             record = Record(path, record.state, record.hash, language, "", rows, pack_parsed(parsed))
             rows, total = rows + 1, total + len(text)
         records.append(record)
     stamp = write_arrays(Path(batch.out), digest.arrays(), {}) if rows else None
-    return Outcome(records, stamp, total)
+    vectors = write_arrays(vectors_beside(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
+    return Outcome(records, stamp, total, vectors)
 
 
 def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
@@ -130,7 +145,8 @@ def outcome_to_json(outcome: Outcome, blobs: Path) -> dict[str, Any]:
         for record in outcome.records:
             file.write(record.parsed)
     records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, len(r.parsed)) for r in outcome.records]
-    return {"records": records, "stamp": asdict(outcome.stamp) if outcome.stamp else None, "bytes": outcome.bytes}
+    stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", outcome.stamp), ("vectors", outcome.vectors))}
+    return {"records": records, "bytes": outcome.bytes, **stamps}
 
 
 def outcome_from_json(found: dict[str, Any], blobs: Path) -> Outcome:
@@ -141,7 +157,8 @@ def outcome_from_json(found: dict[str, Any], blobs: Path) -> Outcome:
     for path, state, hashed, language, reason, row, size in found["records"]:
         records.append(Record(path, State(**state), bytes.fromhex(hashed), language, reason, row, data[at : at + size]))
         at += size
-    return Outcome(records, Stamp(**found["stamp"]) if found["stamp"] else None, found["bytes"])
+    stamp, vectors = (Stamp(**found[name]) if found[name] else None for name in ("stamp", "vectors"))
+    return Outcome(records, stamp, found["bytes"], vectors)
 
 
 def main() -> None:

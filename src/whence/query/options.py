@@ -12,6 +12,9 @@ from whence.types import KINDS
 
 OPERATORS = ("or", "and")
 CONTENTS = ("code", "docs", "config", "all")
+STRATEGIES = ("union", "vector", "lexical")
+#: A distance is 1 - similarity.
+FARTHEST = 2.0
 _RELAXATION = re.compile(r"^>\s*(\d+)$")
 #: Relaxation speaks of long queries; a short one is asked as it is (Q4).
 FEWEST_WORDS_TO_RELAX = 4
@@ -31,6 +34,8 @@ class Options:
     content: str = "code"
     paths: tuple[str, ...] = ()  # files or folders, relative to the root
     pattern: Pattern | None = None
+    strategy: str = "union"
+    max_distance: float | None = None
 
 
 def make_options(
@@ -48,12 +53,16 @@ def make_options(
     fixed: bool = False,
     word: bool = False,
     ignore_case: bool = False,
+    strategy: str = "union",
+    max_distance: float | None = None,
 ) -> Options:
     """Check every option; the first that is wrong is named with what is allowed."""
     if k < 1:
         raise UsageError(f"k = {k} is not allowed", hint="ask for at least one file")
     _one_of("operator", operator, OPERATORS)
     _one_of("content", content, CONTENTS)
+    _one_of("strategy", strategy, STRATEGIES)
+    _check_distance(max_distance, strategy)
     for language in languages:
         _one_of("language", language, KNOWN_NAMES)
     for kind in kinds:
@@ -63,12 +72,34 @@ def make_options(
     if pattern is None and (fixed or word or ignore_case):
         raise UsageError("-F, -w and -i speak of a pattern", hint="give one with -e")
     compiled = compile_pattern(pattern, fixed=fixed, word=word, ignore_case=ignore_case) if pattern is not None else None
-    return Options(k, operator, _relax_above(relaxation, operator), include, exclude, languages, kinds, content, paths, compiled)
+    return Options(
+        k,
+        operator,
+        _relax_above(relaxation, operator),
+        include,
+        exclude,
+        languages,
+        kinds,
+        content,
+        paths,
+        compiled,
+        strategy,
+        max_distance,
+    )
 
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(f"{what} {value!r} is not known", hint=f"allowed: {', '.join(allowed)}")
+
+
+def _check_distance(distance: float | None, strategy: str) -> None:
+    if distance is None:
+        return
+    if not 0 <= distance <= FARTHEST:
+        raise UsageError(f"max_distance {distance!r} is not allowed", hint=f"a number from 0 (the same) to {FARTHEST:g} (the opposite)")
+    if strategy == "lexical":
+        raise UsageError("words alone know no distance", hint="drop --max-distance, or use --strategy union or vector")
 
 
 def _check_glob(glob: str) -> None:

@@ -50,6 +50,42 @@ def search(corpus: str, profiles: tuple[str, ...], names: tuple[str, ...], index
 
 
 @bench.command()
+@click.option("--corpus", required=True, metavar="DIR", help="Repositories with history, as `whence bench fetch history DIR` has them.")
+@click.option("--questions", "count", type=click.IntRange(min=1), metavar="N", help="How many in all (default: 1000).")
+@click.option("--per-repository", type=click.IntRange(min=1), metavar="N", help="At most so many of one repository.")
+@click.option("--repositories", "names", metavar="A,B", help="Only these of the folder (default: those of the benchmark).")
+@click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
+@json_file_option
+def history(
+    corpus: str, count: int | None, per_repository: int | None, names: str | None, profiles: tuple[str, ...], json_file: str | None
+) -> int:
+    """How well the files are found that a commit changed, asked with its message, beside BM25.
+
+    Every question is asked of the tree before the commit, which is laid out in
+    a temporary folder; the repositories themselves are only read.
+    """
+    from whence.bench import fetch as fetching  # noqa: PLC0415
+    from whence.bench import history as benchmark  # noqa: PLC0415
+    from whence.bench import report  # noqa: PLC0415
+    from whence.bench import search as searching  # noqa: PLC0415
+
+    only = tuple(filter(None, (name.strip() for name in (names or "").split(","))))
+    found, missing = fetching.histories_in(Path(corpus), only)
+    for name in missing:
+        click.echo(f"whence: {name} is listed and is not there; left out", err=True)
+    progress = Progress("measuring")
+    try:
+        chosen = profiles or searching.DEFAULT_PROFILES
+        done = benchmark.run(found, chosen, count or benchmark.QUESTIONS, per_repository, progress, _warn)
+    finally:
+        progress.close()
+    click.echo(benchmark.as_text(done))
+    if json_file:
+        report.write_json(json_file, benchmark.as_json(done))
+    return 0
+
+
+@bench.command()
 @click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees of this source.")
 @click.option("--large", is_flag=True, help="Also a tree of 500,000 units: minutes, and a gigabyte of space.")
 @click.option("--semble", metavar="PATH", help="The semble command to run beside (default: the one on the path).")
@@ -72,17 +108,23 @@ def speed(tree: str | None, large: bool, semble: str | None, json_file: str | No
 
 
 @bench.command()
-@click.argument("what", metavar="search")
+@click.argument("what", metavar="search|history")
 @click.argument("directory", metavar="DIR")
-@click.option("--from", "source", metavar="URL", help="Another repository with benchmarks/repos.json and benchmarks/annotations.")
+@click.option(
+    "--from",
+    "source",
+    metavar="URL",
+    help="Another repository with benchmarks/repos.json and benchmarks/annotations; for history, another place of OWNER/NAME.",
+)
 def fetch(what: str, directory: str, source: str | None) -> int:
     """Clone the repositories of a public benchmark, at their pinned revisions.
 
-    What is in DIR already is kept, so a fetch that was cut off can be run again.
+    For `history` they are cloned with all of it, and without work trees. What is in
+    DIR already is kept, so a fetch that was cut off can be run again.
     """
     from whence.bench import fetch as fetching  # noqa: PLC0415
 
-    fetched = fetching.fetch(what, Path(directory), source or fetching.SEARCH_LIST, _say)
+    fetched = fetching.fetch(what, Path(directory), source, _say)
     for name, reason in fetched.failed.items():
         click.echo(f"whence: {name}: {reason}", err=True)
     click.echo(f"{len(fetched.there)} repositories in {directory}")
@@ -95,3 +137,8 @@ def _say(text: str) -> None:
     """What is being done, for a person who waits (A6)."""
     if sys.stderr.isatty():
         click.echo(f"whence: {text}", err=True)
+
+
+def _warn(text: str) -> None:
+    """What was left out of the figures."""
+    click.echo(f"whence: {text}", err=True)

@@ -1,0 +1,91 @@
+"""What every signal says of every candidate of a question: the table that weights are learned from and ablated on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whence.bench import metrics
+from whence.engine import Index
+from whence.index.arrayfile import Array
+from whence.profiles import Profile, Weight
+from whence.rank.ledger import Operation
+from whence.rank.registry import Phase, signal_named, signal_names
+
+#: Scaled over the pool for the classic profile; not to be added to others.
+FUSED = frozenset({"lexical", "semantic"})
+#: Candidates that are ranked, as in a search for ten files.
+POOL = metrics.DEPTH
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One question: its candidates with what each signal says of them, and which files were wanted."""
+
+    repository: str
+    language: str
+    category: str
+    text: str
+    length: float
+    signals: tuple[str, ...]
+    columns: Array  # (candidates, signals)
+    owner: Array  # of each candidate its file
+    files: tuple[str, ...]
+    wanted: tuple[tuple[int, ...], ...]  # for each wanted file those that are it; empty when not retrieved
+
+
+def additive_signals() -> list[str]:
+    """The signals that a learned sum may use."""
+    found = [signal_named(name) for name in signal_names()]
+    return [
+        one.name
+        for one in found
+        if one.phase is Phase.MATCH and one.operation is Operation.ADD and not one.relative and one.name not in FUSED
+    ]
+
+
+def open_profile(profile: Profile, names: Sequence[str]) -> Profile:
+    """A profile in which all the named signals speak."""
+    return replace(profile, signals={name: Weight(1.0, 1.0) for name in names})
+
+
+def judge(index: Index, profile: Profile, question: tuple[str, str, str, str, Sequence[str]]) -> Judged:
+    """Ask one question (repository, language, category, text, wanted files) and keep everything that was said."""
+    repository, language, category, text, wanted = question
+    ranked = index.ranked(text, profile)
+    pool = ranked.pool
+    files, owner = np.unique(pool.files, return_inverse=True)
+    paths = tuple(pool.snapshot.path(file) for file in files.tolist())
+    columns = np.stack([entry.column.values for entry in ranked.ledger.entries], axis=1).astype(np.float32)
+    return Judged(
+        repository,
+        language,
+        category,
+        text,
+        pool.plan.length,
+        tuple(entry.signal for entry in ranked.ledger.entries),
+        columns,
+        owner.astype(np.int32),
+        paths,
+        tuple(tuple(row for row, path in enumerate(paths) if metrics.same_file(path, target)) for target in wanted),
+    )
+
+
+def weights_at(judged: Judged, weights: Mapping[str, Weight]) -> Array:
+    """The weight of each signal for a question's length."""
+    return np.array([weights[name].at(judged.length) if name in weights else 0.0 for name in judged.signals])
+
+
+def ndcg(judged: Judged, weights: Mapping[str, Weight]) -> float:
+    """NDCG@10 of a question under some weights."""
+    scores = judged.columns @ weights_at(judged, weights)
+    best = np.full(len(judged.files), -np.inf)
+    np.maximum.at(best, judged.owner, scores)
+    place = np.empty(len(best), np.int64)
+    place[np.argsort(-best, kind="stable")] = np.arange(1, len(best) + 1)
+    ranks = [min(int(place[row]) for row in rows) for rows in judged.wanted if rows]
+    gained = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= metrics.DEPTH)
+    return gained / sum(1 / math.log2(at + 1) for at in range(1, min(metrics.DEPTH, len(judged.wanted)) + 1))

@@ -1,0 +1,89 @@
+"""Candidates by their meaning: the passages whose vectors lie nearest to the question's."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from whence.encode.encoder import Vectors
+from whence.index.arrayfile import Array
+from whence.index.rows import first_of_each, ranges
+from whence.index.snapshot import Snapshot
+from whence.index.vectors import VectorView
+
+#: A file is as near as the mean of its nearest passages.
+BEST_PASSAGES = 3
+
+
+class Semantics:
+    """What vectors say of one question, worked out once and shared by retrievers and signals."""
+
+    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors) -> None:
+        self._snapshot, self._view, self._question = snapshot, view, question
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether there is nothing to compare: no passages, or no word of the question is known."""
+        return not self._view.passages or not self._question.rows.any()
+
+    def nearest(self, count: int, units: Array | None) -> tuple[Array, Array]:
+        """The passages nearest to the question that hold some of the units of a mask: (passages, similarity)."""
+        allowed = units if units is not None else self._snapshot.unit_alive
+        return self._view.nearest(self._question, count, self._view.allowed(allowed))
+
+    def units_of(self, passages: Array, scores: Array, words: Array, units: Array | None) -> tuple[Array, Array]:
+        """The unit of each passage that its words like best, among those allowed: (units, similarity), each unit once."""
+        lows, highs = self._view.first[passages], self._view.last[passages] + 1
+        owner, unit = _spread(lows, highs)
+        if units is not None:
+            kept = units[unit]
+            owner, unit = owner[kept], unit[kept]
+        order = np.lexsort((unit, -words[unit], owner))
+        owner, unit = owner[order], unit[order]
+        lead = first_of_each(owner)
+        found, similar = unit[lead], scores[owner[lead]]
+        order = np.lexsort((-similar, found))
+        once = order[first_of_each(found[order])]
+        return found[once], similar[once]
+
+    def of_units(self, units: Array) -> Array:
+        """How near each unit is: the nearest passage that it has a part in."""
+        low, high = self._view.of_units(units)
+        owner, passage = _spread(low, high)
+        return _best(owner, self._similar(passage), len(units))
+
+    def of_files(self, files: Array) -> Array:
+        """How near each file is: the mean of its three nearest passages."""
+        owner, similar = self._of_files(files)
+        order = np.lexsort((-similar, owner))
+        owner, similar = owner[order], similar[order]
+        kept = np.arange(len(owner)) - np.searchsorted(owner, owner) < BEST_PASSAGES
+        sums = np.bincount(owner[kept], weights=similar[kept], minlength=len(files))
+        return sums / np.maximum(np.bincount(owner[kept], minlength=len(files)), 1)
+
+    def _of_files(self, files: Array) -> tuple[Array, Array]:
+        starts = self._snapshot.unit_starts
+        low = np.searchsorted(self._view.last, starts[files])
+        high = np.searchsorted(self._view.first, starts[files + 1])
+        owner, passage = _spread(low, high)
+        return owner, self._similar(passage)
+
+    def _similar(self, passages: Array) -> Array:
+        rows, back = np.unique(passages, return_inverse=True)
+        return self._view.similar(self._question, rows)[back]
+
+
+def _spread(low: Array, high: Array) -> tuple[Array, Array]:
+    """Every number from each low to below its high, with whose it is."""
+    sizes = np.maximum(high - low, 0)
+    owner = np.repeat(np.arange(len(low)), sizes)
+    return owner, np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(low, sizes)
+
+
+def _best(owner: Array, values: Array, count: int) -> Array:
+    found = np.zeros(count, np.float32)
+    if len(owner):
+        starts = first_of_each(owner)
+        found[owner[starts]] = np.maximum.reduceat(values, starts)
+    return found
