@@ -20,7 +20,7 @@ ROOMS = """
     errors types version profiles settings trace
     source parse encode index
     query retrieve fuse rank pack
-    answer explain results engine
+    answer related explain results engine
     bench serve
     __init__ __main__
 """.split()

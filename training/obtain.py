@@ -85,7 +85,6 @@ GROUPS = (
           parts=r"^(swift/(?=stdlib|SwiftCompilerSources|lib|tools)|swiftpm/|sourcekit-lsp/|swift-(syntax|docc|driver|format|foundation|corelibs-\w+|tools-[\w-]+)/)"),
     Group("kotlin", "debian", ".kt", 20, names=r"^kotlin|^gradle|^android-", needs=r"\bkotlin\b", megabytes=60),
     Group("kotlin", "npm", ".kt", 40, names=r"kotlin", tries=6, files=4),
-    Group("mobile", "npm", ".swift .kt", 330, names=MOBILE, tries=10, megabytes=8, files=8),
     Group("csharp", "npm", ".cs", 170, names=UNITY, tries=6, megabytes=12, files=5),
     Group("csharp", "debian", ".cs", 50, names=r"-sharp|^mono($|[.-])", needs=r"mono-devel|cli-common-dev|mono-mcs|libmono", megabytes=60),
     Group("lua", "debian", ".lua", 110, names=r"^lua|lua$", needs=r"\blua5|luajit|liblua|dh-lua", megabytes=15, files=2),
@@ -103,6 +102,7 @@ GROUPS = (
     Group("python", "pypi", ".py", 150, names=r"^python-", megabytes=4, files=5),
     Group("c++", "debian", ".cpp .cc .cxx .hpp", 80, sections=r"^(libs|libdevel|devel|science|misc|graphics|sound|math)$", names=r"^lib|\+\+|pp$|^q[a-z]", megabytes=6, files=12, tries=8),
     Group("c", "debian", ".c", 80, sections=r"^(libs|net|utils|admin|misc|sound|devel|electronics)$", names=r"^lib|^[a-z]{3,9}$", megabytes=5, files=12, tries=8),
+    Group("mobile", "npm", ".swift .kt", 330, names=MOBILE, tries=6, megabytes=8, files=8),
 )  # fmt: skip
 
 
@@ -271,6 +271,8 @@ class Collection:
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
+        for half in directory.glob("part-*"):
+            half.unlink()
         self.refused_file = directory / "refused.txt"
         self.refused = set(self.refused_file.read_text().split("\n")) if self.refused_file.exists() else set()
         self.kept = {path.name.rsplit("=", 1)[0] for path in directory.iterdir() if "=" in path.name}

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.encode.encoder import Encoder
 from whence.errors import QueryError, UsageError
-from whence.fuse.pool import Pool, union
+from whence.fuse.pool import MEANING, Pool, union
 from whence.index.arrayfile import Array
 from whence.index.rows import member
 from whence.index.snapshot import Snapshot
@@ -24,17 +24,19 @@ from whence.retrieve import lexical
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
 from whence.retrieve.matches import ReadText, lines_in_units, matching_lines, units_with_lines
+from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.semantic import Semantics
 from whence.trace import Trace
 
 #: The name under which units stand in the pool that were asked for, not found.
 ASKED = "asked"
-MEANING = "meaning"
 #: Characters of a question that an encoder reads.
 MOST_ENCODED = 4_000
 #: Files that other retrievers may add for each unit that the lexical one finds.
 FILE_SHARE = 0.5
+#: The same for files that past commits point at: they are few, and seldom the only ones to find a file.
+PAST_SHARE = 0.1
 #: An answer may need more candidates than are fetched at first: this much more each time.
 DEEPER = 4
 #: How much of a file is read to break a tie.
@@ -182,7 +184,7 @@ def _in_path_order(asking: Asking, lines: dict[int, list[int]], units: Array | N
     plan = Plan("", (), (), (), frozenset(), "", (), 0.0)
     evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
     rows = np.flatnonzero(units) if units is not None else np.empty(0, np.int64)
-    pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)))
+    pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), Precedent(snapshot, plan))
     ranked = Ranked(pool, Ledger(len(rows)), [])
     grouped: dict[int, int] = {}  # the first matching unit of each file
     for row, file in enumerate(pool.files.tolist()):
@@ -198,7 +200,8 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     path_match = PathMatch(evidence)
     scope = _with_every_word(evidence, scope)
     semantics = _semantics(asking, plan)
-    found = _candidates(evidence, path_match, scope, count) if asking.options.strategy != "vector" else {}
+    precedent = Precedent(snapshot, plan)
+    found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
     if semantics is not None and asking.options.strategy != "lexical":
         found[MEANING] = _by_meaning(semantics, evidence, _unit_mask(snapshot, scope), count)
     if asking.options.max_distance is not None:
@@ -207,7 +210,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
         found[ASKED] = (asking.include, np.zeros(len(asking.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
-    pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), semantics)
+    pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), precedent, semantics)
     ledger = score(pool)
     return Ranked(pool, ledger, collapse(pool, ledger.scores()))
 
@@ -266,14 +269,17 @@ def _within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str,
     return {name: (rows[kept], scores[kept]) for name, (rows, scores) in found.items() for kept in (member(rows, near),)}
 
 
-def _candidates(evidence: Evidence, path_match: PathMatch, scope: Scope, count: int) -> dict[str, tuple[Array, Array]]:
-    """What each retriever finds: units by their words; files by windows, paths and definitions, as their best unit."""
+def _candidates(
+    evidence: Evidence, path_match: PathMatch, precedent: Precedent, scope: Scope, count: int
+) -> dict[str, tuple[Array, Array]]:
+    """What each retriever finds: units by their words; files by windows, paths, past commits and definitions, as their best unit."""
     snapshot = evidence.snapshot
     unit_scope = _unit_mask(snapshot, scope)
     found = {"words": lexical.best_units(evidence, count, unit_scope)}
     by_file = {
         "windows": lexical.best_windows(evidence, int(count * FILE_SHARE), scope.files),
         "paths": path_match.candidates(int(count * FILE_SHARE), scope.files),
+        "past": precedent.best_files(int(count * PAST_SHARE), scope.files),
     }
     for name, (files, scores) in by_file.items():
         units = lexical.best_unit_of(evidence, files)

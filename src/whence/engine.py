@@ -17,7 +17,9 @@ from whence.encode.encoder import Encoder
 from whence.encode.registry import open_encoder
 from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, QueryError, RootError, StorageError
 from whence.explain.why import Why, explain, find_target
+from whence.fuse.scale import MINMAX, RRF
 from whence.index.arrayfile import ArrayFile, Stamp
+from whence.index.history import open_past
 from whence.index.layout import Layout, default_data_dir
 from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, dead_mask
@@ -25,6 +27,7 @@ from whence.index.store import FORMAT, Store, VectorRow
 from whence.index.vectors import open_vectors
 from whence.profiles import Profile
 from whence.query.options import make_options
+from whence.related import Example, related
 from whence.results import Result
 from whence.retrieve.evidence import FieldWeights
 from whence.settings import Setting, Settings
@@ -219,8 +222,8 @@ class Index:
         from whence.index.build import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
 
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
-        self.refreshed = builder.bring_up_to_date(self.tree, progress)
         head = git.head(self.root)
+        self.refreshed = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
         with self.store.transaction():
             self.store.set_meta(
                 indexed_at=str(time.time()), commit=head.commit if head else "", branch=head.branch if head else "", **self._identity()
@@ -274,6 +277,7 @@ class Index:
         shared = json.loads(meta.get("shared", "{}"))
         if shared and shared["segments"] == [row.id for row in rows] and shared["files"] == snapshot.live_files:
             snapshot.shared = ArrayFile(self.layout.segments / shared["name"], Stamp(**shared["stamp"]))
+            snapshot.past = open_past(self.layout, json.loads(meta.get("history", "{}"))) if "past.rows" in snapshot.shared else None
         known = self._known_vectors() if self._encoder is not None else {}
         snapshot.open_vectors(
             {
@@ -325,6 +329,19 @@ class Index:
         units = find_target(self.snapshot, target)
         return explain(query, units, ranked_with(query, self._asking(query, None, profile, asked), units))
 
+    def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[Result]:
+        """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
+        unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
+        asking = self._asking("related", k, None, asked)
+        return [Result(self, found) for found in related(self._example(unit), asking)]
+
+    def _example(self, unit: int) -> Example:
+        path = self.snapshot.path(int(self.snapshot.file_of_unit[unit]))
+        first, last = int(self.snapshot.column("units.first")[unit]), int(self.snapshot.column("units.last")[unit])
+        lines = (self.read_text(path) or "").split("\n")[first - 1 : last]
+        parents = [one.parents for one in (self.parsed(path) or Parsed("", ())).units if one.first_line == first and one.last_line == last]
+        return Example(unit, " ".join((*(parents[0] if parents else ()), self.snapshot.unit_name(unit))), "\n".join(lines))
+
     def ranked(self, query: str, profile: Profile) -> Ranked:
         """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
         asking = replace(self._asking(query, None, None, {}), profile=profile, weights=FieldWeights.of(profile))
@@ -332,6 +349,8 @@ class Index:
 
     def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> Asking:
         chosen = self.settings.search
+        asked = dict(asked)
+        fusion, alpha = asked.pop("fusion", None), asked.pop("alpha", None)
         unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
         options = make_options(
             k=self.snapshot.files + 1 if unbounded else chosen.k if k is None else k,
@@ -343,6 +362,7 @@ class Index:
         ranking = self.settings.profiles[name]
         if name not in self._weights:
             self._weights[name] = FieldWeights.of(ranking)
+        ranking = _fused(name, ranking, fusion, alpha)
         return Asking(
             self.snapshot,
             ranking,
@@ -368,6 +388,20 @@ class Index:
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""
         return self.store.parsed(path)
+
+
+def _fused(name: str, profile: Profile, fusion: str | None, alpha: float | None) -> Profile:
+    """A profile with another way to join words and vectors, where it joins them at all."""
+    if fusion is None and alpha is None:
+        return profile
+    if not profile.fuses:
+        raise QueryError(f"the profile {name!r} adds weighted signals and has no fusion", hint="use --profile classic with it")
+    if fusion not in {None, MINMAX, RRF}:
+        raise QueryError(f"fusion {fusion!r} is not known", hint=f"allowed: {MINMAX}, {RRF}")
+    if alpha is not None and not 0 <= alpha <= 1:
+        raise QueryError(f"alpha {alpha!r} is not allowed", hint="the share of the vectors, from 0 to 1")
+    profile = profile if fusion is None else replace(profile, fusion=fusion)
+    return profile if alpha is None else profile.with_share(alpha)
 
 
 def _unseen(done: int, total: int) -> None:

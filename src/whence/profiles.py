@@ -1,14 +1,14 @@
 """Ranking profiles: which signals weigh what. Numbers only; what a signal does is in `rank/signals`.
 
 `default` follows measurements (docs/experiments.md); `classic` has the weights of
-the rules it is named after (I5, Q1, R1 to R4). A signal that a profile does not
+the rules it is named after (I5, Q1, F2, R1 to R4); `semantic` goes by vectors alone. A signal that a profile does not
 list has weight 0 and is not computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 
@@ -63,6 +63,19 @@ class Profile:
     coverage: float = _knob(0.0, "power of (matched words / words) that multiplies the lexical score")
     stem_prefix: float = _knob(0.5, "share of the stem boost for a word that is only a prefix (R2)")
     penalties: Penalties = field(default_factory=Penalties)
+    fusion: str = field(
+        default="minmax", metadata={"doc": "how the scores of words and of vectors are made comparable (F2)", "choices": ("minmax", "rrf")}
+    )
+
+    @property
+    def fuses(self) -> bool:
+        """Whether words and vectors are two scores joined by one share."""
+        return "lexical" in self.signals and "semantic" in self.signals
+
+    def with_share(self, alpha: float) -> Profile:
+        """The same profile with another share of the vectors (F2)."""
+        shares = {"semantic": Weight(alpha, alpha), "lexical": Weight(1 - alpha, 1 - alpha)}
+        return replace(self, signals={**self.signals, **shares})
 
 
 def _both(**weights: float) -> Mapping[str, Weight]:
@@ -105,7 +118,13 @@ CLASSIC = Profile(
     decay=0.0,
     quoted=1.0,
     coverage=1.0,
-    signals=_both(lexical=1.0, proximity=0.05, path_penalty=1.0, stem_boost=0.4, definition_boost=0.25, coherence_boost=0.2),
+    signals=_both(lexical=0.4, semantic=0.6, proximity=0.05, path_penalty=1.0, stem_boost=0.4, definition_boost=0.25, coherence_boost=0.2),
 )
 
-PROFILES: Mapping[str, Profile] = MappingProxyType({"default": DEFAULT, "classic": CLASSIC})
+#: Vectors and nothing else: to see what the model alone is worth.
+SEMANTIC = Profile(signals=_both(meaning=1.0))
+
+#: For units like another one (Q9); not for questions, so not among the profiles to choose.
+RELATED = Profile(signals=_both(passage=2.0, unit=1.0), decay=0.0)
+
+PROFILES: Mapping[str, Profile] = MappingProxyType({"default": DEFAULT, "classic": CLASSIC, "semantic": SEMANTIC})

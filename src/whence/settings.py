@@ -37,6 +37,7 @@ class IndexSettings:
         "shipped",
         "what reads meaning: shipped, none, late:MODEL or model2vec:MODEL (a directory or hub id); a change rebuilds vectors only",
     )
+    history: int = _knob(3_000, "commits whose messages point at the files they changed; 0 reads none", min=0, max=100_000)
     workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
     lock_wait: float = _knob(30.0, "seconds to wait for another process that is writing the index", min=0)
     overlay_share: float = _knob(

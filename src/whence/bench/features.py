@@ -35,6 +35,8 @@ class Judged:
     owner: Array  # of each candidate its file
     files: tuple[str, ...]
     wanted: tuple[tuple[int, ...], ...]  # for each wanted file those that are it; empty when not retrieved
+    retrievers: tuple[str, ...] = ()
+    found_by: Array | None = None  # (candidates, retrievers)
 
 
 def additive_signals() -> list[str]:
@@ -71,6 +73,8 @@ def judge(index: Index, profile: Profile, question: tuple[str, str, str, str, Se
         owner.astype(np.int32),
         paths,
         tuple(tuple(row for row, path in enumerate(paths) if metrics.same_file(path, target)) for target in wanted),
+        tuple(pool.retrieved),
+        np.stack([np.isfinite(scores) for scores in pool.retrieved.values()], axis=1),
     )
 
 
@@ -79,13 +83,17 @@ def weights_at(judged: Judged, weights: Mapping[str, Weight]) -> Array:
     return np.array([weights[name].at(judged.length) if name in weights else 0.0 for name in judged.signals])
 
 
-def ndcg(judged: Judged, weights: Mapping[str, Weight]) -> float:
-    """NDCG@10 of a question under some weights."""
+def ndcg(judged: Judged, weights: Mapping[str, Weight], *, without: str = "") -> float:
+    """NDCG@10 of a question under some weights; at will without what only one retriever found."""
     scores = judged.columns @ weights_at(judged, weights)
+    if without in judged.retrievers and judged.found_by is not None:
+        others = [at for at, name in enumerate(judged.retrievers) if name != without]
+        scores = np.where(judged.found_by[:, others].any(axis=1), scores, -np.inf)
     best = np.full(len(judged.files), -np.inf)
     np.maximum.at(best, judged.owner, scores)
     place = np.empty(len(best), np.int64)
     place[np.argsort(-best, kind="stable")] = np.arange(1, len(best) + 1)
     ranks = [min(int(place[row]) for row in rows) for rows in judged.wanted if rows]
+    ranks = [rank for rank in ranks if rank <= int(np.isfinite(best).sum())]
     gained = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= metrics.DEPTH)
     return gained / sum(1 / math.log2(at + 1) for at in range(1, min(metrics.DEPTH, len(judged.wanted)) + 1))

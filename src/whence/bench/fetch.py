@@ -31,6 +31,7 @@ HISTORY_HOST = "https://github.com"
 HISTORIES = {
     "abseil/abseil-cpp": "926f1d05a4f85663e4ca057f70f1a7f0a7d6b762",
     "caddyserver/caddy": "0cf03d32f7d99cf160d5375e8a40fbe3d910d515",
+    "colinhacks/zod": "e516c3baf22615e20934116abebfed6c000222c2",
     "google/gson": "9835b6f90192f79cdf5300c528fc6212455fb6c1",
     "http4s/http4s": "95ece6c737c835587caf14658dee22862f46a28d",
     "jekyll/jekyll": "202df571314ba1d18e9fccd81d12aaad4a703c38",
@@ -48,7 +49,6 @@ HISTORIES = {
     "sinatra/sinatra": "cb22afd7902b566b6eaba6c4ea89739494a65d12",
     "ThreeMammals/Ocelot": "30c2e08e20c096f8c8328827edfb99f4e0628fdb",
     "vapor/vapor": "13efaeefd52a965009fc6a69a96ba66e7f20402e",
-    "vitest-dev/vitest": "c3ba16b35847d27fb9f01f38cdcb047c77e121f8",
 }
 FETCHABLE = ("search", "history")
 
@@ -56,6 +56,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 #: The list is data from elsewhere: git may not run a command of its choosing, nor ask for a password.
 _ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file", "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+#: Variables that would send git to another repository than the one it is called in.
+_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR")
 _CONFIGURED = (("safe.directory", "*"), ("core.hooksPath", os.devnull), ("core.logAllRefUpdates", "false"), ("core.autocrlf", "false"))
 _PLAIN = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -91,11 +93,12 @@ class GitError(StorageError):
 
 def git(*arguments: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> str:
     """Run git, without any shell, and return what it printed."""
+    inherited = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     try:
         done = subprocess.run(
             ["git", *arguments],
             cwd=cwd,
-            env={**os.environ, **_ENVIRONMENT, **(environment or {})},
+            env={**inherited, **_ENVIRONMENT, **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -88,7 +87,6 @@ class Answered:
     """One question with what came of it."""
 
     question: Question
-    language: str  # of the repository
     ndcg: float
     ranks: tuple[int | None, ...]  # of each wanted file among the first ten
 
@@ -96,6 +94,11 @@ class Answered:
     def repository(self) -> str:
         """The repository that was asked."""
         return self.question.repository
+
+    @property
+    def language(self) -> str:
+        """The language of the first wanted file."""
+        return language_of(self.question.wanted[0]).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,6 @@ class _Tree:
 
     def __init__(self, repository: History, folder: Path) -> None:
         self.folder = folder
-        self._littered = False
         folder.mkdir()
         plain_git("init", "--quiet", "--template=", cwd=folder)
         objects, shallow = (
@@ -196,29 +198,30 @@ class _Tree:
         """Whether the tree is now that of a commit; not so where an object is missing."""
         try:
             plain_git("checkout", "--quiet", "--force", "--detach", commit, cwd=self.folder)
-            if self._littered:
-                plain_git("clean", "--quiet", "-ffdx", cwd=self.folder)
-        except GitError:
-            self._littered = True  # half a tree may have been written
+        except GitError:  # git knows which half of a tree it wrote, and the next move clears it away
             return False
-        self._littered = False
         return True
 
 
 def each_question(
-    repository: History, asked: Sequence[Question], settings: Mapping[str, Any] | None = None
+    repository: History, asked: Sequence[Question], *, spare: Sequence[Question] = (), settings: Mapping[str, Any] | None = None
 ) -> Iterator[tuple[Question, Index]]:
     """Each question with an index of the tree before its commit: one index, brought up to date from question to question.
 
-    A question whose tree cannot be had is left out. No setting of the user has a part in it, only those given here.
+    A question whose tree cannot be had is left out, and one of the spare ones asked in its place. No setting of the user
+    has a part in it, only those given here.
     """
+    given = 0
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="whence-bench-")))
         tree = _Tree(repository, place / "tree")
         index: Index | None = None
-        for question in asked:
+        for question in (*asked, *spare):
+            if given == len(asked):
+                break
             if not tree.move_to(question.parent):
                 continue
+            given += 1
             if index is None:
                 chosen = {**default_settings(), **(settings or {})}
                 index = stack.enter_context(Index.open(tree.folder, data_dir=place / "data", settings=chosen))
@@ -232,15 +235,16 @@ def run(
     repositories: Sequence[History], profiles: Sequence[str], count: int, per_repository: int | None, progress: Progress, tell: Tell
 ) -> Run:
     """Ask about so many questions in all, as evenly over the repositories as their histories allow."""
-    available = [_shuffled(repository, SEED)[: per_repository or count] for repository in repositories]
-    shares = _evenly([len(drawn) for drawn in available], count)
+    available = [_shuffled(repository, SEED) for repository in repositories]
+    shares = _evenly([min(len(drawn), per_repository or count) for drawn in available], count)
     total = sum(shares)
     done = Run({system: [] for system in (*profiles, BASELINE)}, [], [])
     for repository, drawn, share in zip(repositories, available, shares, strict=True):
         if not drawn:
             tell(f"{repository.name} has no history to ask about; left out")
         if share:
-            _ask_all(repository, _in_time(drawn[:share]), profiles, done, lambda: progress(len(done.answered[BASELINE]), total))
+            given = each_question(repository, _in_time(drawn[:share]), spare=drawn[share:])
+            _ask_all(repository, given, profiles, done, lambda: progress(len(done.answered[BASELINE]), total))
             if missing := share - done.repositories[-1]["questions"]:
                 tell(f"{repository.name}: {missing} questions left out, for objects of their trees are missing")
     if not done.answered[BASELINE]:
@@ -257,27 +261,28 @@ def _evenly(available: Sequence[int], total: int) -> list[int]:
     return shares
 
 
-def _ask_all(repository: History, asked: list[Question], profiles: Sequence[str], done: Run, step: Callable[[], None]) -> None:
+def _ask_all(
+    repository: History, given: Iterator[tuple[Question, Index]], profiles: Sequence[str], done: Run, step: Callable[[], None]
+) -> None:
     """Ask all questions of one repository, and note what that cost."""
-    language = Counter(language_of(path).name for question in asked for path in question.wanted).most_common(1)[0][0]
-    noted: dict[str, Any] = {"name": repository.name, "revision": repository.revision, "language": language, "questions": 0}
+    noted: dict[str, Any] = {"name": repository.name, "revision": repository.revision, "questions": 0}
     baseline = WholeFiles()
     began, spent = time.monotonic(), _cpu_seconds()
-    for question, index in each_question(repository, asked):
+    for question, index in given:
         for profile in profiles:
             found = [result.path for result in index.search(question.text, k=metrics.DEPTH, profile=profile)]
-            done.answered[profile].append(_scored(question, language, found))
-        done.answered[BASELINE].append(_scored(question, language, baseline.best(index, question.text, metrics.DEPTH)))
+            done.answered[profile].append(_scored(question, found))
+        done.answered[BASELINE].append(_scored(question, baseline.best(index, question.text, metrics.DEPTH)))
         noted |= {"questions": noted["questions"] + 1, "files": index.snapshot.live_files, "units": index.snapshot.live_units}
         done.settings[:] = report.settings(index.provenance)
         step()
     done.repositories.append({**noted, "seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - spent})
 
 
-def _scored(question: Question, language: str, found: Sequence[str]) -> Answered:
+def _scored(question: Question, found: Sequence[str]) -> Answered:
     """Held against the wanted files. Paths get a root, so that none is taken for another with folders before it."""
     wanted, returned = ([f"/{path}" for path in paths] for paths in (question.wanted, found))
-    return Answered(question, language, metrics.ndcg(wanted, returned), tuple(metrics.rank_of(path, returned) for path in wanted))
+    return Answered(question, metrics.ndcg(wanted, returned), tuple(metrics.rank_of(path, returned) for path in wanted))
 
 
 def _cpu_seconds() -> float:
@@ -315,14 +320,15 @@ def as_text(run: Run) -> str:
     summaries = {system: summary(answered) for system, answered in run.answered.items()}
     heads = ("system", "questions", "NDCG@10", *(f"all in {reach}" for reach in REACHES), "times BM25", "bar", "")
     parts = [report.table(heads, [_line(system, summaries) for system in summaries])]
-    systems = (*(f"{system} NDCG" for system in run.answered), "times BM25", *(f"{system} in 10" for system in run.answered))
+    short = ["BM25" if system == BASELINE else system for system in run.answered]
+    systems = (*short, "times BM25", *(f"{system}, all in {REACHES[-1]}" for system in short))
     noted = {one["name"]: one for one in run.repositories}
     rows: list[tuple[object, ...]] = []
     for name, found in _by(run, "repository").items():
         one = noted[name]
         cost = one["cpu_seconds"] / one["questions"]
-        rows.append((name, one["language"], one["questions"], one["files"], *_compared(found), f"{cost:.2f}"))
-    parts.append(report.table(("repository", "language", "questions", "files", *systems, "CPU s/question"), rows))
+        rows.append((name, one["questions"], one["files"], *_compared(found), f"{cost:.2f}"))
+    parts.append(report.table(("repository", "questions", "files", *systems, "CPU s/question"), rows))
     rows = [(name, found[BASELINE]["questions"], *_compared(found)) for name, found in _by(run, "language").items()]
     parts.append(report.table(("language", "questions", *systems), rows))
     return "\n\n".join(parts)

@@ -28,7 +28,7 @@ PATH_PIECES = 24
 MOST_BODY = 6000
 #: Everything that cannot be part of a word becomes a space; the zero byte stands between texts.
 _MARK = b"\0"
-_SPACED_OUT = bytes(byte if chr(byte).isalnum() and byte < 128 or byte == 0 else ord(" ") for byte in range(256))
+_SPACED_OUT = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0 else ord(" ") for byte in range(256))
 #: Identifiers whose pieces are remembered; beyond this all are forgotten, to stay small.
 KNOWN_WORDS = 1 << 17
 #: Rows of the table that are gathered at a time.

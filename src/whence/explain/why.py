@@ -55,19 +55,33 @@ class Why:
     leader_score: float
 
 
-def find_target(snapshot: Snapshot, target: str) -> Array:
-    """The units that a target speaks of: `path`, the end of a path, `path:line`, or a symbol's name."""
+def find_target(snapshot: Snapshot, target: str, *, wants_line: bool = False) -> Array:
+    """The units that a target speaks of: `path`, the end of a path, `path:line`, or a symbol's name.
+
+    Where a line is wanted, it must be one that the file has.
+    """
     wanted, line = target, 0
     if found := _WITH_LINE.match(target):
         wanted, line = found.group(1), int(found.group(2))
     wanted = wanted.removeprefix("./").strip("/")
     files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and (path == wanted or path.endswith("/" + wanted))]
     if files:
+        if wants_line:
+            _check_line(snapshot, files, wanted, line)
         return np.concatenate([_units_at(snapshot, file, line) for file in files])
     units = _symbols(snapshot, target)
     if len(units):
         return units
     raise UsageError(f"no indexed file or symbol is called {target!r}", hint=_nearest(snapshot, wanted))
+
+
+def _check_line(snapshot: Snapshot, files: list[int], wanted: str, line: int) -> None:
+    if len(files) > 1:
+        raise UsageError(f"{wanted!r} is the end of {len(files)} paths", hint=f"for instance {snapshot.path(files[0])}")
+    a, b = int(snapshot.unit_starts[files[0]]), int(snapshot.unit_starts[files[0] + 1])
+    last = int(snapshot.column("units.last")[a:b].max(initial=0))
+    if not 1 <= line <= last:
+        raise UsageError(f"{wanted} has no unit at line {line}", hint=f"its last line is {last}")
 
 
 def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:

@@ -14,8 +14,12 @@ from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan
 from whence.retrieve.evidence import Evidence
+from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.semantic import Semantics
+
+#: The name of the retriever that goes by vectors.
+MEANING = "meaning"
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Pool:
     retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the unit
     shallowest: int
     scores: Array
+    precedent: Precedent  # what past commits point at
     semantics: Semantics | None = None  # None where vectors have nothing to say
 
     @property

@@ -21,6 +21,7 @@ from whence.encode.registry import NONE, SHIPPED
 from whence.errors import StorageError
 from whence.index.arrayfile import Array, write_arrays
 from whence.index.changes import split_changed
+from whence.index.history import columns_of_past, update_history
 from whence.index.layout import Layout
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
@@ -60,8 +61,8 @@ class Builder:
         self._settings = settings
         self._now_ns = now_ns
 
-    def bring_up_to_date(self, tree: Tree, progress: Progress) -> Refreshed:
-        """Read what changed, forget what is gone, and leave the snapshot in few pieces."""
+    def bring_up_to_date(self, tree: Tree, head: str, progress: Progress) -> Refreshed:
+        """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
         changed, touched = split_changed(self._store, self._layout.root, tree.changed, self._settings.max_file_bytes)
         with self._store.transaction():
             self._store.forget(tree.deleted)
@@ -75,7 +76,7 @@ class Builder:
             progress(min(done, total), total)
         with self._store.transaction():
             self._store.set_places(tree)
-        if changed or tree.deleted:
+        if update_history(self._layout, self._store, head, self._settings.history) or changed or tree.deleted:
             self._compact()
         if self._encoder is not None:
             make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
@@ -180,7 +181,8 @@ class Builder:
             [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
         )
         name = f"{os.urandom(8).hex()}.shared"
-        stamp = write_arrays(self._layout.segments / name, {"centrality": snapshot.count_centrality()}, {})
+        columns = {"centrality": snapshot.count_centrality(), **columns_of_past(self._layout, self._store, snapshot)}
+        stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
             self._store.set_meta(
                 shared=json.dumps(
@@ -191,7 +193,7 @@ class Builder:
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
         listed = {row.name for row in self._store.segments()} | {row.name for row in self._store.vectors().values()}
-        listed.add(json.loads(self._store.meta().get("shared", "{}")).get("name", ""))
+        listed |= {json.loads(self._store.meta().get(key, "{}")).get("name", "") for key in ("shared", "history")}
         for path in self._layout.segments.iterdir():
             if path.name not in listed:
                 path.unlink(missing_ok=True)

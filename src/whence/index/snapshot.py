@@ -56,6 +56,7 @@ class Snapshot:
     def __init__(self, segments: Sequence[Segment], dead: Sequence[Array]) -> None:
         self.segments = list(segments)
         self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
+        self.past: ArrayFile | None = None  # commits, where there are any: see `index.history`
         self.vectors: VectorView | None = None  # of the model in use, where there are any
         self._dead = list(dead)
         self._columns: dict[str, Array] = {}
@@ -266,6 +267,12 @@ class Snapshot:
         It depends on every file, so it is counted once for each snapshot and kept in a file of its own.
         """
         return self.shared["centrality"] if self.shared is not None else self.count_centrality()
+
+    @cached_property
+    def recency(self) -> Array:
+        """For each file its past changes, each counting less the older it is; zeros where there is no history."""
+        known = self.shared is not None and "recency" in self.shared
+        return self.shared["recency"] if known and self.shared is not None else np.zeros(self.files, np.float32)
 
     def count_centrality(self) -> Array:
         """Centrality from the tables of definitions and mentions."""

@@ -105,7 +105,7 @@ class SegmentVectors:
         self.width = int(file.facts["width"])
         self.rows = file["rows"].reshape(self.passages, self.width)
         self.sketch = file["sketch"].reshape(-(-self.width // _WORD_BITS), self.passages)
-        self.starts = file["starts"] if "starts" in file else None
+        self.starts = file["starts"] if "starts" in file else None  # noqa: SIM401  -- a file of arrays is no mapping
         self._tokens = file["tokens"].reshape(-1, -(-self.width // 2)) if "tokens" in file else None
         self._token_scale = file["token_scale"] if "tokens" in file else None
 

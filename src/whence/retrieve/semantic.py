@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from whence.encode.encoder import Vectors
 from whence.index.arrayfile import Array
-from whence.index.rows import first_of_each, ranges
+from whence.index.rows import first_of_each
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.errors import StorageError
+from whence.errors import StorageError, UsageError
 from whence.serve.cli.shared import Progress
+
+if TYPE_CHECKING:
+    from whence.bench.corpus import Corpus
 
 json_file_option = click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE."
@@ -28,25 +33,51 @@ def bench() -> None:
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
 @click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again.")
 @click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
+@click.option("--ablate", is_flag=True, help="What each retriever and signal of a profile is worth, instead.")
+@click.option("--learn", is_flag=True, help="Learn weights from all repositories but the one asked, instead.")
 @json_file_option
-def search(corpus: str, profiles: tuple[str, ...], names: tuple[str, ...], index_dir: str | None, json_file: str | None) -> int:
+def search(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
     """How well files are ranked: NDCG@10, recall of wanted files, CPU time of a query."""
     from whence.bench import corpus as corpora  # noqa: PLC0415
     from whence.bench import report  # noqa: PLC0415
     from whence.bench import search as benchmark  # noqa: PLC0415
 
     loaded = corpora.load(Path(corpus), names)
+    place = Path(index_dir) if index_dir else None
     progress = Progress("measuring")
     try:
-        done = benchmark.run(loaded, profiles or benchmark.DEFAULT_PROFILES, Path(index_dir) if index_dir else None, progress)
+        if how["ablate"] or how["learn"]:
+            text, figures = _taken_apart(loaded, place, progress, **how)
+        else:
+            done = benchmark.run(loaded, how["profiles"] or benchmark.DEFAULT_PROFILES, place, progress)
+            text, figures = benchmark.as_text(done), benchmark.as_json(done, loaded)
     finally:
         progress.close()
-    click.echo(benchmark.as_text(done))
+    click.echo(text)
     for name in loaded.missing:
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
     if json_file:
-        report.write_json(json_file, benchmark.as_json(done, loaded))
+        report.write_json(json_file, figures)
     return 0
+
+
+def _taken_apart(
+    loaded: Corpus, place: Path | None, progress: Progress, *, profiles: tuple[str, ...], ablate: bool, learn: bool
+) -> tuple[str, dict[str, Any]]:
+    """The parts of a profile, or weights learned without the repository asked."""
+    from whence.bench import ablation  # noqa: PLC0415
+
+    if ablate and learn:
+        raise UsageError("--ablate and --learn are two questions", hint="ask one at a time")
+    if learn:
+        judged = ablation.judged_corpus(loaded, ablation.opened("default", every_signal=True), place, progress)
+        text, figures = ablation.left_out_text(judged)
+        return text, {"benchmark": "search, learned", "ndcg": figures}
+    name = profiles[0] if profiles else "default"
+    profile = ablation.opened(name, every_signal=False)
+    judged = ablation.judged_corpus(loaded, profile, place, progress)
+    found = ablation.worths(judged, ablation.PROFILES[name])
+    return ablation.as_text(found, judged, name), {"benchmark": "search, ablated", "profile": name, "parts": [asdict(one) for one in found]}
 
 
 @bench.command()

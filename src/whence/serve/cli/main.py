@@ -17,7 +17,7 @@ from whence.version import __version__
 
 FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 #: In the order in which help shows them.
-COMMANDS = ("search", "why", "index", "status", "config", "clear", "bench")
+COMMANDS = ("search", "related", "why", "index", "status", "config", "clear", "bench")
 
 
 class Commands(click.Group):

@@ -54,7 +54,11 @@ Examples:
 @click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only files of a language.")
 @click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Only units of a kind: function, class, method, ...")
 @click.option("--content", metavar="code|docs|config|all", help="Which files (default: code).")
-@click.option("--profile", metavar="NAME", help="Ranking profile: default or classic.")
+@click.option("--strategy", metavar="union|vector|lexical", help="Who proposes candidates (default: words and vectors).")
+@click.option("--max-distance", type=float, metavar="D", help="Only what vectors find within this distance (1 - similarity).")
+@click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
+@click.option("--fusion", metavar="minmax|rrf", help="With the classic profile: how words and vectors are joined.")
+@click.option("--alpha", type=float, metavar="A", help="With the classic profile: the share of the vectors, from 0 to 1.")
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
@@ -65,7 +69,7 @@ Examples:
 @color_option
 @set_option
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
-    """Search code by words; the best files come first.
+    """Search code by words and meaning; the best files come first.
 
     QUERY is a question, a few words or a name. PATHs are files or folders,
     also of several repositories; the default is the current folder.
@@ -83,14 +87,15 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
             name: options[name]
             for name in ("relaxation", "pattern", "fixed", "word", "ignore_case", "include", "exclude", "languages", "kinds")
         }
-        asked |= {name: options[name] for name in ("operator", "content") if options[name] is not None}
+        chosen = ("operator", "content", "strategy", "max_distance", "fusion", "alpha")
+        asked |= {name: options[name] for name in chosen if options[name] is not None}
         found: list[tuple[Index, Result]] = []
         for target, index in zip(targets, indexes, strict=True):
             results = index.search(query, k=options["k"], profile=options["profile"], paths=target.paths, **asked)
             found += [(index, result) for result in results]
         if len(indexes) > 1:
             found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(query.strip()))
-        _print(query, indexes, found, options)
+        print_answer(query, indexes, found, options)
     return FOUND if found else NOTHING_FOUND
 
 
@@ -103,16 +108,17 @@ def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> lis
     return (sorted(found, key=lambda pair: -pair[1].score) if ranked else found)[:k]
 
 
-def _print(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+def print_answer(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+    """Results in the form that was asked for."""
     if options["as_json"]:
         print_json(_as_json(query, indexes, found, with_why=options["with_why"]))
-    elif options["only_paths"]:
+    elif options.get("only_paths"):
         for index, result in found:
             click.echo(safe(relative(index.root, result.path)))
-    elif options["counts"]:
+    elif options.get("counts"):
         for index, result in found:
             click.echo(f"{safe(relative(index.root, result.path))}:{len(result.matching_lines) or result.units_matched}")
-    elif options["line_numbers"] or not query.strip():
+    elif options.get("line_numbers") or not query.strip():
         _print_like_grep(found, options)
     else:
         _print_results(indexes, found, options)

@@ -37,7 +37,7 @@ Examples:
 @click.argument("target")
 @click.argument("path", required=False, default=".")
 @click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
-@click.option("--profile", metavar="NAME", help="Ranking profile: default or classic.")
+@click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
 @click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
 @json_option
 @color_option

@@ -1,0 +1,150 @@
+"""The past of a tree as an index: which words of commit messages went with which files (Z9).
+
+One file of arrays beside the segments, made anew when the commit moves: only the
+commits since are asked of git. It knows paths, not rows, so that it outlives the
+segments; `rows` of the shared columns says where each path is now.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from whence.errors import IndexDamaged
+from whence.index.arrayfile import Array, ArrayFile, Stamp, pack_strings, unpack_strings, write_arrays
+from whence.index.layout import Layout
+from whence.index.snapshot import Snapshot
+from whence.index.store import Store
+from whence.parse.tokens import STOP_WORDS, terms, words
+from whence.source.history import Commit, read_history
+
+#: Terms of a message that are kept, the first.
+MOST_TERMS = 60
+#: A change counts half as much after so long.
+HALF_LIFE_DAYS = 180.0
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Commits as rows of terms and paths, newest first."""
+
+    terms: list[str]
+    paths: list[str]
+    times: Array
+    term_ends: Array
+    term_rows: Array
+    path_ends: Array
+    path_rows: Array
+
+    @classmethod
+    def of(cls, commits: Sequence[Commit], before: Past | None = None, *, count: int) -> Past:
+        """New commits before those already known, the newest ones kept."""
+        listed = [(one.time, message_terms(one.message), list(one.paths)) for one in commits]
+        listed = (listed + (before.listed() if before else []))[:count]
+        known_terms = {text: row for row, text in enumerate(sorted({text for _, found, _ in listed for text in found}))}
+        known_paths = {text: row for row, text in enumerate(sorted({path for _, _, found in listed for path in found}))}
+        return cls(
+            list(known_terms),
+            list(known_paths),
+            np.array([time for time, _, _ in listed], np.int64),
+            np.cumsum([len(found) for _, found, _ in listed], dtype=np.int64),
+            np.array([known_terms[text] for _, found, _ in listed for text in found], np.int64),
+            np.cumsum([len(found) for _, _, found in listed], dtype=np.int64),
+            np.array([known_paths[path] for _, _, found in listed for path in found], np.int64),
+        )
+
+    def listed(self) -> list[tuple[int, list[str], list[str]]]:
+        """The commits again: (time, terms, paths)."""
+        term_cuts, path_cuts = np.split(self.term_rows, self.term_ends[:-1]), np.split(self.path_rows, self.path_ends[:-1])
+        return [
+            (time, [self.terms[row] for row in found], [self.paths[row] for row in touched])
+            for time, found, touched in zip(self.times.tolist(), term_cuts, path_cuts, strict=False)
+        ]
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays of the file, with the commits of each term beside the terms of each commit."""
+        owner = np.repeat(np.arange(len(self.times)), np.diff(self.term_ends, prepend=0))
+        order = np.argsort(self.term_rows, kind="stable")
+        return {
+            **pack_strings("terms", self.terms),
+            **pack_strings("paths", self.paths),
+            "times": self.times,
+            "term_ends": self.term_ends,
+            "term_rows": self.term_rows,
+            "path_ends": self.path_ends,
+            "path_rows": self.path_rows,
+            "postings": owner[order].astype(np.uint32),
+            "offsets": np.searchsorted(self.term_rows[order], np.arange(len(self.terms) + 1)).astype(np.uint32),
+        }
+
+    def recency(self) -> Array:
+        """For each path its changes, each counting less the longer it is before the newest commit."""
+        owner = np.repeat(np.arange(len(self.times)), np.diff(self.path_ends, prepend=0))
+        age = (int(self.times.max(initial=0)) - self.times[owner]) / _DAY
+        return np.bincount(self.path_rows, weights=0.5 ** (age / HALF_LIFE_DAYS), minlength=len(self.paths))
+
+
+def update_history(layout: Layout, store: Store, head: str, count: int) -> bool:
+    """Bring the past up to a commit; whether it is another one than before."""
+    known = json.loads(store.meta().get("history", "{}"))
+    if known.get("head", "") == head and known.get("count", count) == count:
+        return False
+    past = _past_up_to(layout, known, head, count) if head and count else None
+    facts: dict[str, Any] = {"head": head, "count": count}
+    if past is not None:
+        name = f"{os.urandom(8).hex()}.history"
+        facts |= {"name": name, "stamp": asdict(write_arrays(layout.segments / name, past.arrays(), {}))}
+    with store.transaction():
+        store.set_meta(history=json.dumps(facts))
+    return past is not None or "name" in known
+
+
+def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) -> Past | None:
+    before = open_past(layout, known) if known.get("count") == count else None
+    if before is not None:
+        newer = read_history(layout.root, head, count, since=known["head"])
+        if newer is not None:
+            return Past.of(newer, read_past(before), count=count)
+    commits = read_history(layout.root, head, count)
+    return Past.of(commits, count=count) if commits else None
+
+
+def open_past(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
+    """The file of the past, where there is one that is whole."""
+    if "name" not in known:
+        return None
+    try:
+        return ArrayFile(layout.segments / known["name"], Stamp(**known["stamp"]))
+    except IndexDamaged:
+        return None  # read from git again with the next commit; until then answers do without
+
+
+def columns_of_past(layout: Layout, store: Store, snapshot: Snapshot) -> dict[str, Array]:
+    """Where the paths of the past are in a snapshot, and how lately each file was changed."""
+    file = open_past(layout, json.loads(store.meta().get("history", "{}")))
+    if file is None:
+        return {}
+    past = read_past(file)
+    row_of = {path: row for row, path in enumerate(snapshot.paths) if snapshot.alive[row]}
+    rows = np.array([row_of.get(path, -1) for path in past.paths], np.int64)
+    recency = np.zeros(snapshot.files, np.float32)
+    recency[rows[rows >= 0]] = past.recency()[rows >= 0]
+    return {"recency": recency, "past.rows": rows.astype(np.int32)}
+
+
+def read_past(file: ArrayFile) -> Past:
+    """The past as it was written."""
+    names = ("times", "term_ends", "term_rows", "path_ends", "path_rows")
+    return Past(unpack_strings(file, "terms").all(), unpack_strings(file, "paths").all(), *(file[name] for name in names))
+
+
+def message_terms(message: str) -> list[str]:
+    """The distinct terms of a message, in order."""
+    found = dict.fromkeys(term for word in words(message) if word.lower() not in STOP_WORDS for term in terms(word))
+    return list(found)[:MOST_TERMS]
