@@ -13,6 +13,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 
 LINES_IN_A_SHINGLE = 5
@@ -56,13 +57,13 @@ def members(archive: Path) -> Iterator[Member]:
             tops = {entry.filename.split("/", 1)[0] for entry in entries}
             for entry in entries:
                 path = entry.filename.split("/", 1)[-1] if len(tops) == 1 else entry.filename
-                yield Member(path, entry.file_size, lambda entry=entry: opened.read(entry))  # type: ignore[misc]
+                yield Member(path, entry.file_size, cache(partial(opened.read, entry)))
         return
     with tarfile.open(archive, "r|*") as stream:
         for part in stream:
             if part.isfile():
                 path = part.name.removeprefix("./").split("/", 1)[-1]
-                yield Member(path, part.size, lambda part=part: _extracted(stream, part))  # type: ignore[misc]
+                yield Member(path, part.size, cache(partial(_extracted, stream, part)))  # a stream can be read once
 
 
 def _extracted(stream: tarfile.TarFile, part: tarfile.TarInfo) -> bytes:

@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from apart import FILE_SHARED, Licences, Member, Resemblance, known_shingles, members
+from prose import first_sentences, letters, unmarked
+
 from whence.parse.languages import CODE, Language, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
@@ -44,11 +46,15 @@ COMMON_BYTES = 3_000_000
 SMALLEST_FILE, LARGEST_FILE = 200, 250_000
 LONGEST_MEAN_LINE = 120
 ARCHIVES_IN_A_SHARD = 40
+#: A sentence that a package says more often is boilerplate and tells nothing about the file or unit it stands at.
+MOST_REPEATED = 3
 #: Bytes of code that may stand before a file's leading comment: `<?php`, `package x;`.
 PREAMBLE = 60
 #: Languages with little source in the registries: whatever there is is taken, up to the package's whole share.
 RARE = frozenset("bash csharp elixir kotlin lua ruby scala swift zig".split())
 LEFT_OUT = frozenset("html sql".split())
+#: Statements that a grammar may take for definitions in source that it does not fully know.
+STATEMENTS = frozenset("if for while switch catch else return".split())
 
 _ASIDE = re.compile(
     r"(^|/)(node_modules|vendor(ed)?|_vendor|third[-_]?party|external|extern|dist|build|out|umd|cjs|esm\d*|es5|fesm\d*|amd|lib-cov"
@@ -78,7 +84,7 @@ def body_without_doc(source: bytes, unit: Unit, comments: tuple[tuple[int, int],
             break
         if len(said) >= len(told) and (gap.strip() or gap.count(b"\n") > 1):
             break  # what follows without a gap belongs to the same doc, of which a unit keeps only the beginning
-        said += letters(_COMMENT_MARKS.sub("", source[start:end].decode("utf-8", "replace")))
+        said += letters(unmarked(source[start:end].decode("utf-8", "replace")))
         if not (told.startswith(said) or said.startswith(told)):
             break
         pieces.append(gap)
@@ -114,8 +120,7 @@ def header_of(source: bytes, parsed: Parsed) -> str:
     """The first sentences of the comment at the top of a file that is not a licence and belongs to no definition."""
     first = min((unit.start for unit in parsed.units if unit.kind in DEFINITIONS and unit.kind != "namespace"), default=len(source))
     blocks: list[list[int]] = []
-    code = 0
-    upto = 0
+    code, upto = 0, 0
     for start, end in parsed.comments[:60]:
         between = source[upto:start]
         code += len(b"".join(between.split()))
@@ -127,7 +132,7 @@ def header_of(source: bytes, parsed: Parsed) -> str:
             blocks.append([start, end])
         upto = end
     for start, end in blocks:
-        said = first_sentences(_COMMENT_MARKS.sub("", source[start:end].decode("utf-8", "replace")))
+        said = first_sentences(unmarked(source[start:end].decode("utf-8", "replace")))
         if said:
             return said
     return ""
@@ -137,7 +142,7 @@ def chosen_units(source: bytes, parsed: Parsed, seen: set[int]) -> list[dict[str
     """The units of a file to learn from, in their order: no more than so many, and none that was met before."""
     documented, others = [], []
     for unit in parsed.units:
-        if unit.kind not in DEFINITIONS or not unit.name or (unit.kind == "namespace" and not unit.doc):
+        if unit.kind not in DEFINITIONS or not unit.name or unit.name in STATEMENTS or (unit.kind == "namespace" and not unit.doc):
             continue
         if not unit.doc and unit.kind in VALUES:
             continue
@@ -182,6 +187,7 @@ class Package:
         self.resemblance = Resemblance(known)
         self.licences = Licences()
         self.taken: Counter[str] = Counter()
+        self.said: Counter[str] = Counter()
         self.sources: list[tuple[str, Language, bytes, bool]] = []
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -191,9 +197,15 @@ class Package:
                 parsed = parse(source, language.name)
             except (RecursionError, ValueError):
                 continue
-            header, units = header_of(source, parsed), chosen_units(source, parsed, self.seen.units)
+            header, units = self._fresh(header_of(source, parsed)), chosen_units(source, parsed, self.seen.units)
+            for unit in units:
+                unit["doc"] = self._fresh(unit["doc"])
             if header or units:
                 yield {"package": self.name, "language": language.name, "path": path, "header": header, "test": test, "units": units}
+
+    def _fresh(self, said: str) -> str:
+        self.said[said] += 1
+        return said if self.said[said] <= MOST_REPEATED else ""
 
     def read(self) -> str:
         """Read the archive; say why it must be left out, or nothing."""

@@ -16,8 +16,9 @@ _LEAD_TAG = re.compile(
 )
 _SECTION = re.compile(
     r"(Args?|Arguments?|Params?|Parameters?|Returns?|Raises|Throws|Examples?|Usage|Notes?|Options|See also|Inputs?|Outputs?)\s*:?$"
-    r"|- (Parameters?|Returns?|Throws|Note|Important|Warning)\b|:(param|return|raises|rtype|type)|>>>|```|[-=~*#_+/]{3,}|#{1,6} |\.\. \w+::|[A-Z]\w*:\s*$|iex>|</?(param|returns|remarks|exception|example|para|code)\b",
-)  # fmt: skip
+    r"|- (Parameters?|Returns?|Throws|Note|Important|Warning)\b|:(param|return|raises|rtype|type)|>>>|```|[-=~*#_+/]{3,}|#{1,6} "
+    r"|\.\. \w+::|[A-Z]\w*:\s*$|iex>|</?(param|returns|remarks|exception|example|para|code)\b",
+)
 _MARKUP = (
     (re.compile(r"<(see|paramref|typeparamref|seealso)\s+\w+=\"(?:[A-Z]:)?([^\"]*)\"\s*/>"), r"\2"),
     (re.compile(r"</?[a-zA-Z][^<>]{0,80}>"), " "),
@@ -38,11 +39,25 @@ _BAD = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LETTERS = re.compile(r"[a-z0-9]+")
+#: What opens, continues and closes a comment, at either end of a line.
+_COMMENT_MARKS = re.compile(
+    r"""
+    ^[ \t]*(?: <!-- | /\*+!? | \*+/ | //+!? | \#+['!]? | --+(?:\[=*\[|[ \t]*[|^](?=\s))? | ;+ | %+ | \*(?!\w)
+              | \"{3} | '{3} | =begin | =end | \{-+\|? | -\} | \(\*+ )[ \t]?
+    | [ \t]*(?: --> | \*+/ | \"{3} | '{3} | -\} | \*\) | \]=*\] )[ \t]*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 #: A line of code that someone has commented out.
 _CODE = re.compile(
-    r"[;{}]\s*$|^\s*(if|for|while|return|else|end|import|local|var|let|const|def|fn|func|#include)\b.*[;(){}=]|\w\(.*\)\s*[;{]|==|&&|\|\||->|=>|\):$"
+    r"[;{}]\s*$|^\s*(if|for|while|return|else|end|import|local|var|let|const|def|fn|func|#include)\b.*[;(){}=]|\w\(.*\)\s*[;{]"
+    r"|==|&&|\|\||->|=>|\):$",
 )
-_COMMENT_MARKS = re.compile(r"^[ \t]*(/\*+!?|\*+/|//+!?|#+['!]?|--+(\[=*\[|[ \t]*[|^])?|;+|%+|\*(?!\w)|\"{3}|'{3}|=begin|=end|\{-+\|?|-\}|\(\*+|<!--)[ \t]?|[ \t]*(-->|\*+/|\"{3}|'{3}|-\}|\*\)|\]=*\])[ \t]*$", re.MULTILINE)  # fmt: skip
+
+
+def unmarked(comment: str) -> str:
+    """A comment without the marks that make it one."""
+    return _COMMENT_MARKS.sub("", comment)
 
 
 def first_sentences(comment: str, length: int = 240) -> str:

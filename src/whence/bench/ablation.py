@@ -7,7 +7,7 @@ of one repository are alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +17,12 @@ import numpy as np
 
 from whence.bench import metrics, report
 from whence.bench.corpus import Corpus
-from whence.bench.features import Judged, additive_signals, judge, ndcg, open_profile
+from whence.bench.features import FUSED, Judged, additive_signals, judge, ndcg, open_profile
 from whence.bench.learn import left_out, scored_apart
 from whence.bench.search import default_settings
 from whence.engine import Index
-from whence.profiles import PROFILES, Profile
+from whence.errors import UsageError
+from whence.profiles import PROFILES, Profile, Weight
 
 DRAWS, SEED = 2_000, 7
 #: The middle share of the draws that the interval spans.
@@ -48,8 +49,10 @@ def judged_corpus(corpus: Corpus, profile: Profile, index_dir: Path | None, prog
         for done, repository in enumerate(corpus.repositories):
             progress(done, len(corpus.repositories))
             with Index.open(repository.root, data_dir=index_dir or temporary, settings=default_settings()) as index:
-                for task in repository.tasks:
-                    found.append(judge(index, profile, (repository.name, repository.language, task.category, task.query, task.wanted)))
+                found += [
+                    judge(index, profile, (repository.name, repository.language, task.category, task.query, task.wanted))
+                    for task in repository.tasks
+                ]
     progress(len(corpus.repositories), len(corpus.repositories))
     return found
 
@@ -58,13 +61,18 @@ def worths(judged: Sequence[Judged], profile: Profile) -> list[Worth]:
     """The worth of every signal of a profile and of every retriever, the greatest first."""
     whole = np.array([ndcg(one, profile.signals) for one in judged])
     places = [one.repository for one in judged]
-    found = []
-    for name in profile.signals:
-        rest = {other: weight for other, weight in profile.signals.items() if other != name}
-        found.append(_worth(name, "signal", whole - [ndcg(one, rest) for one in judged], places))
-    for name in dict.fromkeys(retriever for one in judged for retriever in one.retrievers):
-        found.append(_worth(name, "retriever", whole - [ndcg(one, profile.signals, without=name) for one in judged], places))
+    found = [
+        _worth(name, "signal", whole - [ndcg(one, _without(profile.signals, name)) for one in judged], places) for name in profile.signals
+    ]
+    found += [
+        _worth(name, "retriever", whole - [ndcg(one, profile.signals, without=name) for one in judged], places)
+        for name in dict.fromkeys(retriever for one in judged for retriever in one.retrievers)
+    ]
     return sorted(found, key=lambda one: (one.kind, -one.loss))
+
+
+def _without(weights: Mapping[str, Weight], name: str) -> dict[str, Weight]:
+    return {other: weight for other, weight in weights.items() if other != name}
 
 
 def _worth(part: str, kind: str, losses: Any, places: Sequence[str]) -> Worth:
@@ -99,5 +107,9 @@ def left_out_text(judged: Sequence[Judged]) -> tuple[str, dict[str, Any]]:
 
 def opened(name: str, *, every_signal: bool) -> Profile:
     """A profile for judging: its own signals, or all that could be learned."""
+    if name not in PROFILES:
+        raise UsageError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
     profile = PROFILES[name]
+    if not set(profile.signals) <= {*additive_signals(), *FUSED}:
+        raise UsageError(f"the profile {name!r} multiplies: its parts cannot be taken away one by one", hint="ablate default or semantic")
     return open_profile(profile, additive_signals() if every_signal else list(profile.signals))

@@ -32,6 +32,7 @@ BASELINE = "BM25 over whole files"
 #: How many times the baseline's NDCG is to be reached.
 BAR = 1.30
 QUESTIONS, SEED = 1_000, 7
+PROFILES = ("default", "classic")
 #: Only so far back: older code has other habits, and every step of the tree costs.
 LAST_COMMITS = 3_000
 FEWEST_WORDS, MOST_WANTED, MOST_TOUCHED = 4, 3, 10

@@ -66,6 +66,7 @@ def _taken_apart(
 ) -> tuple[str, dict[str, Any]]:
     """The parts of a profile, or weights learned without the repository asked."""
     from whence.bench import ablation  # noqa: PLC0415
+    from whence.profiles import PROFILES  # noqa: PLC0415
 
     if ablate and learn:
         raise UsageError("--ablate and --learn are two questions", hint="ask one at a time")
@@ -76,7 +77,7 @@ def _taken_apart(
     name = profiles[0] if profiles else "default"
     profile = ablation.opened(name, every_signal=False)
     judged = ablation.judged_corpus(loaded, profile, place, progress)
-    found = ablation.worths(judged, ablation.PROFILES[name])
+    found = ablation.worths(judged, PROFILES[name])
     return ablation.as_text(found, judged, name), {"benchmark": "search, ablated", "profile": name, "parts": [asdict(one) for one in found]}
 
 
@@ -98,7 +99,6 @@ def history(
     from whence.bench import fetch as fetching  # noqa: PLC0415
     from whence.bench import history as benchmark  # noqa: PLC0415
     from whence.bench import report  # noqa: PLC0415
-    from whence.bench import search as searching  # noqa: PLC0415
 
     only = tuple(filter(None, (name.strip() for name in (names or "").split(","))))
     found, missing = fetching.histories_in(Path(corpus), only)
@@ -106,8 +106,7 @@ def history(
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
     progress = Progress("measuring")
     try:
-        chosen = profiles or searching.DEFAULT_PROFILES
-        done = benchmark.run(found, chosen, count or benchmark.QUESTIONS, per_repository, progress, _warn)
+        done = benchmark.run(found, profiles or benchmark.PROFILES, count or benchmark.QUESTIONS, per_repository, progress, _warn)
     finally:
         progress.close()
     click.echo(benchmark.as_text(done))

@@ -24,6 +24,7 @@ from whence.serve.cli.shared import (
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.index.store import SegmentRow, VectorRow
     from whence.source.walk import Tree
 
 WORST = 10
@@ -126,13 +127,24 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
         "languages": [{"language": name, "files": files, "bytes": size} for name, files, size in store.languages()],
         "left_out": dict(Counter(one.reason for one in skipped).most_common()),
         "segments": len(store.segments()),
+        "model": index.settings.index.model,
+        "model_fingerprint": index.model,
+        "passages": snapshot.vectors.passages if snapshot.vectors is not None else 0,
+        "commits": len(snapshot.past["times"]) if snapshot.past is not None else 0,
         "made_with": store.meta().get("version", ""),
         "freshness": freshness_json(index.freshness),
         "freshness_words": freshness_words(index.freshness, time.time()),
     }
     if verify:
-        facts["damaged"] = [row.name for row in store.segments() if checksum_of(layout.segments / row.name) != row.stamp.checksum]
+        derived: list[SegmentRow | VectorRow] = [*store.segments(), *store.vectors().values()]
+        facts["damaged"] = [row.name for row in derived if checksum_of(layout.segments / row.name) != row.stamp.checksum]
     return facts
+
+
+def _model_words(facts: dict[str, Any]) -> str:
+    if not facts["model_fingerprint"]:
+        return "none, answers are by words alone"
+    return f"{safe(facts['model'])} ({facts['model_fingerprint']}), {facts['passages']} passages"
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
@@ -140,6 +152,9 @@ def _print_facts(facts: dict[str, Any]) -> None:
     click.echo(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
     click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {safe(facts['directory'])}")
     click.echo(f"  {facts['freshness_words']}")
+    click.echo(f"  meaning: {_model_words(facts)}")
+    if facts["commits"]:
+        click.echo(f"  history: {facts['commits']} commits")
     for one in facts["languages"]:
         click.echo(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")
     if facts["left_out"]:
