@@ -59,11 +59,11 @@ def members(archive: Path) -> Iterator[Member]:
                 path = entry.filename.split("/", 1)[-1] if len(tops) == 1 else entry.filename
                 yield Member(path, entry.file_size, cache(partial(opened.read, entry)))
         return
-    with tarfile.open(archive, "r|*") as stream:
+    with tarfile.open(archive, "r:*") as stream:
         for part in stream:
             if part.isfile():
                 path = part.name.removeprefix("./").split("/", 1)[-1]
-                yield Member(path, part.size, cache(partial(_extracted, stream, part)))  # a stream can be read once
+                yield Member(path, part.size, cache(partial(_extracted, stream, part)))
 
 
 def _extracted(stream: tarfile.TarFile, part: tarfile.TarInfo) -> bytes:

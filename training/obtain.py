@@ -75,7 +75,6 @@ UNITY = r"^(com|io|jp|org|net|dev|tech|xyz|me|fr|de|uk|cn|ca|eu|ru|games|studio)
 GROUPS = (
     Group("zig", "pypi", ".zig", 24, listed="ziglang==0.15.2 ziglang==0.13.0 ziglang==0.11.0 ziglang==0.9.1",
           names=r"(^|-)zig($|-)|^zig|-zig", megabytes=130, files=1),
-    Group("zig", "npm", ".zig", 60, names=r"(^|[-/@._])zig|zig$", tries=12, megabytes=40, files=1),
     Group("elixir", "debian", ".ex .exs", 20, names=r"^elixir-", needs=r"\b(elixir|dh-elixir|erlang-hex)\b", megabytes=40),
     Group("elixir", "pypi", ".ex .exs", 10, names=r"elixir|erlang|erlport", tries=8, files=1),
     Group("scala", "debian", ".scala", 30, names=r"^scala|scala$|^sbt-", needs=r"\bscala\b|\bsbt\b|scala-library", megabytes=40),
@@ -88,14 +87,16 @@ GROUPS = (
     Group("csharp", "debian", ".cs", 50, names=r"-sharp|^mono($|[.-])", needs=r"mono-devel|cli-common-dev|mono-mcs|libmono", megabytes=60),
     Group("lua", "debian", ".lua", 110, names=r"^lua|lua$", needs=r"\blua5|luajit|liblua|dh-lua", megabytes=15, files=2),
     Group("lua", "npm", ".lua", 170, names=r"^@(rbxts[-\w]*|quenty|jsdotlua)/|(^|[-/@_])lua([-/_]|$)|[-.]nvim", tries=8, files=1),
-    Group("ruby", "debian", ".rb", 150, names=r"^ruby-", megabytes=6),
+    Group("ruby", "debian", ".rb", 170, names=r"^ruby-|^puppet", needs=r"\bgem2deb\b", megabytes=8, tries=12),
     Group("php", "debian", ".php", 90, names=r"^php-|-php$", megabytes=8),
-    Group("haskell", "debian", ".hs", 80, names=r"^haskell-", megabytes=4),
-    Group("rust", "debian", ".rs", 90, names=r"^rust-", megabytes=4),
+    Group("haskell", "debian", ".hs", 180, names=r"^haskell-", megabytes=4),
+    Group("rust", "debian", ".rs", 60, names=r"^rust-", megabytes=4, tries=25),
+    Group("rust", "pypi", ".rs", 60, names=r"(^|-)rs$|rust", tries=8, megabytes=4, files=4),
     Group("bash", "debian", ".sh .bash .zsh", 60, names=r"^bash|^zsh|sh-|-sh$|shell|^git-|cloud|-utils$", megabytes=6, files=6, tries=10),
     Group("bash", "npm", ".sh .bash .zsh", 40, names=r"(^|[-/@._])(bash|zsh|shell|sh|posix-sh)([-/._]|$)", tries=20, files=4),
     Group("typescript", "npm", ".ts .tsx", 110, names=r".", ranks=(4000, 60000), tries=12, megabytes=4, files=8),
-    Group("javascript", "npm", ".js .mjs .jsx", 80, names=r".", ranks=(3000, 30000), tries=4, megabytes=2, files=8),
+    Group("javascript", "debian", ".js .mjs .jsx .ts", 120, names=r"^node-", megabytes=3, files=4),
+    Group("javascript", "npm", ".js .mjs .jsx", 60, names=r".", ranks=(3000, 30000), tries=4, megabytes=2, files=8),
     Group("java", "debian", ".java", 70, names=r"^lib.*-java$", megabytes=6, files=8),
     Group("go", "debian", ".go", 90, names=r"^golang-", megabytes=4, files=6),
     Group("python", "pypi", ".py", 150, names=r"^python-", megabytes=4, files=5),
@@ -103,7 +104,7 @@ GROUPS = (
           names=r"^lib|\+\+|pp$|^q[a-z]", megabytes=6, files=12, tries=8),
     Group("c", "debian", ".c", 80, sections=r"^(libs|net|utils|admin|misc|sound|devel|electronics)$",
           names=r"^lib|^[a-z]{3,9}$", megabytes=5, files=12, tries=8),
-    Group("mobile", "npm", ".swift .kt", 330, names=MOBILE, tries=6, megabytes=8, files=8),
+    Group("mobile", "npm", ".swift .kt", 120, names=MOBILE, tries=12, megabytes=8, files=8),
 )  # fmt: skip
 
 
@@ -383,7 +384,6 @@ def main() -> None:
     registries: dict[str, Debian | Npm | PyPI] = {"debian": debian, "npm": npm, "pypi": pypi}
     namesakes = {re.sub(r"^(node|python|ruby|php|rust|haskell|lua)-", "", name) for name in debian.flagships}
     flagships = debian.flagships | namesakes | npm.flagships
-    print(f"{len(debian.packages)} sources, {len(flagships)} flagships left out", flush=True)
     held = 0.0
     for group in GROUPS:
         if held > chosen.gigabytes * 1000:

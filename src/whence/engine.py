@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -15,18 +14,14 @@ from whence import settings as settings_module
 from whence.answer import Asking, Ranked, answer, ranked_with
 from whence.encode.encoder import Encoder
 from whence.encode.registry import open_encoder
-from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, QueryError, RootError, StorageError
+from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, QueryError, RootError, StorageError, VectorsDamaged
 from whence.explain.why import Why, explain, find_target
-from whence.fuse.scale import MINMAX, RRF
-from whence.index.arrayfile import ArrayFile, Stamp
-from whence.index.history import open_past
 from whence.index.layout import Layout, default_data_dir
-from whence.index.segment import open_segment
-from whence.index.snapshot import Snapshot, dead_mask
-from whence.index.store import FORMAT, Store, VectorRow
-from whence.index.vectors import open_vectors
+from whence.index.opening import open_snapshot, vectors_of
+from whence.index.snapshot import Snapshot
+from whence.index.store import FORMAT, Store
 from whence.profiles import Profile
-from whence.query.options import make_options
+from whence.query.options import make_options, with_fusion
 from whence.related import Example, related
 from whence.results import Result
 from whence.retrieve.evidence import FieldWeights
@@ -156,7 +151,9 @@ class Index:
         try:
             self._open_store()
             self._refresh(build=refresh, progress=progress)
-            self._snapshot = self._open_snapshot()
+            self._snapshot = open_snapshot(self.layout, self.store, self.model)
+        except VectorsDamaged as damage:
+            self._make_vectors_again(damage, progress)
         except IndexDamaged as damage:
             self._repair(damage, progress)
 
@@ -173,7 +170,7 @@ class Index:
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Take in what changed on disk since the index was opened or last refreshed."""
         self._refresh(build=True, progress=progress or _unseen)
-        self._snapshot = self._open_snapshot()
+        self._snapshot = open_snapshot(self.layout, self.store, self.model)
         return self.refreshed
 
     def _refresh(self, *, build: bool, progress: Progress) -> None:
@@ -236,11 +233,7 @@ class Index:
         meta = self.store.meta()
         head = git.head(self.root)
         moved = "shared" not in meta or meta.get("commit", "") != (head.commit if head else "")
-        return moved or bool(self._encoder and len(self._known_vectors()) < len(self.store.segments()))
-
-    def _known_vectors(self) -> dict[int, VectorRow]:
-        """The vector files of the model in use, by segment."""
-        return {segment: row for segment, row in self.store.vectors().items() if row.model == self.model}
+        return moved or bool(self._encoder and len(vectors_of(self.store, self.model)) < len(self.store.segments()))
 
     def _identity(self) -> dict[str, str]:
         return {
@@ -268,25 +261,13 @@ class Index:
         chosen = self.settings.index
         return Walker(str(self.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
 
-    def _open_snapshot(self) -> Snapshot:
-        rows, dead, meta = self.store.segments(), self.store.dead_rows(), self.store.meta()
-        snapshot = Snapshot(
-            [open_segment(self.layout.segments / row.name, row.stamp) for row in rows],
-            [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
-        )
-        shared = json.loads(meta.get("shared", "{}"))
-        if shared and shared["segments"] == [row.id for row in rows] and shared["files"] == snapshot.live_files:
-            snapshot.shared = ArrayFile(self.layout.segments / shared["name"], Stamp(**shared["stamp"]))
-            snapshot.past = open_past(self.layout, json.loads(meta.get("history", "{}"))) if "past.rows" in snapshot.shared else None
-        known = self._known_vectors() if self._encoder is not None else {}
-        snapshot.open_vectors(
-            {
-                place: open_vectors(self.layout.segments / known[row.id].name, known[row.id].stamp)
-                for place, row in enumerate(rows)
-                if row.id in known
-            }
-        )
-        return snapshot
+    def _make_vectors_again(self, damage: VectorsDamaged, progress: Progress) -> None:
+        self.notes.append(f"{damage.message}; vectors rebuilt")
+        with self.layout.writing(self.settings.index.lock_wait):
+            with self.store.transaction():
+                self.store.drop_vectors()
+            self._build(progress)
+        self._snapshot = open_snapshot(self.layout, self.store, self.model)
 
     def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
         """Build again what is damaged. What the user wrote is never part of it."""
@@ -301,7 +282,7 @@ class Index:
             self.layout.create()
             self._store, self._seen = Store(self.layout.database), -1
             self._build(progress)
-        self._snapshot = self._open_snapshot()
+        self._snapshot = open_snapshot(self.layout, self.store, self.model)
 
     @property
     def freshness(self) -> Freshness:
@@ -362,7 +343,7 @@ class Index:
         ranking = self.settings.profiles[name]
         if name not in self._weights:
             self._weights[name] = FieldWeights.of(ranking)
-        ranking = _fused(name, ranking, fusion, alpha)
+        ranking = with_fusion(name, ranking, fusion, alpha)
         return Asking(
             self.snapshot,
             ranking,
@@ -388,20 +369,6 @@ class Index:
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""
         return self.store.parsed(path)
-
-
-def _fused(name: str, profile: Profile, fusion: str | None, alpha: float | None) -> Profile:
-    """A profile with another way to join words and vectors, where it joins them at all."""
-    if fusion is None and alpha is None:
-        return profile
-    if not profile.fuses:
-        raise QueryError(f"the profile {name!r} adds weighted signals and has no fusion", hint="use --profile classic with it")
-    if fusion not in {None, MINMAX, RRF}:
-        raise QueryError(f"fusion {fusion!r} is not known", hint=f"allowed: {MINMAX}, {RRF}")
-    if alpha is not None and not 0 <= alpha <= 1:
-        raise QueryError(f"alpha {alpha!r} is not allowed", hint="the share of the vectors, from 0 to 1")
-    profile = profile if fusion is None else replace(profile, fusion=fusion)
-    return profile if alpha is None else profile.with_share(alpha)
 
 
 def _unseen(done: int, total: int) -> None:

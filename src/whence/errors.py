@@ -9,6 +9,7 @@ WhenceError                  exit code 2, one line, a hint where there is one
 └── StorageError             the index could not be read or written
     ├── IndexBusy            another process holds the writer's lock
     └── IndexDamaged         a derived file is missing, truncated or altered
+        └── VectorsDamaged   one that holds vectors: only they are made again
 
 Trouble with a single file is not an exception: see `types.Skipped`.
 """
@@ -58,3 +59,7 @@ class IndexBusy(StorageError):
 
 class IndexDamaged(StorageError):
     """A derived file is missing, truncated or altered; it will be rebuilt."""
+
+
+class VectorsDamaged(IndexDamaged):
+    """A file of vectors is missing, truncated or altered; vectors will be made again, and nothing else."""

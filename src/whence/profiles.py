@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+#: Ways to make the scores of two retrievers comparable (F2).
+FUSIONS = MINMAX, RRF = ("minmax", "rrf")
+
 
 def _knob(default: float, doc: str) -> float:
     return field(default=default, metadata={"doc": doc})
@@ -64,7 +67,7 @@ class Profile:
     stem_prefix: float = _knob(0.5, "share of the stem boost for a word that is only a prefix (R2)")
     penalties: Penalties = field(default_factory=Penalties)
     fusion: str = field(
-        default="minmax", metadata={"doc": "how the scores of words and of vectors are made comparable (F2)", "choices": ("minmax", "rrf")}
+        default="minmax", metadata={"doc": "how the scores of words and of vectors are made comparable (F2)", "choices": FUSIONS}
     )
 
     @property

@@ -142,6 +142,16 @@ def test_only_the_history_of_the_given_revision_is_asked_about(repository: Histo
     assert questions(before, 100) == questions(repository, 100)[:-1]
 
 
+def test_a_change_that_was_told_before_is_asked_about_where_it_came_first(tmp_path: Path):
+    project = Project(tmp_path / "project")
+    project.commit("The first version of the library", FIRST)
+    first = project.commit("Read the settings only once (#1)", {"lib/parser.py": "once = 1\n"})
+    project.commit("[2.x] read the settings only once\n\n(cherry picked from commit 0123456789)", {"lib/parser.py": "once = 2\n"})
+    project.commit("Paint all of the shapes red", {f"lib/{name}.py": "red = 1\n" for name in ("parser", "network", "shapes", "colours")})
+    project.commit("Paint all of the shapes red", {"lib/shapes.py": "red = 2\n"})
+    assert [question.commit for question in questions(History("project", project.folder), 10)] == [first]
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -56,6 +56,8 @@ _TELLS_NOTHING = re.compile(
       (?:\s+(?:fix(?:es)?|errors?|issues?|warnings?|changes?|problems?|cleanups?))?\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+#: For which branch a change is: `[2.x] ...`.
+_BRANCH = re.compile(r"^(?:\[[^\]]*\]\s*)+")
 _TRAILER = re.compile(r"^\s*(?:[\w-]+-(?:by|id|revid|url)|cc|thanks-to)\s*:", re.IGNORECASE)
 _PULL_REQUEST = re.compile(r"\s*\((?:gh-|#)\d+\)\s*$", re.IGNORECASE)
 _REFERENCE = re.compile(
@@ -125,7 +127,7 @@ def _in_time(drawn: list[Question]) -> list[Question]:
 
 
 def _shuffled(repository: History, seed: int) -> list[Question]:
-    """Every question that a history holds, no text twice, in an order of which a later commit changes nothing."""
+    """Every question that a history holds, no subject twice, in an order of which a later commit changes nothing."""
     fields = _FIELD.join(("%H", "%P", "%ct", "%B"))
     if not repository.revision:
         return []
@@ -134,24 +136,24 @@ def _shuffled(repository: History, seed: int) -> list[Question]:
         *(f"--format={_RECORD}{fields}{_FILES}", repository.revision, "--"),
         cwd=repository.path,
     )
-    found: dict[str, Question] = {}
-    for record in log.split(_RECORD):
-        question = _question(repository.name, record)
-        if question is not None:
-            found.setdefault(question.text, question)
-    return sorted(found.values(), key=lambda question: hashlib.sha256(f"{seed} {question.commit}".encode()).digest())
+    found: dict[str, Question | None] = {}
+    for record in reversed(log.split(_RECORD)):  # the oldest first: of a commit that was picked again, the answer is in the past
+        told, _, listed = record.partition(_FILES)
+        commit, parents, when, message = (*told.split(_FIELD, 3), "", "", "", "")[:4]
+        if text := cleaned(message):
+            wanted = _wanted(listed)
+            fit = Question(repository.name, commit, parents.split()[0], int(when), text, wanted) if parents and wanted else None
+            found.setdefault(_BRANCH.sub("", text.splitlines()[0]).lower(), fit)
+    fit_ones = [question for question in found.values() if question is not None]
+    return sorted(fit_ones, key=lambda question: hashlib.sha256(f"{seed} {question.commit}".encode()).digest())
 
 
-def _question(repository: str, record: str) -> Question | None:
-    told, _, listed = record.partition(_FILES)
-    commit, parents, when, message = (*told.split(_FIELD, 3), "", "", "", "")[:4]
+def _wanted(listed: str) -> tuple[str, ...]:
+    """The source files that were changed, from a list of states and paths; none where that is no answer to a question."""
     entries = listed.strip("\0\n").split("\0")
     changed = list(zip(entries[::2], entries[1::2], strict=False))
     wanted = tuple(path for status, path in changed if status.strip() == "M" and is_source(path))
-    text = cleaned(message)
-    if not parents or not text or not 1 <= len(wanted) <= MOST_WANTED or len(changed) > MOST_TOUCHED:
-        return None
-    return Question(repository, commit, parents.split()[0], int(when), text, wanted)
+    return wanted if len(wanted) <= MOST_WANTED and len(changed) <= MOST_TOUCHED else ()
 
 
 def is_source(path: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.profiles import RRF
 
-MINMAX, RRF = "minmax", "rrf"
 #: Added to every rank: the higher it is, the less the first places stand out.
 RANK_OFFSET = 60
 

@@ -46,7 +46,7 @@ class Past:
     def of(cls, commits: Sequence[Commit], before: Past | None = None, *, count: int) -> Past:
         """New commits before those already known, the newest ones kept."""
         listed = [(one.time, message_terms(one.message), list(one.paths)) for one in commits]
-        listed = (listed + (before.listed() if before else []))[:count]
+        listed = sorted(listed + (before.listed() if before else []), key=lambda one: -one[0])[:count]
         known_terms = {text: row for row, text in enumerate(sorted({text for _, found, _ in listed for text in found}))}
         known_paths = {text: row for row, text in enumerate(sorted({path for _, _, found in listed for path in found}))}
         return cls(

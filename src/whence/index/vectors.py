@@ -17,7 +17,7 @@ import numpy as np
 
 from whence.encode.encoder import Encoder, UnitText, Vectors, unit_length
 from whence.encode.passages import Passage
-from whence.errors import IndexDamaged
+from whence.errors import IndexDamaged, VectorsDamaged
 from whence.index.arrayfile import Array, ArrayFile, Stamp
 from whence.index.rows import ranges
 
@@ -33,6 +33,8 @@ _BLOCK = 8_192
 ENCODED_TOGETHER = 512
 _WORD_BITS = 64
 _BYTE_TOP, _HALF_TOP = 127, 7
+#: Whole numbers up to this are exact in 32-bit floating point.
+_EXACT = 1 << 24
 
 
 class PassageRows:
@@ -96,6 +98,17 @@ def _token_arrays(rows: Array, starts: Array) -> dict[str, Array]:
     return {"tokens": packed.reshape(-1), "token_scale": scale.astype(np.float16), "starts": starts.astype(np.uint32)}
 
 
+def _in_whole_numbers(query: Array, top: int) -> tuple[Array, np.float32]:
+    """A row of length 1 in whole numbers, and how many make up 1: as fine as its product with rows up to `top` stays exact.
+
+    A product of whole numbers below 2**24 is the same in whatever order a processor adds it up, so that
+    a passage is as near in one file as in another, and equal passages are equally near.
+    """
+    side = np.sqrt(query.shape[-1])
+    grain = np.float32(_EXACT // (top * side) - side // 2 - 1)
+    return np.rint(query * grain).astype(np.float32), grain
+
+
 class SegmentVectors:
     """Reads one vector file. Passages and units count from 0."""
 
@@ -105,7 +118,7 @@ class SegmentVectors:
         self.width = int(file.facts["width"])
         self.rows = file["rows"].reshape(self.passages, self.width)
         self.sketch = file["sketch"].reshape(-(-self.width // _WORD_BITS), self.passages)
-        self.starts = file["starts"] if "starts" in file else None  # noqa: SIM401  -- a file of arrays is no mapping
+        self.starts = file["starts"].astype(np.int64) if "starts" in file else None
         self._tokens = file["tokens"].reshape(-1, -(-self.width // 2)) if "tokens" in file else None
         self._token_scale = file["token_scale"] if "tokens" in file else None
 
@@ -113,10 +126,11 @@ class SegmentVectors:
         """The dot product of a row with all passages, or with some."""
         count = self.passages if passages is None else len(passages)
         found = np.empty(count, np.float32)
+        whole, grain = _in_whole_numbers(query, _BYTE_TOP)
         for at in range(0, count, _BLOCK):
             block = self.rows[at : at + _BLOCK] if passages is None else self.rows[passages[at : at + _BLOCK]]
-            found[at : at + _BLOCK] = block.astype(np.float32) @ query
-        return found * (self.scale if passages is None else self.scale[passages])
+            found[at : at + _BLOCK] = block.astype(np.float32) @ whole
+        return found * ((self.scale if passages is None else self.scale[passages]) / grain)
 
     def differing(self, bits: Array) -> Array:
         """How many bits of each sketch differ from some bits."""
@@ -133,8 +147,9 @@ class SegmentVectors:
         packed = self._tokens[token]
         rows = np.empty((len(token), 2 * packed.shape[1]), np.float32)
         rows[:, 0::2], rows[:, 1::2] = packed >> 4, packed & 15
-        rows = (rows[:, : self.width] - (_HALF_TOP + 1)) * self._token_scale[token].astype(np.float32)[:, None]
-        best = np.maximum.reduceat(rows @ query.T, np.searchsorted(owner, np.arange(len(passages))), axis=0)
+        whole, grain = _in_whole_numbers(query, _HALF_TOP)
+        similar = ((rows[:, : self.width] - (_HALF_TOP + 1)) @ whole.T) * (self._token_scale[token].astype(np.float32) / grain)[:, None]
+        best = np.maximum.reduceat(similar, np.searchsorted(owner, np.arange(len(passages))), axis=0)
         return np.asarray(best.mean(axis=1), np.float32)
 
     def tokens_of(self, passages: Array) -> tuple[Array, Array, Array] | None:
@@ -149,8 +164,10 @@ def open_vectors(path: Path, stamp: Stamp) -> SegmentVectors:
     """Open a vector file, checking that it is what was written."""
     try:
         return SegmentVectors(ArrayFile(path, stamp))
+    except IndexDamaged as damage:
+        raise VectorsDamaged(damage.message) from damage
     except (KeyError, ValueError) as error:
-        raise IndexDamaged(f"{path.name} lacks {error}") from error
+        raise VectorsDamaged(f"{path.name} lacks {error}") from error
 
 
 def merge_vectors(parts: Sequence[tuple[SegmentVectors, Array]]) -> dict[str, Array]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.errors import QueryError, UsageError
 from whence.parse.languages import KNOWN_NAMES
+from whence.profiles import FUSIONS, Profile
 from whence.query.pattern import Pattern, compile_pattern
 from whence.types import KINDS
 
@@ -86,6 +87,20 @@ def make_options(
         strategy,
         max_distance,
     )
+
+
+def with_fusion(name: str, profile: Profile, fusion: str | None, alpha: float | None) -> Profile:
+    """A profile with another way to join words and vectors, where it joins them at all (F2)."""
+    if fusion is None and alpha is None:
+        return profile
+    if not profile.fuses:
+        raise QueryError(f"the profile {name!r} adds weighted signals and has no fusion", hint="use --profile classic with it")
+    if fusion is not None:
+        _one_of("fusion", fusion, FUSIONS)
+        profile = replace(profile, fusion=fusion)
+    if alpha is not None and not 0 <= alpha <= 1:
+        raise QueryError(f"alpha {alpha!r} is not allowed", hint="the share of the vectors, from 0 to 1")
+    return profile if alpha is None else profile.with_share(alpha)
 
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -15,8 +15,14 @@ from pathlib import Path
 #: A commit that changes more files than this says little of any of them.
 MOST_FILES = 20
 SECONDS = 20.0
+#: No clock is right that says more.
+LATEST = 1 << 40
 _TRAILER = re.compile(r"(?im)^\s*[a-z]+(?:-[a-z]+)+-?(?:by|to|for|id)?\s*:.*$|^\s*(?:closes|fixes|refs?|see)\b[ :#].*\d\s*$")
-_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=off", "--no-pager", "--no-optional-locks")
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "log.showRoot=true", "--no-pager", "--no-optional-locks")
+#: No question, no lock, and no fetching of what is missing: the configuration would say which program does that.
+_ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
+#: Variables of the caller that are not about another repository.
+_KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +41,37 @@ def read_history(root: Path, head: str, count: int, since: str = "") -> list[Com
     """
     if since and _asked(root, ["merge-base", "--is-ancestor", since, head]) is None:
         return None
-    span = f"{since}..{head}" if since else head
-    form = "--format=%x01%ct%x02%B%x02"
+    mark = os.urandom(8).hex()  # made up for this call, so that no message and no name can hold it
     how = ["--no-merges", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative", "-z"]
-    text = _asked(root, ["log", *how, f"--max-count={count}", form, span, "--", "."])
-    return None if text is None else [commit for one in text.split("\x01")[1:] if (commit := _commit(one)) is not None]
+    form, span = ["--encoding=UTF-8", f"--format={mark}%ct%x00%B%x00"], f"{since}..{head}" if since else head
+    most = count + count // 4  # some change too many files
+    while True:
+        text = _asked(root, ["log", *how, *form, f"--max-count={most}", span, "--", "."])
+        if text is None:
+            return None
+        told = text.split(mark)[1:]
+        found = [commit for one in told if (commit := _commit(one)) is not None][:count]
+        if len(found) == count or len(told) < most:
+            return found
+        most *= 2
 
 
 def _commit(text: str) -> Commit | None:
-    time, _, rest = text.partition("\x02")
-    message, _, listed = rest.partition("\x02")
-    paths = tuple(path.strip("\n") for path in listed.split("\0") if path.strip("\n"))
-    if not paths or len(paths) > MOST_FILES or not time.strip().isdigit():
+    """One commit as git tells it: time, message, and after an empty line the paths, each ended by NUL."""
+    time, _, rest = text.partition("\0")
+    message, _, listed = rest.partition("\0")
+    paths = tuple(path for path in listed.removeprefix("\0\n").split("\0") if path)
+    if not paths or len(paths) > MOST_FILES or not time.isdigit():
         return None
-    return Commit(int(time), _TRAILER.sub("", message).strip(), paths)
+    subject, _, body = message.partition("\n")  # a subject is never a trailer, even if it looks like one
+    return Commit(min(int(time), LATEST), f"{subject}\n{_TRAILER.sub('', body)}".strip(), paths)
 
 
 def _asked(root: Path, arguments: list[str]) -> str | None:
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
     command = ["git", *_QUIET, "-C", str(root), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=environment, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=inherited | _ALONE, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "surrogateescape") if done.returncode == 0 else None
