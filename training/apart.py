@@ -80,23 +80,21 @@ class Licences:
     """What the licence texts of one package say, taken together."""
 
     def __init__(self) -> None:
-        self.copyleft = False
-        self.permissive = False
+        self.found: dict[int, set[str]] = {}  # kinds of licence, by how deep their texts lie
 
     def see(self, member: Member) -> None:
         """Read a file if it is a licence text."""
         if member.size > 200_000 or not is_licence(member.path):
             return
         text = member.read()[:60_000]
-        if _COPYLEFT.search(text):
-            self.copyleft = True
-        elif _PERMISSIVE.search(text):
-            self.permissive = True
+        kind = "copyleft" if _COPYLEFT.search(text) else "permissive" if _PERMISSIVE.search(text) else ""
+        if kind:
+            self.found.setdefault(member.path.count("/"), set()).add(kind)
 
     @property
     def only_copyleft(self) -> bool:
-        """Whether every licence text that was found is of the GPL family."""
-        return self.copyleft and not self.permissive
+        """Whether every licence text nearest to the top is of the GPL family; deeper ones are of what is bundled."""
+        return bool(self.found) and self.found[min(self.found)] == {"copyleft"}
 
 
 def shingles(content: bytes) -> set[int]:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 
-_TAG = re.compile(
-    r"[@\\](param|returns?|throws?|exception|see|since|authors?|typedef|template|private|public|internal|api|examples?|link|deprecated"
-    r"|var|property|class|extends|method|name|memberof|static|function|todo|package|version|copyright|license|access|category|module|inherit\w*"
-    r"|override|default|ignore|hidden|group|test|dataprovider|fires|callback|this|type|ingroup|file|defgroup|addtogroup|name|fn|struct|def)\b",
-    re.IGNORECASE,
-)
+_TAG = re.compile(r"[@\\][a-zA-Z]+\b")
 _LEAD_TAG = re.compile(
     r"^[@\\](brief|short|summary|details?|desc(ription)?|tparam|section)\b:?\s*|^(Summary|Description|Function|Purpose)\s*:\s*",
     re.IGNORECASE,
@@ -34,7 +29,7 @@ _BAD = re.compile(
     r"copyright|licen[cs]e|all rights reserved|eslint|istanbul|tslint|jshint|todo\b|fixme|\bxxx\b|noqa|pylint|auto-?generated|do not edit"
     r"|nolint|inheritdoc|prettier|spdx|ts-ignore|webpack|pragma|\{\{|coverage:|-\*-|nosonar|clang-format|rubocop|-----|=====|~~~~|\bvim?:"
     r"|swiftlint|noinspection|suppress|frozen_string_literal|^created by|^\(c\)|credo:|dialyzer|region\b|NS_ASSUME|mark:|stylua|luacheck"
-    r"|^written by|^authors?\b|public domain|^package [\w.]+$",
+    r"|^written by|^authors?\b|public domain|go:build|\+build|designer support|^package [\w.]+$",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]{2,}")
@@ -77,7 +72,7 @@ def first_sentences(comment: str, length: int = 240) -> str:
     said = " ".join(paragraph)
     for pattern, instead in _MARKUP:
         said = pattern.sub(instead, said)
-    said = _shortened(said.strip(" -:*#/|"), length)
+    said = _shortened(said.strip(" -:*#/|=["), length)
     return said if says_something(said) else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def check(path: str, source: bytes) -> list[Passage]:
     assert cuts
     assert cuts[0].first == 0
     assert all(one.text.path == path and one.first <= one.last and len(one.text.body) <= LONGEST for one in cuts)
-    for before, after in zip(cuts, cuts[1:], strict=False):
+    for before, after in pairwise(cuts):
         assert after.first in (before.last, before.last + 1)
         if after.first > before.last:  # neighbours that were not joined would have been too large together
             assert len(before.text.body) + len(texts[after.first]) > FILLED
@@ -133,10 +134,8 @@ def test_a_line_without_end_is_cut_all_the_same():
 def test_what_is_nested_belongs_to_the_inner_unit_alone():
     source = (
         b"class Box:\n    limit = 1\n"
-        + b"    def put(self):\n        return 'needle'\n"
-        + b"    def get(self):\n        return "
-        + b"1 + " * 300
-        + b"1\n"
+        b"    def put(self):\n        return 'needle'\n"
+        b"    def get(self):\n        return " + b"1 + " * 300 + b"1\n"
     )
     found = cut("a.py", source)
     assert sum(one.text.body.count(b"needle") for one in found) == 1

@@ -205,7 +205,13 @@ def test_a_licence_header_shared_with_a_known_tree_is_no_resemblance(tmp_path):
 
 @pytest.mark.parametrize(
     ("licences", "kept"),
-    [({"LICENSE": MIT}, True), ({}, True), ({"COPYING": GPL}, False), ({"COPYING": GPL, "LICENSE.MIT": MIT}, True)],
+    [
+        ({"LICENSE": MIT}, True),
+        ({}, True),
+        ({"COPYING": GPL}, False),
+        ({"COPYING": GPL, "LICENSE.MIT": MIT}, True),
+        ({"COPYING": GPL, "bundled/LICENSE": MIT}, False),
+    ],
 )
 def test_a_package_with_only_copyleft_licences_is_left_out(tmp_path, licences, kept):
     records, report = mined(tmp_path, tar_of(tmp_path / "npm=a=1.tgz", {"a.py": PYTHON} | licences))

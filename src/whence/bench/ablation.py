@@ -17,7 +17,7 @@ import numpy as np
 
 from whence.bench import metrics, report
 from whence.bench.corpus import Corpus
-from whence.bench.features import FUSED, Judged, additive_signals, judge, ndcg, open_profile
+from whence.bench.features import FUSED, Asked, Judged, additive_signals, judge, ndcg, open_profile
 from whence.bench.learn import left_out, scored_apart
 from whence.bench.search import default_settings
 from whence.engine import Index
@@ -50,7 +50,7 @@ def judged_corpus(corpus: Corpus, profile: Profile, index_dir: Path | None, prog
             progress(done, len(corpus.repositories))
             with Index.open(repository.root, data_dir=index_dir or temporary, settings=default_settings()) as index:
                 found += [
-                    judge(index, profile, (repository.name, repository.language, task.category, task.query, task.wanted))
+                    judge(index, profile, Asked(repository.name, repository.language, task.category, task.query, task.wanted))
                     for task in repository.tasks
                 ]
     progress(len(corpus.repositories), len(corpus.repositories))

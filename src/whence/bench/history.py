@@ -13,13 +13,15 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from whence.bench import metrics, report
+from whence.bench.features import Asked, Judged, additive_signals, judge, open_profile, ranking
 from whence.bench.fetch import GitError, History, plain_git
+from whence.bench.learn import left_out
 from whence.bench.search import default_settings
 from whence.bench.whole_files import WholeFiles
 from whence.engine import Index
@@ -27,12 +29,14 @@ from whence.errors import UsageError
 from whence.parse import tokens
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import Role, roles
+from whence.profiles import PROFILES
 
 BASELINE = "BM25 over whole files"
 #: How many times the baseline's NDCG is to be reached.
 BAR = 1.30
 QUESTIONS, SEED = 1_000, 7
-PROFILES = ("default", "classic")
+#: The profile whose candidates and signals weights are learned for, and the name of what comes of it.
+JUDGED, LEARNED = "default", "learned, leave one out"
 #: Only so far back: older code has other habits, and every step of the tree costs.
 LAST_COMMITS = 3_000
 FEWEST_WORDS, MOST_WANTED, MOST_TOUCHED = 4, 3, 10
@@ -111,6 +115,7 @@ class Run:
     answered: dict[str, list[Answered]]
     settings: list[dict[str, Any]]
     repositories: list[dict[str, Any]]
+    judged: list[Judged] = field(default_factory=list)  # what every signal said, to learn from
 
 
 # Which questions.
@@ -256,6 +261,16 @@ def run(
     return done
 
 
+def learned_apart(done: Run) -> Run:
+    """The same run with one more system first: weights learned from the questions of all other repositories."""
+    folds = left_out(done.judged, PROFILES[JUDGED].signals)
+    answered = [
+        _scored(one.question, [judged.files[row] for row in ranking(judged, folds[judged.repository])[: metrics.DEPTH]])
+        for one, judged in zip(done.answered[BASELINE], done.judged, strict=True)
+    ]
+    return replace(done, answered={LEARNED: answered, **done.answered})
+
+
 def _evenly(available: Sequence[int], total: int) -> list[int]:
     """Shares of a total that differ only where there is not enough."""
     shares = [0] * len(available)
@@ -268,6 +283,7 @@ def _ask_all(
     repository: History, given: Iterator[tuple[Question, Index]], profiles: Sequence[str], done: Run, step: Callable[[], None]
 ) -> None:
     """Ask all questions of one repository, and note what that cost."""
+    every_signal = open_profile(PROFILES[JUDGED], additive_signals())
     noted: dict[str, Any] = {"name": repository.name, "revision": repository.revision, "questions": 0}
     baseline = WholeFiles()
     began, spent = time.monotonic(), _cpu_seconds()
@@ -275,6 +291,13 @@ def _ask_all(
         for profile in profiles:
             found = [result.path for result in index.search(question.text, k=metrics.DEPTH, profile=profile)]
             done.answered[profile].append(_scored(question, found))
+        done.judged.append(
+            judge(
+                index,
+                every_signal,
+                Asked(repository.name, language_of(question.wanted[0]).name, "commit", question.text, question.wanted, exactly=True),
+            )
+        )
         done.answered[BASELINE].append(_scored(question, baseline.best(index, question.text, metrics.DEPTH)))
         noted |= {"questions": noted["questions"] + 1, "files": index.snapshot.live_files, "units": index.snapshot.live_units}
         done.settings[:] = report.settings(index.provenance)

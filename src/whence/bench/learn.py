@@ -16,8 +16,8 @@ from whence.bench.features import Judged, ndcg, weights_at
 from whence.index.arrayfile import Array
 from whence.profiles import Weight
 
-#: Strength of the L2 on weights of signals scaled to variance 1; RESEARCH found 3 for 600 questions.
-RIDGE = 3.0
+#: Strength of the L2 on weights of signals scaled to variance 1; measured, see docs/experiments.md.
+RIDGE = 10.0
 ROUNDS, STEPS = 3, 6
 #: Files of a question that take part: the best under the weights so far, and the wanted ones.
 RIVALS = 60
@@ -26,25 +26,25 @@ Weights = Mapping[str, Weight]
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """A question ready to be learned from: one row of features for each rival, and which rows are wanted."""
+class _Cases:
+    """Questions ready to be learned from: the rivals of each, the share of each that is wanted, and what it counts."""
 
-    rows: Array
-    wanted: Array
-    worth: float
+    rows: Array  # (questions, rivals, features)
+    absent: Array  # (questions, rivals): where a question has fewer rivals
+    share: Array  # (questions, rivals)
+    worth: Array  # (questions,)
 
 
 def learn(
-    judged: Sequence[Judged], start: Weights, *, ridge: float = RIDGE, worth: Callable[[Judged], float] | None = None
+    judged: Sequence[Judged], start: Weights, *, ridge: float = RIDGE, worth: Callable[[Judged], float] | None = None, rounds: int = ROUNDS
 ) -> dict[str, Weight]:
     """The weights that make wanted files most likely, starting from others."""
     names = judged[0].signals
     scale = _spread(judged)
     vector = _as_vector(start, names) * np.concatenate([scale, scale])
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         weights = _as_weights(vector / np.concatenate([scale, scale]), names)
-        cases = [_case(one, weights, scale, worth(one) if worth else 1.0) for one in judged]
-        cases = [case for case in cases if len(case.wanted)]
+        cases = _cases(judged, weights, scale, worth)
         for _ in range(STEPS):
             gradient, curvature = _slopes(cases, vector)
             step = np.linalg.solve(curvature + 2 * ridge * np.eye(len(vector)), gradient + 2 * ridge * vector)
@@ -68,30 +68,40 @@ def _as_weights(vector: Array, names: Sequence[str]) -> dict[str, Weight]:
     return {name: Weight(a, b) for name, a, b in zip(names, short, long, strict=True)}
 
 
-def _case(judged: Judged, weights: Weights, scale: Array, worth: float) -> _Case:
+def _cases(judged: Sequence[Judged], weights: Weights, scale: Array, worth: Callable[[Judged], float] | None) -> _Cases:
+    fit = [one for one in judged if any(one.wanted)]
+    most = RIVALS + max(sum(map(len, one.wanted)) for one in fit)
+    rows = np.zeros((len(fit), most, 2 * len(scale)), np.float32)
+    absent, share = np.ones((len(fit), most), bool), np.zeros((len(fit), most), np.float32)
+    for at, one in enumerate(fit):
+        leading, rivals, wanted = _rivals(one, weights)
+        plain = one.columns[leading[rivals]] / scale
+        rows[at, : len(rivals)] = np.concatenate([plain * (1 - one.length), plain * one.length], axis=1)
+        absent[at, : len(rivals)] = False
+        share[at, [rivals.index(row) for row in wanted]] = 1 / len(wanted)
+    return _Cases(rows, absent, share, np.array([worth(one) if worth else 1.0 for one in fit], np.float32))
+
+
+def _rivals(judged: Judged, weights: Weights) -> tuple[Array, list[int], list[int]]:
+    """Each file's best candidate, the files that take part, and the wanted ones among them."""
     scores = judged.columns @ weights_at(judged, weights)
     order = np.lexsort((-scores, judged.owner))
-    leading = order[np.searchsorted(judged.owner[order], np.arange(len(judged.files)))]  # each file's best candidate
-    wanted = {row for rows in judged.wanted for row in rows}
+    leading = order[np.searchsorted(judged.owner[order], np.arange(len(judged.files)))]
+    wanted = sorted({row for rows in judged.wanted for row in rows})
     best = np.argsort(-scores[leading], kind="stable")[:RIVALS].tolist()
-    rivals = sorted({*best, *wanted})
-    plain = judged.columns[leading[rivals]] / scale
-    rows = np.concatenate([plain * (1 - judged.length), plain * judged.length], axis=1)
-    return _Case(rows, np.array([at for at, row in enumerate(rivals) if row in wanted], np.int64), worth)
+    return leading, sorted({*best, *wanted}), wanted
 
 
-def _slopes(cases: Sequence[_Case], vector: Array) -> tuple[Array, Array]:
+def _slopes(cases: _Cases, vector: Array) -> tuple[Array, Array]:
     """Gradient and curvature of the loss: minus the log of the probability of the wanted files, each against the rest."""
-    gradient, curvature = np.zeros(len(vector)), np.zeros((len(vector), len(vector)))
-    for case in cases:
-        scores = case.rows @ vector
-        odds = np.exp(scores - scores.max())
-        odds /= odds.sum()
-        share = np.zeros(len(odds))
-        share[case.wanted] = 1 / len(case.wanted)
-        mean = odds @ case.rows
-        gradient += case.worth * (mean - share @ case.rows)
-        curvature += case.worth * (case.rows.T @ (case.rows * odds[:, None]) - np.outer(mean, mean))
+    scores = np.where(cases.absent, -np.inf, cases.rows @ vector.astype(np.float32))
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    odds /= odds.sum(axis=1, keepdims=True)
+    odds = odds.astype(np.float32)
+    mean = (odds[:, None, :] @ cases.rows)[:, 0]
+    flat = cases.rows.reshape(-1, cases.rows.shape[2])
+    gradient = ((odds - cases.share) * cases.worth[:, None]).reshape(-1) @ flat
+    curvature = (flat * (odds * cases.worth[:, None]).reshape(-1, 1)).T @ flat - (mean * cases.worth[:, None]).T @ mean
     return gradient, curvature
 
 
@@ -101,7 +111,7 @@ def left_out(
     """For each repository the weights learned from all others."""
     everything = learn(judged, start, ridge=ridge, worth=worth)
     return {
-        name: learn([one for one in judged if one.repository != name], everything, ridge=ridge, worth=worth)
+        name: learn([one for one in judged if one.repository != name], everything, ridge=ridge, worth=worth, rounds=1)
         for name in dict.fromkeys(one.repository for one in judged)
     }
 

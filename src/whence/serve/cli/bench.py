@@ -19,6 +19,14 @@ json_file_option = click.option(
     "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE."
 )
 
+judged_option = click.option(
+    "--judged",
+    "judged_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Keep what every signal said of every candidate, to learn weights from.",
+)
+
 
 @click.group()
 def bench() -> None:
@@ -35,6 +43,7 @@ def bench() -> None:
 @click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
 @click.option("--ablate", is_flag=True, help="What each retriever and signal of a profile is worth, instead.")
 @click.option("--learn", is_flag=True, help="Learn weights from all repositories but the one asked, instead.")
+@judged_option
 @json_file_option
 def search(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
     """How well files are ranked: NDCG@10, recall of wanted files, CPU time of a query."""
@@ -46,7 +55,7 @@ def search(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
     place = Path(index_dir) if index_dir else None
     progress = Progress("measuring")
     try:
-        if how["ablate"] or how["learn"]:
+        if how["ablate"] or how["learn"] or how["judged_file"]:
             text, figures = _taken_apart(loaded, place, progress, **how)
         else:
             done = benchmark.run(loaded, how["profiles"] or benchmark.DEFAULT_PROFILES, place, progress)
@@ -62,16 +71,20 @@ def search(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
 
 
 def _taken_apart(
-    loaded: Corpus, place: Path | None, progress: Progress, *, profiles: tuple[str, ...], ablate: bool, learn: bool
+    loaded: Corpus, place: Path | None, progress: Progress, *, profiles: tuple[str, ...], ablate: bool, learn: bool, judged_file: str | None
 ) -> tuple[str, dict[str, Any]]:
     """The parts of a profile, or weights learned without the repository asked."""
-    from whence.bench import ablation  # noqa: PLC0415
+    from whence.bench import ablation, features  # noqa: PLC0415
     from whence.profiles import PROFILES  # noqa: PLC0415
 
+    if judged_file and not learn:
+        raise UsageError("--judged keeps what --learn learns from", hint="give both")
     if ablate and learn:
         raise UsageError("--ablate and --learn are two questions", hint="ask one at a time")
     if learn:
         judged = ablation.judged_corpus(loaded, ablation.opened("default", every_signal=True), place, progress)
+        if judged_file:
+            features.save(judged, Path(judged_file))
         text, figures = ablation.left_out_text(judged)
         return text, {"benchmark": "search, learned", "ndcg": figures}
     name = profiles[0] if profiles else "default"
@@ -87,18 +100,18 @@ def _taken_apart(
 @click.option("--per-repository", type=click.IntRange(min=1), metavar="N", help="At most so many of one repository.")
 @click.option("--repositories", "names", metavar="A,B", help="Only these of the folder (default: those of the benchmark).")
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
+@judged_option
 @json_file_option
-def history(
-    corpus: str, count: int | None, per_repository: int | None, names: str | None, profiles: tuple[str, ...], json_file: str | None
-) -> int:
+def history(corpus: str, names: str | None, json_file: str | None, judged_file: str | None, **how: Any) -> int:
     """How well the files are found that a commit changed, asked with its message, beside BM25.
 
     Every question is asked of the tree before the commit, which is laid out in
-    a temporary folder; the repositories themselves are only read.
+    a temporary folder; the repositories themselves are only read. Beside the
+    profiles stand weights learned from the other repositories' questions.
     """
+    from whence.bench import features, report  # noqa: PLC0415
     from whence.bench import fetch as fetching  # noqa: PLC0415
     from whence.bench import history as benchmark  # noqa: PLC0415
-    from whence.bench import report  # noqa: PLC0415
 
     only = tuple(filter(None, (name.strip() for name in (names or "").split(","))))
     found, missing = fetching.histories_in(Path(corpus), only)
@@ -106,9 +119,14 @@ def history(
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
     progress = Progress("measuring")
     try:
-        done = benchmark.run(found, profiles or benchmark.PROFILES, count or benchmark.QUESTIONS, per_repository, progress, _warn)
+        chosen = how["profiles"] or ("default", "classic")
+        done = benchmark.run(found, chosen, how["count"] or benchmark.QUESTIONS, how["per_repository"], progress, _warn)
     finally:
         progress.close()
+    if judged_file:
+        features.save(done.judged, Path(judged_file))
+    if len(found) > 1:
+        done = benchmark.learned_apart(done)
     click.echo(benchmark.as_text(done))
     if json_file:
         report.write_json(json_file, benchmark.as_json(done))
