@@ -1,14 +1,16 @@
 """Ranking profiles: which signals weigh what. Numbers only; what a signal does is in `rank/signals`.
 
-`default` follows measurements (docs/experiments.md); `classic` has the weights of
+`default` is learned (weights/CARD.md); `classic` has the weights of
 the rules it is named after (I5, Q1, F2, R1 to R4); `semantic` goes by vectors alone. A signal that a profile does not
 list has weight 0 and is not computed.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 
 #: Ways to make the scores of two retrievers comparable (F2).
@@ -85,36 +87,13 @@ def _both(**weights: float) -> Mapping[str, Weight]:
     return MappingProxyType({name: Weight(weight, weight) for name, weight in weights.items()})
 
 
-def _apart(**weights: tuple[float, float]) -> Mapping[str, Weight]:
-    return MappingProxyType({name: Weight(*pair) for name, pair in weights.items()})
+def _learned(name: str) -> Mapping[str, Weight]:
+    """Weights as training/learn_weights.py wrote them; weights/CARD.md says what they were learned from."""
+    found = json.loads(Path(__file__).with_name("weights").joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    return MappingProxyType({signal: Weight(*pair) for signal, pair in found.items()})
 
 
-DEFAULT = Profile(
-    signals=_apart(
-        unit=(3.0, 4.0),
-        mass=(2.2, 2.2),
-        stem_fit=(4.4, 1.8),
-        stem_equal=(1.0, 0.9),
-        directory_fit=(5.0, 3.3),
-        defines=(2.0, 2.0),
-        verbatim=(1.3, 2.3),
-        named_path=(2.0, 2.0),
-        coverage=(0.3, 0.5),
-        only_here=(1.5, 1.5),
-        proximity=(0.3, 0.3),
-        test=(-3.0, -5.0),
-        depth=(-1.7, -0.55),
-        centrality=(0.28, 0.0),
-        size=(0.1, 0.0),
-        compat=(-3.5, -4.0),
-        internal=(-0.9, -0.5),
-        old_version=(-3.5, -1.0),
-        platform=(-3.0, -0.5),
-        c_header=(-2.0, -0.5),
-        cpp_header=(2.0, 0.0),
-        example=(-1.3, -1.0),
-    ),
-)
+DEFAULT = Profile(signals=_learned("default"))
 
 CLASSIC = Profile(
     fields=Fields(name=10.0, parents=3.0, signature=1.0, doc=3.0, body=1.0, stem=5.0, directory=4.0),

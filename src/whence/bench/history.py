@@ -262,7 +262,9 @@ def run(
 
 
 def learned_apart(done: Run) -> Run:
-    """The same run with one more system first: weights learned from the questions of all other repositories."""
+    """The same run with one more system first: weights learned from the questions of all other repositories, where there are some."""
+    if len({one.repository for one in done.judged}) < 2:
+        return done
     folds = left_out(done.judged, PROFILES[JUDGED].signals)
     answered = [
         _scored(one.question, [judged.files[row] for row in ranking(judged, folds[judged.repository])[: metrics.DEPTH]])

@@ -125,8 +125,7 @@ def history(corpus: str, names: str | None, json_file: str | None, judged_file: 
         progress.close()
     if judged_file:
         features.save(done.judged, Path(judged_file))
-    if len(found) > 1:
-        done = benchmark.learned_apart(done)
+    done = benchmark.learned_apart(done)
     click.echo(benchmark.as_text(done))
     if json_file:
         report.write_json(json_file, benchmark.as_json(done))

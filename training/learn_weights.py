@@ -1,0 +1,75 @@
+"""Learn the weights of the default profile: `python training/learn_weights.py WEIGHTS JUDGED...`.
+
+Each JUDGED is a file of questions with what every signal said of their candidates:
+`whence bench search --learn --judged FILE` makes one of the benchmark's development
+repositories and one of the questions of questions.py, `whence bench history --judged
+FILE` one of commit messages. WEIGHTS gets `default.json` and prints what the weights
+are worth on repositories that had no part in learning them. Nothing here names a
+repository: a weight is of a signal, whatever the tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from whence.bench.features import Judged, load, ndcg
+from whence.bench.learn import Weights, learn, left_out, scored_apart
+from whence.profiles import PROFILES, Weight
+
+#: A set of questions counts like so many questions, however many it has.
+COUNTS_LIKE = 600
+RIDGES = (3.0, 10.0, 30.0)
+
+
+def counting(sets: Sequence[Sequence[Judged]]) -> dict[int, float]:
+    """What one question counts, by the identity of the question."""
+    return {id(one): COUNTS_LIKE / len(found) for found in sets for one in found}
+
+
+def rounded(weights: Weights) -> dict[str, list[float]]:
+    """Weights in the numbers that are shipped; what is nothing is left out."""
+    found = {name: [round(weight.short, 3), round(weight.long, 3)] for name, weight in weights.items()}
+    return {name: pair for name, pair in found.items() if any(pair)}
+
+
+def table(name: str, judged: Sequence[Judged], apart: Sequence[float], fitted: Weights) -> str:
+    """One line of the report: left out, fitted to all, and the weights in use before."""
+    before = np.mean([ndcg(one, PROFILES["default"].signals) for one in judged])
+    same = np.mean([ndcg(one, fitted) for one in judged])
+    return f"{name}: {len(judged)} questions, left out {np.mean(apart):.4f}, fitted {same:.4f}, before {before:.4f}"
+
+
+def main() -> None:
+    """Choose the ridge by the left-out figure, learn from everything, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("judged", type=Path, nargs="+")
+    parser.add_argument("--without", nargs="*", default=[], help="signals to leave out")
+    options = parser.parse_args()
+    sets = [load(path) for path in options.judged]
+    everything = [one for found in sets for one in found]
+    counts = counting(sets)
+    start: dict[str, Weight] = {name: weight for name, weight in PROFILES["default"].signals.items() if name not in options.without}
+    best: tuple[float, float, list[float]] = (-1.0, 0.0, [])
+    for ridge in RIDGES:
+        apart = scored_apart(everything, left_out(everything, start, ridge=ridge, worth=lambda one: counts[id(one)]))
+        mean = float(np.average(apart, weights=[counts[id(one)] for one in everything]))
+        print(f"ridge {ridge:g}: {mean:.4f}", flush=True)
+        best = max(best, (mean, ridge, apart))
+    _, ridge, apart = best
+    fitted = learn(everything, start, ridge=ridge, worth=lambda one: counts[id(one)])
+    at = 0
+    for path, judged in zip(options.judged, sets, strict=True):
+        print(table(path.stem, judged, apart[at : at + len(judged)], fitted))
+        at += len(judged)
+    options.weights.mkdir(parents=True, exist_ok=True)
+    (options.weights / "default.json").write_text(json.dumps(rounded(fitted), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
