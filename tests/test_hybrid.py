@@ -154,7 +154,7 @@ def test_a_wrong_option_is_told_before_a_wrong_place(index: Index):
         ("search", "connection", "--strategy", "both"),
         ("search", "connection", "--max-distance", "3"),
         ("search", "connection", "--profile", "classic", "--alpha", "7"),
-        ("search", "connection", "--fusion", "rrf"),
+        ("search", "connection", "--profile", "default", "--fusion", "rrf"),
         ("search", "-e", "connection", "--strategy", "both"),
         ("search", "connection", "--set", "search.strategy=both"),
     ],

@@ -39,7 +39,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def chosen(kind: str, models: Path) -> dict[str, str]:
     """The settings that choose a model."""
-    return {"index.model": {"shipped": SHIPPED, "none": NONE, "model2vec": f"{MODEL2VEC}{models}/model2vec"}.get(kind, f"{LATE}{models}/{kind}")}
+    return {
+        "index.model": {"shipped": SHIPPED, "none": NONE, "model2vec": f"{MODEL2VEC}{models}/model2vec"}.get(kind, f"{LATE}{models}/{kind}")
+    }
 
 
 @pytest.fixture
@@ -54,7 +56,10 @@ def paths(index: Index, query: str, **asked: Any) -> list[str]:
 def answers(index: Index) -> list[list[tuple[str, float]]]:
     """What an index says by vectors, each score as exactly as models of any kind repeat it."""
     queries = ("read a file", "write socket", "parse token tree")
-    return [[(one.path, round(one.score, 4)) for one in index.search(query, content="all", strategy="vector", profile="semantic")] for query in queries]
+    return [
+        [(one.path, round(one.score, 4)) for one in index.search(query, content="all", strategy="vector", profile="semantic")]
+        for query in queries
+    ]
 
 
 def units_table(index: Index) -> list[tuple[bytes, bytes]]:
@@ -107,7 +112,9 @@ def test_an_edited_tree_answers_as_one_built_afresh_with_the_same_model(tree: Pa
 # Another model.
 
 
-@pytest.mark.parametrize(("first", "then"), [("shipped", "late"), ("late", "late2"), ("late", "shipped"), ("none", "model2vec"), ("model2vec", "shipped")])
+@pytest.mark.parametrize(
+    ("first", "then"), [("shipped", "late"), ("late", "late2"), ("late", "shipped"), ("none", "model2vec"), ("model2vec", "shipped")]
+)
 def test_another_model_makes_vectors_anew_and_nothing_else(tree: Path, models: Path, tmp_path: Path, first: str, then: str):
     with Index.open(tree, settings=chosen(first, models)) as index:
         segments, units, words = index.store.segments(), units_table(index), paths(index, "read file", strategy="lexical")
@@ -177,7 +184,9 @@ def unavailable(models: Path, tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("what", ["no such directory", "nothing in it", "damaged", "of another kind", "not on this machine"])
 def test_a_model_that_cannot_be_had_is_one_line_and_words_answer(tree: Path, models: Path, tmp_path: Path, what: str):
     name = unavailable(models, tmp_path)[what]
-    done = whence("search", "parse token", "--set", f"index.model={name}", "-l", cwd=tree, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hub"))
+    done = whence(
+        "search", "parse token", "--set", f"index.model={name}", "-l", cwd=tree, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hub")
+    )
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == "lib/tree.rs"
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -248,7 +257,9 @@ def test_a_name_that_can_be_no_model_is_refused_before_any_work(tree: Path, own_
     assert not list(own_data_dir.rglob("*.segment"))
 
 
-@pytest.mark.parametrize("command", [("search", "parse"), ("index",), ("status",), ("related", "src/read.py:1"), ("config", "index.model")], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [("search", "parse"), ("index",), ("status",), ("related", "src/read.py:1"), ("config", "index.model")], ids=" ".join
+)
 def test_every_command_refuses_such_a_name_with_exit_code_2(tree: Path, command: tuple[str, ...]):
     done = whence(*command, "--set", "index.model=shiped", cwd=tree)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done

@@ -10,7 +10,7 @@ from whence.encode.encoder import Encoder
 from whence.errors import QueryError, UsageError
 from whence.fuse.pool import MEANING, Pool, union
 from whence.index.arrayfile import Array
-from whence.index.rows import member
+from whence.index.rows import distinct, member
 from whence.index.snapshot import Snapshot
 from whence.pack.excerpt import concentration
 from whence.parse.tokens import terms
@@ -203,7 +203,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     precedent = Precedent(snapshot, plan)
     found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
     if semantics is not None and asking.options.strategy != "lexical":
-        found[MEANING] = _by_meaning(semantics, evidence, _unit_mask(snapshot, scope), count)
+        found[MEANING] = _by_meaning(semantics, evidence, _unit_mask(snapshot, scope), count, asking.options.k)
     if asking.options.max_distance is not None:
         found = _within(found, asking.options.max_distance)
     if asking.include is not None:
@@ -257,9 +257,14 @@ def _semantics(asking: Asking, plan: Plan) -> Semantics | None:
     return None if semantics.says_nothing else semantics
 
 
-def _by_meaning(semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int) -> tuple[Array, Array]:
-    passages, scores = semantics.nearest(count, allowed)
-    return semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+def _by_meaning(semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int, files: int) -> tuple[Array, Array]:
+    """The units nearest in meaning, of so many files where there are as many, whatever else finds candidates (F1)."""
+    while True:
+        passages, scores = semantics.nearest(count, allowed)
+        units, similar = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= files:
+            return units, similar
+        count *= DEEPER
 
 
 def _within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, tuple[Array, Array]]:

@@ -307,13 +307,14 @@ class Index:
 
     def why(self, query: str, target: str, *, profile: str | None = None, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
+        asking = self._asking(query, None, profile, asked)
         units = find_target(self.snapshot, target)
-        return explain(query, units, ranked_with(query, self._asking(query, None, profile, asked), units))
+        return explain(query, units, ranked_with(query, asking, units))
 
     def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[Result]:
         """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
-        unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
         asking = self._asking("related", k, None, asked)
+        unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
         return [Result(self, found) for found in related(self._example(unit), asking)]
 
     def _example(self, unit: int) -> Example:

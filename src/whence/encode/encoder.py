@@ -45,11 +45,7 @@ class Encoder(Protocol):
     name: str  # as the user chose it
     width: int  # numbers in a row
     late: bool  # whether a text has a row for each token instead of one for all
-
-    @property
-    def fingerprint(self) -> str:
-        """Of everything that decides its vectors: another one means that vectors are made again."""
-        ...
+    fingerprint: str  # of everything that decides its vectors: another one means that vectors are made again
 
     def encode_units(self, units: Sequence[UnitText]) -> Vectors:
         """The vectors of units."""

@@ -83,24 +83,22 @@ class StaticEncoder:
             self._table = np.load(folder / "vectors.npy", mmap_mode="r")
             self._scale, self._asked, self._said = np.load(folder / "weights.npy")
             self._fields = np.load(folder / "fields.npy")
-        except (OSError, ValueError) as error:
+            self.fingerprint = (folder / "fingerprint.txt").read_text(encoding="utf-8").strip()
+            self._pieces = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+        except (OSError, ValueError, EOFError) as error:
             raise ModelUnavailable(f"the shipped model cannot be read: {error}", hint="install whence again") from error
+        if not len(self._pieces) == len(self._table) == len(self._scale):
+            raise ModelUnavailable("the tables of the shipped model do not belong together", hint="install whence again")
         self.name = "shipped"
         self.width = int(self._table.shape[1])
-        self._folder = folder
         self._ids: dict[bytes, int] = {}
         self._flat: list[int] = []
         self._starts: list[int] = []
         self._forget()
 
     @cached_property
-    def fingerprint(self) -> str:
-        """Of the tables, written beside them when they were: a model trained again is another model."""
-        return (self._folder / "fingerprint.txt").read_text(encoding="utf-8").strip()
-
-    @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary((self._folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n"))
+        return Vocabulary(self._pieces)
 
     def encode_query(self, text: str) -> Vectors:
         """A question as the weighted mean of its pieces."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from whence.errors import QueryError, UsageError
 from whence.parse.languages import KNOWN_NAMES
-from whence.profiles import FUSIONS, Profile
+from whence.profiles import FUSIONS, PROFILES, Profile
 from whence.query.pattern import Pattern, compile_pattern
 from whence.types import KINDS
 
@@ -87,6 +89,16 @@ def make_options(
         strategy,
         max_distance,
     )
+
+
+def check_asked(asked: Mapping[str, Any], profile: str | None) -> None:
+    """Refuse what cannot be asked, before any index is opened for it."""
+    plain = {name: value for name, value in asked.items() if name not in {"fusion", "alpha"}}
+    make_options(**{"k": 1, **plain})
+    if profile is not None and profile not in PROFILES:
+        raise QueryError(f"there is no profile {profile!r}", hint=f"allowed: {', '.join(PROFILES)}")
+    if profile is not None:
+        with_fusion(profile, PROFILES[profile], asked.get("fusion"), asked.get("alpha"))
 
 
 def with_fusion(name: str, profile: Profile, fusion: str | None, alpha: float | None) -> Profile:

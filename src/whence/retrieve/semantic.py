@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.encode.encoder import Vectors
 from whence.index.arrayfile import Array
-from whence.index.rows import first_of_each
+from whence.index.rows import first_of_each, member
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
 
@@ -17,8 +17,10 @@ BEST_PASSAGES = 3
 class Semantics:
     """What vectors say of one question, worked out once and shared by retrievers and signals."""
 
-    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors) -> None:
+    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, asks: int | None = None) -> None:
+        """`asks` is the unit that is the question, if one is: a passage with some of it says nothing of its neighbours there."""
         self._snapshot, self._view, self._question = snapshot, view, question
+        self._deaf = np.arange(*(int(at) for at in view.of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
 
     @property
     def says_nothing(self) -> bool:
@@ -27,8 +29,11 @@ class Semantics:
 
     def nearest(self, count: int, units: Array | None) -> tuple[Array, Array]:
         """The passages nearest to the question that hold some of the units of a mask: (passages, similarity)."""
-        allowed = units if units is not None else self._snapshot.unit_alive
-        return self._view.nearest(self._question, count, self._view.allowed(allowed))
+        allowed = self._view.allowed(units if units is not None else self._snapshot.unit_alive)
+        if len(self._deaf):
+            allowed = np.ones(self._view.passages, bool) if allowed is None else allowed
+            allowed[self._deaf] = False
+        return self._view.nearest(self._question, count, allowed)
 
     def units_of(self, passages: Array, scores: Array, words: Array, units: Array | None) -> tuple[Array, Array]:
         """The unit of each passage that its words like best, among those allowed: (units, similarity), each unit once."""
@@ -69,7 +74,9 @@ class Semantics:
 
     def _similar(self, passages: Array) -> Array:
         rows, back = np.unique(passages, return_inverse=True)
-        return self._view.similar(self._question, rows)[back]
+        similar = self._view.similar(self._question, rows)
+        similar[member(rows, self._deaf)] = 0
+        return similar[back]
 
 
 def _spread(low: Array, high: Array) -> tuple[Array, Array]:

@@ -36,6 +36,8 @@ Examples:
 @set_option
 def related(place: str, **options: Any) -> int:
     """Show units like the one at FILE:LINE: near in meaning, with the same rare words."""
+    from whence.query.options import check_asked  # noqa: PLC0415
+
     found = _PLACE.match(place)
     if found is None:
         raise UsageError(f"{safe(place)!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
@@ -45,6 +47,7 @@ def related(place: str, **options: Any) -> int:
     filters = {name: options[name] for name in ("include", "exclude", "languages", "kinds")}
     if options["content"] is not None:
         filters["content"] = options["content"]
+    check_asked(filters if options["k"] is None else {**filters, "k": options["k"]}, None)
     with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         say_notes([index])
         results = index.related(target.paths[0], int(found["line"]), k=options["k"], **filters)

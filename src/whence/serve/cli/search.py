@@ -76,6 +76,10 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     """
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
+    from whence.query.options import check_asked  # noqa: PLC0415
+
+    asked = _asked(options)
+    check_asked(asked if options["k"] is None else {**asked, "k": options["k"]}, options["profile"])
     targets = targets_of(paths)
     values = settings_of(options["assignments"])
     with (
@@ -83,12 +87,6 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         open_indexes(targets, refresh=not options["no_refresh"], values=values, trace=trace) as indexes,
     ):
         say_notes(indexes)
-        asked = {
-            name: options[name]
-            for name in ("relaxation", "pattern", "fixed", "word", "ignore_case", "include", "exclude", "languages", "kinds")
-        }
-        chosen = ("operator", "content", "strategy", "max_distance", "fusion", "alpha")
-        asked |= {name: options[name] for name in chosen if options[name] is not None}
         found: list[tuple[Index, Result]] = []
         for target, index in zip(targets, indexes, strict=True):
             results = index.search(query, k=options["k"], profile=options["profile"], paths=target.paths, **asked)
@@ -97,6 +95,13 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
             found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(query.strip()))
         print_answer(query, indexes, found, options)
     return FOUND if found else NOTHING_FOUND
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    """What the engine is asked with: filters always, the rest where it was given."""
+    always = ("relaxation", "pattern", "fixed", "word", "ignore_case", "include", "exclude", "languages", "kinds")
+    given = ("operator", "content", "strategy", "max_distance", "fusion", "alpha")
+    return {name: options[name] for name in always} | {name: options[name] for name in given if options[name] is not None}
 
 
 def _usual_count(query: str, indexes: list[Index], found: list[tuple[Index, Result]]) -> int:
