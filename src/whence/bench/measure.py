@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from whence.errors import StorageError
 
 #: `ru_maxrss` is in kilobytes on Linux.
 RSS_UNIT = 1024
+#: A package that takes less than this on disk was installed as a link to its source.
+PACKAGE_AT_LEAST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +70,28 @@ def interleaved(rounds: int, runs: Mapping[str, Callable[[int], Spent]]) -> dict
 def folder_bytes(folder: Path) -> int:
     """The size of all files below a folder."""
     return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+
+
+def installed_bytes(package: str) -> dict[str, int]:
+    """The bytes of an installed package and of all that it requires, by name; empty where it is not installed as one."""
+    found: dict[str, int] = {}
+    waiting = [package]
+    while waiting:
+        name = canonical(waiting.pop())
+        if name in found:
+            continue
+        try:
+            files, required = metadata.files(name) or [], metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found[name] = sum(path.stat().st_size for file in files if (path := Path(str(file.locate()))).is_file())
+        waiting += [re.split(r"[\s;<>=!~\[(]", one, maxsplit=1)[0] for one in required if "extra ==" not in one]
+    editable = package in found and found[package] < PACKAGE_AT_LEAST
+    if editable:  # only links were installed: the source itself is what an installation would copy
+        found[package] = folder_bytes(Path(__file__).resolve().parents[1])
+    return found if package in found else {}
+
+
+def canonical(name: str) -> str:
+    """A package's name as it is compared."""
+    return re.sub(r"[-_.]+", "-", name).lower()

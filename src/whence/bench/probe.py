@@ -1,4 +1,4 @@
-"""A process of its own in which one thing is measured: `python -m whence.bench.probe build|ask|refresh TREE`.
+"""A process of its own in which one thing is measured: `python -m whence.bench.probe build|encode|ask|refresh TREE`.
 
 It prints one line of JSON. The index is where `WHENCE_DATA_DIR` says.
 """
@@ -20,7 +20,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 from whence.bench import report
 from whence.bench.measure import RSS_UNIT, folder_bytes, run
 from whence.bench.search import default_settings
+from whence.encode.passages import passages
+from whence.encode.registry import SHIPPED, open_encoder
 from whence.engine import Index
+from whence.index.vectors import PassageRows
 
 WARM_UP_QUERIES = 5
 
@@ -57,6 +60,20 @@ def build(tree: Path) -> dict[str, Any]:
         }
 
 
+def encode(tree: Path) -> dict[str, Any]:
+    """Make the vectors of every indexed file once more; the files are read and parsed beforehand."""
+    encoder = open_encoder(SHIPPED)
+    with _open(tree) as index:
+        files = [(path, (index.read_text(path) or "").encode(), index.parsed(path)) for path in index.snapshot.paths]
+        units = sum(len(parsed.units) for _, _, parsed in files if parsed is not None)
+        began, found = time.process_time(), PassageRows(encoder) if encoder is not None else None
+        for path, source, parsed in files:
+            if parsed is not None and found is not None:
+                found.add(passages(path, source, parsed), 0)
+        rows = len(found.arrays()["first"]) if found is not None else 0
+        return {"cpu": time.process_time() - began, "units": units, "passages": rows}
+
+
 def ask(tree: Path, queries: list[str], rounds: int) -> dict[str, Any]:
     """Ask queries in a running process; CPU seconds of each."""
     with _open(tree) as index:
@@ -90,7 +107,7 @@ def refresh(tree: Path, rounds: int) -> dict[str, Any]:
 def main(arguments: list[str]) -> None:
     """Do what is asked and print what it took."""
     asked = json.loads(arguments[1])
-    actions: dict[str, Callable[..., dict[str, Any]]] = {"build": build, "ask": ask, "refresh": refresh}
+    actions: dict[str, Callable[..., dict[str, Any]]] = {"build": build, "encode": encode, "ask": ask, "refresh": refresh}
     print(json.dumps(actions[arguments[0]](Path(asked.pop("tree")), **asked)))
 
 

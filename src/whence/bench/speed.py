@@ -62,6 +62,9 @@ def _by_units(room: Room, units: int, semble: str | None) -> None:
     timings.new_process(room, made.root, built["data_dir"], built["units"])
     room.tell("first builds, and search in a running process")
     timings.beside_semble(room, made.root, built["data_dir"])
+    room.tell("encoding")
+    timings.encoding(room, made.root, built["data_dir"])
+    timings.installed(room)
 
 
 def _by_files(room: Room, files: int) -> None:
@@ -87,7 +90,7 @@ def _large(room: Room, units: int) -> None:
     timings.memory(room, built, most_mb=None)
     asked = timings.ask(room, made.root, "data_large")
     room.raw["large tree, queries"] = asked
-    timings.running_process(room, asked["units"], asked["p50"], 15, None)
+    timings.running_process(room, asked["units"], asked["p50"], 35, None)
 
 
 def as_text(room: Room) -> str:
