@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from model2vec import StaticModel
 
+from encode.tiny_models import VOCABULARY, model2vec_model, tiny_tokenizer
 from sample_trees import whence, write
 from whence import Index
 from whence.errors import UsageError
@@ -38,17 +40,17 @@ FILES = {
     "misc/paint.py": "def pick_color(brush, canvas):\n    '''Mix red and green paint on the canvas like a zebrafish.'''\n    return brush.mix(canvas)\n",
     "one/config.py": "def load_settings(path):\n    '''Read the settings from a file.'''\n    return parse(path)\n",
     "two/config.py": "def load_settings(path):\n    '''Read the settings from a file.'''\n    return parse(path)\n",
-    "far/stars.py": "def measure_star(telescope):\n    '''The brightness of a distant star.'''\n    return telescope.photons\n",
-    "far/moon.js": "function landOnMoon(rocket) { return rocket.thrust }\n",
+    "far/network.py": "def network_connection(host):\n    '''The network connection of a host.'''\n    return table.pop(host)\n",
+    "far/network.js": "// The network connection of a host.\nfunction networkConnection(host) { return host.address }\n",
 }
 QUESTION = "open a network connection to a remote host for a zebrafish"
 QUERIES = (
     QUESTION,
     "settings from a file",
-    "brightness of a star",
+    "forget a host",
     "paint",
     "load_settings",
-    "how is a rocket flown",
+    "how is an address chosen",
     "colour",
     "zebrafish",
 )
@@ -221,10 +223,17 @@ def test_two_units_of_one_file_both_survive(tmp_path: Path):
             assert len([line for path, line in candidates(found) if path == "net/two.py"]) >= 2
 
 
-def test_a_question_whose_words_stand_nowhere_is_still_answered_by_vectors(index: Index):
-    assert index.search("luminosity astronomy galaxies", strategy="lexical") == []
-    assert index.search("luminosity astronomy galaxies", strategy="vector", k=3)
-    assert len(index.search("luminosity astronomy galaxies", k=3)) == 3
+def test_a_question_whose_words_stand_nowhere_is_still_answered_by_vectors(tmp_path: Path):
+    """With a model of which two words mean the same."""
+    tiny = model2vec_model(tmp_path / "model")
+    table = tiny.table.copy()
+    table[VOCABULARY.index("close")] = table[VOCABULARY.index("open")]
+    StaticModel(table, tiny_tokenizer()).save_pretrained(tmp_path / "model")
+    write(tmp_path / "tree", {"a.py": "open = socket\n", "b.py": "parse = token\n"})
+    with Index.open(tmp_path / "tree", settings={"index.model": f"model2vec:{tmp_path}/model"}) as index:
+        assert index.search("close", strategy="lexical") == []
+        for strategy in ("vector", "union"):
+            assert index.search("close", strategy=strategy, profile="semantic")[0].path == "a.py"
 
 
 def test_the_answer_is_cut_to_what_was_asked_for(index: Index):
@@ -310,15 +319,20 @@ def test_each_side_is_scaled_over_its_candidates(index: Index):
     pool = pool_of(index.search(QUESTION, k=50, profile="classic"))
     semantic = scaled(pool.retrieved[MEANING], MINMAX)
     assert (semantic.min(), semantic.max()) == (0, 1)
-    assert np.isfinite(pool.retrieved[MEANING]).sum() > NEAR
+    assert np.isfinite(pool.retrieved[MEANING]).sum() >= 10
 
 
-def test_alpha_1_goes_by_vectors_and_alpha_0_by_words(index: Index):
-    flat = {"profile": "classic", "k": 1, "fusion": MINMAX}
-    query = "luminosity of astronomy for pick_color"
-    assert index.search(query, alpha=0.0, **flat)[0].path == "misc/paint.py"
-    assert value(index.search(query, alpha=1.0, strategy="vector", **flat)[0], "semantic") > 0
-    assert paths(index.search(query, alpha=0.0, **flat)) != paths(index.search("astronomy luminosity", alpha=1.0, **flat))
+def test_alpha_1_goes_by_vectors_and_alpha_0_by_words(narrow: Index):
+    """The first phase alone: what comes after it is switched off."""
+    joined = {}
+    for alpha in (0.0, 1.0):
+        found = narrow.search(QUESTION, k=10, profile="classic", alpha=alpha)
+        entries = {entry.signal: entry for entry in found[0]._found.ranked.ledger.entries}
+        pool = pool_of(found)
+        joined[alpha] = entries["semantic" if alpha else "lexical"].contribution
+        assert np.array_equal(joined[1.0] > 0, scaled(pool.retrieved[MEANING], MINMAX) > 0) if alpha else joined[0.0].max() == 1
+        rare = [row for row in range(len(pool.units)) if pool.path(row) == "misc/paint.py"]
+        assert (joined[alpha][rare] == 0).all() if alpha else rare
 
 
 def test_ranks_stand_in_for_scores_with_rrf(index: Index):
@@ -371,19 +385,20 @@ def test_by_rank_the_first_is_worth_one_part_in_61_and_each_later_one_less(score
 @pytest.mark.parametrize(
     ("asked", "wanted"),
     [
-        ({"include": ("far/**",)}, {"far/stars.py", "far/moon.js"}),
-        ({"exclude": ("net/**", "one/**", "two/**", "misc/**")}, {"far/stars.py", "far/moon.js"}),
-        ({"languages": ("javascript",)}, {"far/moon.js"}),
-        ({"paths": ("far/stars.py",)}, {"far/stars.py"}),
-        ({"pattern": "telescope|rocket"}, {"far/stars.py", "far/moon.js"}),
+        ({"include": ("far/**",)}, {"far/network.py", "far/network.js"}),
+        ({"exclude": ("net/**", "one/**", "two/**", "misc/**")}, {"far/network.py", "far/network.js"}),
+        ({"languages": ("javascript",)}, {"far/network.js"}),
+        ({"paths": ("far/network.py",)}, {"far/network.py"}),
+        ({"pattern": "pop|address"}, {"far/network.py", "far/network.js"}),
     ],
     ids=["include", "exclude", "language", "path", "pattern"],
 )
 def test_a_far_file_inside_the_filter_is_found_behind_many_near_ones_outside(
     narrow: Index, asked: dict[str, Any], wanted: set[str], strategy: str
 ):
-    assert not wanted & set(paths(narrow.search(QUESTION, k=5, strategy="vector")))
-    assert set(paths(narrow.search(QUESTION, k=5, strategy=strategy, **asked))) == wanted
+    query = "open a network connection to a remote host"
+    assert not wanted & {path for path, _ in candidates(narrow.search(query, k=5, strategy="vector"))}
+    assert set(paths(narrow.search(query, k=5, strategy=strategy, **asked))) == wanted
 
 
 def test_only_units_of_the_wanted_kind_are_found_by_vectors(tmp_path: Path):
@@ -427,7 +442,7 @@ def broken(tmp_path: Path) -> tuple[Index, io.StringIO]:
 def test_a_score_that_is_no_number_sorts_last_and_is_counted_in_the_trace(broken: tuple[Index, io.StringIO]):
     index, stream = broken
     with index:
-        found = index.search("settings from a file", k=100, profile="semantic", strategy="vector")
+        found = index.search("settings from a file", k=100, profile="semantic")
         assert paths(found)[-1] == "one/config.py"
         assert [math.isfinite(one.score) for one in found] == [True] * (len(found) - 1) + [False]
         assert found[0].path == "two/config.py"

@@ -86,7 +86,7 @@ GROUPS = (
     Group("csharp", "npm", ".cs", 170, names=UNITY, tries=6, megabytes=12, files=5),
     Group("csharp", "debian", ".cs", 50, names=r"-sharp|^mono($|[.-])", needs=r"mono-devel|cli-common-dev|mono-mcs|libmono", megabytes=60),
     Group("lua", "debian", ".lua", 110, names=r"^lua|lua$", needs=r"\blua5|luajit|liblua|dh-lua", megabytes=15, files=2),
-    Group("lua", "npm", ".lua", 120, names=r"^@(rbxts[-\w]*|quenty|jsdotlua)/|(^|[-/@_])lua([-/_]|$)|[-.]nvim", tries=8, files=1),
+    Group("lua", "npm", ".lua", 170, names=r"^@(rbxts[-\w]*|quenty|jsdotlua)/|(^|[-/@_])lua([-/_]|$)|[-.]nvim", tries=8, files=1),
     Group("ruby", "debian", ".rb", 170, names=r"^ruby-|^puppet", needs=r"\bgem2deb\b", megabytes=8, tries=12),
     Group("php", "debian", ".php", 90, names=r"^php-|-php$", megabytes=8),
     Group("haskell", "debian", ".hs", 130, names=r"^haskell-", megabytes=4),
@@ -104,7 +104,7 @@ GROUPS = (
           names=r"^lib|\+\+|pp$|^q[a-z]", megabytes=6, files=12, tries=8),
     Group("c", "debian", ".c", 80, sections=r"^(libs|net|utils|admin|misc|sound|devel|electronics)$",
           names=r"^lib|^[a-z]{3,9}$", megabytes=5, files=12, tries=8),
-    Group("mobile", "npm", ".swift .kt", 100, names=MOBILE, tries=12, megabytes=8, files=8),
+    Group("mobile", "npm", ".swift .kt", 300, names=MOBILE, tries=8, megabytes=8, files=4),
 )  # fmt: skip
 
 

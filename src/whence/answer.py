@@ -253,7 +253,7 @@ def _semantics(asking: Asking, plan: Plan) -> Semantics | None:
     view = asking.snapshot.vectors
     if asking.encoder is None or view is None:
         return None
-    semantics = Semantics(asking.snapshot, view, asking.encoder.encode_query(plan.text[:MOST_ENCODED]))
+    semantics = Semantics(asking.snapshot, view, asking.encoder.encode_query(plan.text[:MOST_ENCODED]), asking.encoder.noise)
     return None if semantics.says_nothing else semantics
 
 

@@ -17,7 +17,7 @@ from whence.encode.registry import open_encoder
 from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, QueryError, RootError, StorageError, VectorsDamaged
 from whence.explain.why import Why, explain, find_target
 from whence.index.layout import Layout, default_data_dir
-from whence.index.opening import open_snapshot, vectors_of
+from whence.index.opening import is_behind, open_snapshot
 from whence.index.snapshot import Snapshot
 from whence.index.store import FORMAT, Store
 from whence.profiles import Profile
@@ -180,7 +180,9 @@ class Index:
         if self._stale and not build:
             self._stale = len(self.tree.deleted) + self._count_changed()
         settled = self.tree.folders == known.folders and self.tree.rules == known.rules
-        if not build or (settled and not self._stale and not self._behind()):
+        if not build or (
+            settled and not self._stale and not is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
+        ):
             return
         try:
             with self.layout.writing(self.settings.index.lock_wait):
@@ -227,13 +229,6 @@ class Index:
             )
         self._stale = 0
         self.tree.changed, self.tree.deleted = [], []
-
-    def _behind(self) -> bool:
-        """Whether the last build was cut off, the commit moved with no file changed, or vectors of this model are missing."""
-        meta = self.store.meta()
-        head = git.head(self.root)
-        moved = "shared" not in meta or meta.get("commit", "") != (head.commit if head else "")
-        return moved or bool(self._encoder and len(vectors_of(self.store, self.model)) < len(self.store.segments()))
 
     def _identity(self) -> dict[str, str]:
         return {

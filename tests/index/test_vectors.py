@@ -344,11 +344,12 @@ def answers(index: Index) -> dict[tuple[str, str], list[tuple[str, float]]]:
     }
 
 
-def test_every_file_has_its_vectors_and_each_query_finds_all_files_by_them(tree: Path):
+def test_every_file_has_its_vectors_and_is_found_by_them_with_its_own_words(tree: Path):
     with Index.open(tree) as index:
         assert set(vectors_by_path(index)) == set(FILES)
         assert all(vectors_by_path(index).values())
-        assert len(index.search("colour of a pixel", content="all", strategy="vector")) == len(FILES)
+        for path, text in FILES.items():
+            assert path in [one.path for one in index.search(text, content="all", strategy="vector")]
 
 
 def test_an_edited_tree_has_exactly_the_vectors_and_answers_of_one_built_afresh(tree: Path, tmp_path: Path):

@@ -152,9 +152,9 @@ def test_a_doc_is_said_once_and_not_again_in_the_body(tmp_path, path, text, name
 
 
 def test_a_doc_longer_than_the_parser_keeps_leaves_the_body_as_a_whole(tmp_path):
-    doc = "// Weighs the cargo of a wagon before it is loaded.\n" + "".join(f"// Remark {n} on wagons of every make.\n" for n in range(40))
+    doc = "// Weighs the load of a wagon before it leaves.\n" + "".join(f"// Remark {n} on wagons of every make.\n" for n in range(40))
     records, _ = mined(
-        tmp_path, tar_of(tmp_path / "npm=a=1.tgz", {"a.go": f"package a\n\n{doc}func Weigh(w Wagon) int {{\n\treturn w.Sum(w.Cargo)\n}}\n"})
+        tmp_path, tar_of(tmp_path / "npm=a=1.tgz", {"a.go": f"package a\n\n{doc}func Weigh(w Wagon) int {{\n\treturn w.Sum(w.Load)\n}}\n"})
     )
     assert units_of(records)["Weigh"]["body"].startswith("func Weigh(")
 

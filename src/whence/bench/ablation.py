@@ -18,7 +18,7 @@ import numpy as np
 from whence.bench import metrics, report
 from whence.bench.corpus import Corpus
 from whence.bench.features import FUSED, Asked, Judged, additive_signals, judge, ndcg, open_profile
-from whence.bench.learn import left_out, scored_apart
+from whence.bench.learn import UNLEARNED, left_out, scored_apart
 from whence.bench.search import default_settings
 from whence.engine import Index
 from whence.errors import UsageError
@@ -95,7 +95,7 @@ def as_text(found: Sequence[Worth], judged: Sequence[Judged], name: str) -> str:
 
 def left_out_text(judged: Sequence[Judged]) -> tuple[str, dict[str, Any]]:
     """NDCG@10 with weights learned from all repositories but the one asked."""
-    scores = scored_apart(judged, left_out(judged, PROFILES["default"].signals))
+    scores = scored_apart(judged, left_out(judged, UNLEARNED))
     by: dict[str, list[float]] = {}
     for one, value in zip(judged, scores, strict=True):
         by.setdefault(one.category, []).append(value)

@@ -112,6 +112,8 @@ def ranking(judged: Judged, weights: Mapping[str, Weight], *, without: str = "")
 
 def ndcg(judged: Judged, weights: Mapping[str, Weight], *, without: str = "") -> float:
     """NDCG@10 of a question under some weights."""
+    if not judged.wanted:
+        return 0.0
     place = {row: at for at, row in enumerate(ranking(judged, weights, without=without)[: metrics.DEPTH], 1)}
     ranks = [min((place[row] for row in rows if row in place), default=0) for rows in judged.wanted]
     gained = sum(1 / math.log2(rank + 1) for rank in ranks if rank)

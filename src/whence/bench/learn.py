@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.bench.features import Judged, ndcg, weights_at
+from whence.errors import UsageError
 from whence.index.arrayfile import Array
 from whence.profiles import Weight
 
@@ -23,6 +24,8 @@ ROUNDS, STEPS = 3, 6
 RIVALS = 60
 
 Weights = Mapping[str, Weight]
+#: Where learning starts that must not know what was learned before.
+UNLEARNED: Weights = {"unit": Weight(1.0, 1.0), "meaning": Weight(1.0, 1.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,16 @@ class _Cases:
 
 
 def learn(
-    judged: Sequence[Judged], start: Weights, *, ridge: float = RIDGE, worth: Callable[[Judged], float] | None = None, rounds: int = ROUNDS
+    judged: Sequence[Judged], start: Weights, *, ridge: float = RIDGE, worth: Callable[[Judged], float] | None = None
 ) -> dict[str, Weight]:
     """The weights that make wanted files most likely, starting from others."""
+    judged = [one for one in judged if any(one.wanted)]
+    if not judged:
+        raise UsageError("no question has a wanted file among its candidates", hint="there is nothing to learn from")
     names = judged[0].signals
     scale = _spread(judged)
     vector = _as_vector(start, names) * np.concatenate([scale, scale])
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         weights = _as_weights(vector / np.concatenate([scale, scale]), names)
         cases = _cases(judged, weights, scale, worth)
         for _ in range(STEPS):
@@ -69,17 +75,16 @@ def _as_weights(vector: Array, names: Sequence[str]) -> dict[str, Weight]:
 
 
 def _cases(judged: Sequence[Judged], weights: Weights, scale: Array, worth: Callable[[Judged], float] | None) -> _Cases:
-    fit = [one for one in judged if any(one.wanted)]
-    most = RIVALS + max(sum(map(len, one.wanted)) for one in fit)
-    rows = np.zeros((len(fit), most, 2 * len(scale)), np.float32)
-    absent, share = np.ones((len(fit), most), bool), np.zeros((len(fit), most), np.float32)
-    for at, one in enumerate(fit):
+    most = RIVALS + max(sum(map(len, one.wanted)) for one in judged)
+    rows = np.zeros((len(judged), most, 2 * len(scale)), np.float32)
+    absent, share = np.ones((len(judged), most), bool), np.zeros((len(judged), most), np.float32)
+    for at, one in enumerate(judged):
         leading, rivals, wanted = _rivals(one, weights)
         plain = one.columns[leading[rivals]] / scale
         rows[at, : len(rivals)] = np.concatenate([plain * (1 - one.length), plain * one.length], axis=1)
         absent[at, : len(rivals)] = False
         share[at, [rivals.index(row) for row in wanted]] = 1 / len(wanted)
-    return _Cases(rows, absent, share, np.array([worth(one) if worth else 1.0 for one in fit], np.float32))
+    return _Cases(rows, absent, share, np.array([worth(one) if worth else 1.0 for one in judged], np.float32))
 
 
 def _rivals(judged: Judged, weights: Weights) -> tuple[Array, list[int], list[int]]:
@@ -108,12 +113,12 @@ def _slopes(cases: _Cases, vector: Array) -> tuple[Array, Array]:
 def left_out(
     judged: Sequence[Judged], start: Weights, *, ridge: float = RIDGE, worth: Callable[[Judged], float] | None = None
 ) -> dict[str, dict[str, Weight]]:
-    """For each repository the weights learned from all others."""
-    everything = learn(judged, start, ridge=ridge, worth=worth)
-    return {
-        name: learn([one for one in judged if one.repository != name], everything, ridge=ridge, worth=worth, rounds=1)
-        for name in dict.fromkeys(one.repository for one in judged)
-    }
+    """For each repository the weights learned from all others; `start` must know nothing of any of them."""
+    repositories = dict.fromkeys(one.repository for one in judged)
+    if len(repositories) == 1:
+        raise UsageError("learning without a repository needs at least two repositories", hint="drop --repo")
+    # Starting from what all together teach would be quicker, and each would have a part in its own weights.
+    return {name: learn([one for one in judged if one.repository != name], start, ridge=ridge, worth=worth) for name in repositories}
 
 
 def scored_apart(judged: Sequence[Judged], folds: Mapping[str, Weights]) -> list[float]:

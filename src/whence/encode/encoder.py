@@ -45,6 +45,7 @@ class Encoder(Protocol):
     name: str  # as the user chose it
     width: int  # numbers in a row
     late: bool  # whether a text has a row for each token instead of one for all
+    noise: float  # similarity below which likeness is chance; 0 where that was not measured
     fingerprint: str  # of everything that decides its vectors: another one means that vectors are made again
 
     def encode_units(self, units: Sequence[UnitText]) -> Vectors:

@@ -95,6 +95,7 @@ class LateEncoder:
     """Loads a model from a directory or, by its hub id, from the hub; runs it on the processor."""
 
     late = True
+    noise = 0.0
 
     def __init__(self, model: str, threads: int = 2) -> None:
         runtime = library("onnxruntime", model, _INSTALL)

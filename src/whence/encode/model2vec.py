@@ -38,6 +38,7 @@ class Model2VecEncoder:
     """Loads a static model from a directory or, by its hub id, from the hub."""
 
     late = False
+    noise = 0.0
 
     def __init__(self, model: str) -> None:
         static_models = library("model2vec", model, _INSTALL)

@@ -11,11 +11,21 @@ from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import Store, VectorRow
 from whence.index.vectors import open_vectors
+from whence.source.git import Head
 
 
 def vectors_of(store: Store, model: str) -> dict[int, VectorRow]:
     """The vector files of a model, by segment."""
     return {segment: row for segment, row in store.vectors().items() if row.model == model} if model else {}
+
+
+def is_behind(store: Store, head: Head | None, commits: int, model: str) -> bool:
+    """Whether there is work though no file changed: a build was cut off, the commit moved, or other commits or vectors are wanted."""
+    meta = store.meta()
+    if "shared" not in meta or meta.get("commit", "") != (head.commit if head else ""):
+        return True
+    other_commits: bool = json.loads(meta.get("history", "{}")).get("count", commits) != commits
+    return other_commits or bool(model and len(vectors_of(store, model)) < len(store.segments()))
 
 
 def open_snapshot(layout: Layout, store: Store, model: str) -> Snapshot:

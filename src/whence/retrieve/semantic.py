@@ -10,16 +10,18 @@ from whence.index.rows import first_of_each, member
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
 
-#: A file is as near as the mean of its nearest passages.
+#: A file is as near as the mean of its nearest passages. One that has fewer is not nearer for it: each that it
+#: lacks counts as this share of its nearest, or a file of one lucky line would lead.
 BEST_PASSAGES = 3
+LACKING = 0.7
 
 
 class Semantics:
     """What vectors say of one question, worked out once and shared by retrievers and signals."""
 
-    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, asks: int | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, noise: float, asks: int | None = None) -> None:
         """`asks` is the unit that is the question, if one is: a passage with some of it says nothing of its neighbours there."""
-        self._snapshot, self._view, self._question = snapshot, view, question
+        self._snapshot, self._view, self._question, self._noise = snapshot, view, question, noise
         self._deaf = np.arange(*(int(at) for at in view.of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
 
     @property
@@ -28,12 +30,17 @@ class Semantics:
         return not self._view.passages or not self._question.rows.any()
 
     def nearest(self, count: int, units: Array | None) -> tuple[Array, Array]:
-        """The passages nearest to the question that hold some of the units of a mask: (passages, similarity)."""
+        """The passages nearest to the question that hold some of the units of a mask: (passages, similarity).
+
+        What is no more like it than chance has it is left out, so that a word that does not exist finds nothing.
+        """
         allowed = self._view.allowed(units if units is not None else self._snapshot.unit_alive)
         if len(self._deaf):
             allowed = np.ones(self._view.passages, bool) if allowed is None else allowed
             allowed[self._deaf] = False
-        return self._view.nearest(self._question, count, allowed)
+        passages, scores = self._view.nearest(self._question, count, allowed)
+        near = scores >= self._noise
+        return passages[near], scores[near]
 
     def units_of(self, passages: Array, scores: Array, words: Array, units: Array | None) -> tuple[Array, Array]:
         """The unit of each passage that its words like best, among those allowed: (units, similarity), each unit once."""
@@ -63,7 +70,8 @@ class Semantics:
         owner, similar = owner[order], similar[order]
         kept = np.arange(len(owner)) - np.searchsorted(owner, owner) < BEST_PASSAGES
         sums = np.bincount(owner[kept], weights=similar[kept], minlength=len(files))
-        return sums / np.maximum(np.bincount(owner[kept], minlength=len(files)), 1)
+        lacks = BEST_PASSAGES - np.bincount(owner[kept], minlength=len(files))
+        return (sums + lacks * LACKING * _best(owner, similar, len(files))) / BEST_PASSAGES
 
     def _of_files(self, files: Array) -> tuple[Array, Array]:
         starts = self._snapshot.unit_starts

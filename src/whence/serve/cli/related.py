@@ -35,7 +35,10 @@ Examples:
 @color_option
 @set_option
 def related(place: str, **options: Any) -> int:
-    """Show units like the one at FILE:LINE: near in meaning, with the same rare words."""
+    """Show units like the one at FILE:LINE.
+
+    Like is what lies near in meaning, and what speaks of the same rare words.
+    """
     from whence.query.options import check_asked  # noqa: PLC0415
 
     found = _PLACE.match(place)
