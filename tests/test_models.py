@@ -272,15 +272,16 @@ def test_every_command_refuses_such_a_name_with_exit_code_2(tree: Path, command:
 
 
 def test_config_shows_the_model_and_where_it_was_chosen(tree: Path):
-    def shown(**environment: str) -> dict[str, Any]:
+    def shown(**environment: str) -> tuple[str, str]:
         done = whence("config", "index.model", "--json", cwd=tree, **environment)
         assert done.returncode == 0
-        return json.loads(done.stdout)[0]
+        (setting,) = json.loads(done.stdout)
+        return setting["value"], Path(setting["source"]).name
 
-    assert (shown()["value"], shown()["source"]) == (SHIPPED, "default")
-    assert (shown(WHENCE_INDEX_MODEL="none")["value"], shown(WHENCE_INDEX_MODEL="none")["source"]) == (NONE, "environment")
+    assert shown() == (SHIPPED, "default")
+    assert shown(WHENCE_INDEX_MODEL="none") == (NONE, "environment")
     write(tree, {".whence.toml": '[index]\nmodel = "none"\n'})
-    assert (shown()["value"], Path(shown()["source"]).name) == (NONE, ".whence.toml")
+    assert shown() == (NONE, ".whence.toml")
 
 
 @pytest.mark.parametrize("kind", ["none", *KINDS])

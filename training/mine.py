@@ -30,7 +30,6 @@ from typing import Any
 
 from apart import FILE_SHARED, Licences, Member, Resemblance, known_shingles, members
 from prose import first_sentences, letters, unmarked
-
 from whence.parse.languages import CODE, Language, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
@@ -153,7 +152,7 @@ def chosen_units(source: bytes, parsed: Parsed, seen: set[int]) -> list[dict[str
             documented.append((unit.start, record))
         elif unit.kind not in VALUES and (unit.kind in CALLABLES or unit.kind != "module"):
             others.append((unit.start, record))
-    mixed = random.Random(zlib.crc32(source))  # noqa: S311 - a repeatable choice, not a secret
+    mixed = random.Random(zlib.crc32(source))
     most = MOST_DOCUMENTED * (3 if parsed.language in RARE else 1)
     kept = mixed.sample(documented, min(len(documented), most)) + mixed.sample(others, min(len(others), MOST_UNDOCUMENTED))
     return [record for _, record in sorted(kept, key=lambda one: one[0])]

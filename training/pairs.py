@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from whence.encode.static import LONGEST_WORD, PATH_PIECES, SHORTEST_WORD, Vocabulary, words_of
 
 SEED = 5
+UNKNOWN = "[UNK]"
 PIECES = 36_000
 #: Definitions with a doc sentence that one language, one package may give.
 MOST_OF_LANGUAGE, MOST_OF_PACKAGE = 90_000, 4_000
@@ -52,8 +53,6 @@ def count_documented(folder: Path) -> Counter[str]:
 
 def learn_vocabulary(folder: Path, size: int) -> list[str]:
     """Word pieces by the usual greedy merging, over the number of files a word is in, damped."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-
     chance, in_files, taken = random.Random(SEED), Counter[str](), Counter[str]()
     for record in records(folder):
         if taken[record["language"]] >= VOCABULARY_FILES or chance.random() > 0.6:
@@ -63,10 +62,10 @@ def learn_vocabulary(folder: Path, size: int) -> list[str]:
         for unit in record["units"][:12]:
             texts += [unit["name"], *unit["parents"], unit["doc"], unit["body"]]
         in_files.update({word.lower() for word in words_of(" ".join(texts)) if SHORTEST_WORD <= len(word) <= LONGEST_WORD})
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     repeated = (" ".join([word] * min(200, int(count**0.75) + 1)) for word, count in sorted(in_files.items()) if count >= 3)
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=["[UNK]"], limit_alphabet=60, show_progress=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=[UNKNOWN], limit_alphabet=60, show_progress=False)
     tokenizer.train_from_iterator(repeated, trainer)
     known = tokenizer.get_vocab()
     return sorted(known, key=known.__getitem__)
@@ -130,10 +129,11 @@ class Gathered:
 
     def _stem(self, path: str) -> list[int]:
         """A file's name as a question: with its folder where it says too little alone."""
-        stem = re.sub(r"\.\w+$", "", os.path.basename(path))
+        place = PurePosixPath(path)
+        stem = re.sub(r"\.\w+$", "", place.name)
         pieces = self._cut(stem)
         if stem.lower() in BARE or len(pieces) < 2:
-            pieces = self._cut(os.path.basename(os.path.dirname(path))) + pieces
+            pieces = self._cut(place.parent.name) + pieces
         return pieces[:10] if len(pieces) >= 2 else []
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from apart import members
 from mine import doc_of, package_of, readable
-
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse

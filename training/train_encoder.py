@@ -268,7 +268,7 @@ def train(pairs: Pairs, steps: int) -> Model:
     return model
 
 
-def write(model: Model, pairs: Pairs, data: Path, folder: Path) -> str:
+def write(model: Model, data: Path, folder: Path) -> str:
     """Write the tables in small whole numbers, and what they add up to; the fingerprint."""
     folder.mkdir(parents=True, exist_ok=True)
     table = model.table.detach().numpy()
@@ -294,7 +294,7 @@ def main() -> None:
     options = parser.parse_args()
     pairs, began = Pairs(options.data), time.time()
     model = train(pairs, options.steps)
-    fingerprint = write(model, pairs, options.data, options.model)
+    fingerprint = write(model, options.data, options.model)
     facts = json.loads((options.data / "facts.json").read_text(encoding="utf-8"))
     facts |= {
         "fingerprint": fingerprint,
@@ -303,7 +303,8 @@ def main() -> None:
         "pieces": pairs.size,
         "width": WIDTH,
     }
-    (options.model / "facts.json").write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    print(json.dumps(facts, indent=2, sort_keys=True))
+    (options.data / "trained.json").write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

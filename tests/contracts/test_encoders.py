@@ -164,6 +164,10 @@ def test_what_was_encoded_before_changes_nothing(encoder: Encoder):
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
 
 
+def test_an_encoder_says_below_which_similarity_likeness_is_chance(encoder: Encoder):
+    assert 0 <= encoder.noise < 1
+
+
 def test_words_of_a_question_are_nearer_to_a_text_that_holds_them(encoder: Encoder):
     question = encoder.encode_query("read file")
     holds, does_not = each(encoder.encode_units([UnitText("", "", b"read file"), UnitText("", "", b"socket tree")]))

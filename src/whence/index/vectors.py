@@ -241,8 +241,16 @@ class VectorView:
                 found[mine] = one.best_of_tokens(query.rows, rows) if close else one.compared(query.rows[0], rows)
         return found
 
-    def nearest(self, query: Vectors, count: int, allowed: Array | None) -> tuple[Array, Array]:
-        """The passages most similar to a query, best first: (passages, similarity)."""
+    def every(self, query: Vectors) -> Array | None:
+        """How similar every passage is to a query; None where there are too many to compare them all."""
+        if self.passages > SKETCHED or any(part.starts is not None for part in self._parts):
+            return None
+        return self._compared(query.rows[0], None)
+
+    def nearest(self, query: Vectors, count: int, allowed: Array | None, every: Array | None = None) -> tuple[Array, Array]:
+        """The passages most similar to a query, best first: (passages, similarity). `every` spares comparing them once more."""
+        if every is not None:
+            return _highest(every, np.arange(self.passages) if allowed is None else np.flatnonzero(allowed), count)
         close = any(part.starts is not None for part in self._parts)
         row = unit_length(query.rows.mean(axis=0, keepdims=True))[0] if close else query.rows[0]
         rows, scores = self._first_look(row, CLOSE_LOOKS * count if close else count, allowed)
@@ -280,3 +288,13 @@ class VectorView:
             for part, a, b, base in zip(self._parts, cuts, cuts[1:], self._bases, strict=False)
         ]
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
+
+
+def _highest(scores: Array, rows: Array, count: int) -> tuple[Array, Array]:
+    """The rows with the highest scores, best first; equal ones in their order."""
+    values = scores[rows]
+    if len(rows) > count:
+        floor = np.partition(values, len(values) - count)[len(values) - count]
+        rows, values = rows[values >= floor], values[values >= floor]
+    order = np.argsort(-values, kind="stable")[:count]
+    return rows[order], values[order]

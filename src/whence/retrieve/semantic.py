@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from whence.encode.encoder import Vectors
@@ -38,7 +40,7 @@ class Semantics:
         if len(self._deaf):
             allowed = np.ones(self._view.passages, bool) if allowed is None else allowed
             allowed[self._deaf] = False
-        passages, scores = self._view.nearest(self._question, count, allowed)
+        passages, scores = self._view.nearest(self._question, count, allowed, self._every)
         near = scores >= self._noise
         return passages[near], scores[near]
 
@@ -80,7 +82,17 @@ class Semantics:
         owner, passage = _spread(low, high)
         return owner, self._similar(passage)
 
+    @cached_property
+    def _every(self) -> Array | None:
+        """How near all passages are, where there are few enough to compare them once for all that is asked of them."""
+        found = self._view.every(self._question)
+        if found is not None:
+            found[self._deaf] = 0
+        return found
+
     def _similar(self, passages: Array) -> Array:
+        if self._every is not None:
+            return self._every[passages]
         rows, back = np.unique(passages, return_inverse=True)
         similar = self._view.similar(self._question, rows)
         similar[member(rows, self._deaf)] = 0
