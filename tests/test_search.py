@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from sample_trees import SOURCES, whence, write
 from whence import Index, Result
 from whence.errors import UsageError
-from whence.profiles import PROFILES
+from whence.profiles import PROFILES, RELATED
 from whence.rank import registry
 from whence.rank.collapse import collapse
 from whence.rank.ledger import Line
 
-BOTH = pytest.mark.parametrize("profile", sorted(PROFILES))
+BOTH = pytest.mark.parametrize("profile", ["classic", "default"])  # words have a part in both
+WORDS_ALONE = {"index.model": "none"}
 
 
 def found(root: Path, query: str = "", *, files: Mapping[str, str | bytes] | None = None, **options: object) -> list[Result]:
@@ -100,7 +101,7 @@ def test_any_other_operator_is_refused_naming_the_two(tmp_path):
 def test_equal_scores_are_ordered_by_concentration_then_by_path(tmp_path, profile):
     together, apart = "x = [\n    (alpha, beta),\n    (other, thing),\n]\n", "x = [\n    (alpha, thing),\n    (other, beta),\n]\n"
     files = {"aa.py": apart, "bb.py": apart, "cc.py": together, "dd.py": together}
-    results = found(tmp_path, "alpha beta", files=files, profile=profile)
+    results = found(tmp_path, "alpha beta", files=files, profile=profile, settings=WORDS_ALONE)
     assert len({result.score for result in results}) == 1
     assert paths(results) == ["cc.py", "dd.py", "aa.py", "bb.py"]
 
@@ -109,7 +110,7 @@ def test_equal_scores_are_ordered_by_concentration_then_by_path(tmp_path, profil
 def test_ties_at_the_cut_are_broken_before_the_cut(tmp_path, profile):
     together, apart = "x = [\n    (alpha, beta),\n    (other, thing),\n]\n", "x = [\n    (alpha, thing),\n    (other, beta),\n]\n"
     files = {**{f"a{letter}.py": apart for letter in "abcdef"}, "zz.py": together}
-    assert paths(found(tmp_path, "alpha beta", files=files, profile=profile, k=1)) == ["zz.py"]
+    assert paths(found(tmp_path, "alpha beta", files=files, profile=profile, k=1, settings=WORDS_ALONE)) == ["zz.py"]
 
 
 # Q4: relaxation.
@@ -484,7 +485,7 @@ def test_every_file_of_signals_is_a_signal_of_that_name():
 @pytest.mark.parametrize("name", registry.signal_names())
 def test_every_signal_is_documented_and_used(name):
     assert len(registry.signal_named(name).doc.split()) >= 5
-    assert any(name in profile.signals for profile in PROFILES.values())
+    assert any(name in profile.signals for profile in (*PROFILES.values(), RELATED))
 
 
 @pytest.mark.parametrize(("profile", "name"), [(profile, name) for profile in PROFILES for name in PROFILES[profile].signals])
@@ -609,7 +610,7 @@ def test_the_lines_shown_hold_words_of_the_query(sample):
 
 
 def test_a_profile_that_does_not_exist_is_refused_naming_those_that_do(sample):
-    with pytest.raises(UsageError, match=r"no profile 'best' \(allowed: default, classic\)"):
+    with pytest.raises(UsageError, match=r"no profile 'best' \(allowed: default, classic, semantic\)"):
         sample.search("cart", profile="best")
 
 

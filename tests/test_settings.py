@@ -75,7 +75,7 @@ def refusal(**sources: Any) -> SettingError:
         ("search.k", True, "a whole number from 1 to 10000"),
         ("search.k", [1], "a whole number from 1 to 10000"),
         ("search.operator", "xor", "or | and"),
-        ("search.profile", "best", "default | classic"),
+        ("search.profile", "best", "default | classic | semantic"),
         ("index.hidden", "maybe", "true | false"),
         ("index.hidden", 1, "true | false"),
         ("index.lock_wait", -1, "a number, at least 0"),

@@ -13,17 +13,23 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from whence.bench.features import Judged, load, ndcg
-from whence.bench.learn import Weights, learn, left_out, scored_apart
-from whence.profiles import PROFILES, Weight
+from whence.bench.features import Judged, load, ndcg, without_signals
+from whence.bench.learn import UNLEARNED, Weights, learn, left_out, scored_apart
+from whence.profiles import PROFILES
 
 #: A set of questions counts like so many questions, however many it has.
 COUNTS_LIKE = 600
 RIDGES = (3.0, 10.0, 30.0)
+
+
+def by_project(judged: Sequence[Judged]) -> list[Judged]:
+    """Questions under their project's bare name, so that a project in two sets is left out of both."""
+    return [replace(one, repository=one.repository.rsplit("/", 1)[-1].lower()) for one in judged]
 
 
 def counting(sets: Sequence[Sequence[Judged]]) -> dict[int, float]:
@@ -51,18 +57,17 @@ def main() -> None:
     parser.add_argument("judged", type=Path, nargs="+")
     parser.add_argument("--without", nargs="*", default=[], help="signals to leave out")
     options = parser.parse_args()
-    sets = [load(path) for path in options.judged]
+    sets = [by_project(without_signals(load(path), options.without)) for path in options.judged]
     everything = [one for found in sets for one in found]
     counts = counting(sets)
-    start: dict[str, Weight] = {name: weight for name, weight in PROFILES["default"].signals.items() if name not in options.without}
     best: tuple[float, float, list[float]] = (-1.0, 0.0, [])
     for ridge in RIDGES:
-        apart = scored_apart(everything, left_out(everything, start, ridge=ridge, worth=lambda one: counts[id(one)]))
+        apart = scored_apart(everything, left_out(everything, UNLEARNED, ridge=ridge, worth=lambda one: counts[id(one)]))
         mean = float(np.average(apart, weights=[counts[id(one)] for one in everything]))
         print(f"ridge {ridge:g}: {mean:.4f}", flush=True)
         best = max(best, (mean, ridge, apart))
     _, ridge, apart = best
-    fitted = learn(everything, start, ridge=ridge, worth=lambda one: counts[id(one)])
+    fitted = learn(everything, UNLEARNED, ridge=ridge, worth=lambda one: counts[id(one)])
     at = 0
     for path, judged in zip(options.judged, sets, strict=True):
         print(table(path.stem, judged, apart[at : at + len(judged)], fitted))

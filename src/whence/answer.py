@@ -85,6 +85,7 @@ class Found:
     hit: Hit
     matched: str = ""  # the words that had to match, when some were let go (Q4)
     lines: tuple[int, ...] = ()  # lines that match the pattern
+    alone: bool = False  # whether it is a unit by itself and does not stand for its file
 
 
 def answer(query: str, asking: Asking) -> list[Found]:

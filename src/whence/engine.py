@@ -71,7 +71,7 @@ class Index:
         self._stale = 0
         self._seen = -1
         self._weights: dict[str, FieldWeights] = {}
-        self._encoder = self._open_encoder()
+        self._encoder: Encoder | None = self._open_encoder()
 
     @classmethod
     def open(
@@ -133,8 +133,12 @@ class Index:
         try:
             return open_encoder(self.settings.index.model)
         except ModelUnavailable as trouble:
-            self.notes.append(f"{trouble}: answers are by words alone")
+            self._do_without(trouble)
             return None
+
+    def _do_without(self, trouble: ModelUnavailable) -> None:
+        self._encoder = None
+        self.notes.append(f"{trouble}: answers are by words alone")
 
     @property
     def model(self) -> str:
@@ -223,6 +227,8 @@ class Index:
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
         head = git.head(self.root)
         self.refreshed = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
+        if builder.trouble is not None:
+            self._do_without(builder.trouble)
         with self.store.transaction():
             self.store.set_meta(
                 indexed_at=str(time.time()), commit=head.commit if head else "", branch=head.branch if head else "", **self._identity()

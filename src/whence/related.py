@@ -54,7 +54,7 @@ def related(example: Example, asking: Asking) -> list[Found]:
     totals = ledger.scores()
     ranked = Ranked(pool, ledger, [])
     order = np.argsort(-totals, kind="stable")[: asking.options.k]
-    return [Found(ranked, Hit(int(pool.files[row]), row, float(totals[row]))) for row in order.tolist()]
+    return [Found(ranked, Hit(int(pool.files[row]), row, float(totals[row])), alone=True) for row in order.tolist()]
 
 
 def _telling_words(example: Example, asking: Asking) -> Plan:

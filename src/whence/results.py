@@ -40,7 +40,8 @@ class Result:
         snapshot, best = pool.snapshot, int(pool.units[hit.row])
         first, last = snapshot.column("units.first"), snapshot.column("units.last")
         spoken = pool.retrieved.get("words", np.full(len(pool.units), np.nan))
-        rows = [best, *(int(pool.units[row]) for row in candidates_of(pool, hit) if np.isfinite(spoken[row]))]
+        others = [] if found.alone else candidates_of(pool, hit)
+        rows = [best, *(int(pool.units[row]) for row in others if np.isfinite(spoken[row]))]
         self.path = snapshot.path(hit.file)
         self.start_line = int(min(first[row] for row in rows))
         self.end_line = int(max(last[row] for row in rows))

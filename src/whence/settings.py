@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class IndexSettings:
     model: str = _knob(
         "shipped",
         "what reads meaning: shipped, none, late:MODEL or model2vec:MODEL (a directory or hub id); a change rebuilds vectors only",
+        pattern=r"shipped|none|(late|model2vec):.+",
+        allowed="shipped | none | late:DIRECTORY-OR-HUB-ID | model2vec:DIRECTORY-OR-HUB-ID",
     )
     history: int = _knob(3_000, "commits whose messages point at the files they changed; 0 reads none", min=0, max=100_000)
     workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
@@ -137,6 +140,8 @@ def _leaves(node: Any, prefix: str = "", metadata: Mapping[str, Any] | None = No
 def _allowed(value: Any, metadata: Mapping[str, Any]) -> str:
     if "choices" in metadata:
         return " | ".join(metadata["choices"])
+    if "allowed" in metadata:
+        return str(metadata["allowed"])
     kind = {bool: "true | false", int: "a whole number", float: "a number"}.get(type(value), "text")
     low, high = metadata.get("min"), metadata.get("max")
     if low is not None and high is not None:
@@ -169,6 +174,8 @@ def _from_text(raw: str, kind: type) -> Any:
 def _within(leaf: Setting, value: Any) -> bool:
     metadata = _metadata(leaf.name)
     if "choices" in metadata and value not in metadata["choices"]:
+        return False
+    if "pattern" in metadata and not re.fullmatch(metadata["pattern"], value):
         return False
     if isinstance(value, float) and not -1e12 < value < 1e12:  # also refuses NaN
         return False

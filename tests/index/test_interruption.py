@@ -128,7 +128,7 @@ def test_processes_killed_again_and_again_end_with_the_answers_of_a_clean_build(
             process.communicate(timeout=seconds)
     assert asked(tree, own_data_dir) == clean
     segments = Layout(own_data_dir, tree.resolve()).segments
-    assert not [path.name for path in segments.iterdir() if path.suffix not in (".segment", ".shared")]
+    assert not [path.name for path in segments.iterdir() if path.suffix not in (".segment", ".shared", ".vectors", ".history")]
 
 
 def test_two_processes_that_index_at_once_both_succeed(tree: Path, clean: dict[str, list[tuple[str, float]]], own_data_dir: Path) -> None:

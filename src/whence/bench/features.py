@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,15 @@ def judge(index: Index, profile: Profile, asked: Asked) -> Judged:
         tuple(pool.retrieved),
         np.stack([np.isfinite(scores) for scores in pool.retrieved.values()], axis=1),
     )
+
+
+def without_signals(judged: Sequence[Judged], names: Collection[str]) -> list[Judged]:
+    """The same questions as if some signals did not exist."""
+    kept = [[at for at, name in enumerate(one.signals) if name not in names] for one in judged]
+    return [
+        replace(one, signals=tuple(one.signals[at] for at in rows), columns=one.columns[:, rows])
+        for one, rows in zip(judged, kept, strict=True)
+    ]
 
 
 def weights_at(judged: Judged, weights: Mapping[str, Weight]) -> Array:

@@ -21,7 +21,7 @@ from typing import Any
 from whence.bench import metrics, report
 from whence.bench.features import Asked, Judged, additive_signals, judge, open_profile, ranking
 from whence.bench.fetch import GitError, History, plain_git
-from whence.bench.learn import left_out
+from whence.bench.learn import UNLEARNED, left_out
 from whence.bench.search import default_settings
 from whence.bench.whole_files import WholeFiles
 from whence.engine import Index
@@ -265,7 +265,7 @@ def learned_apart(done: Run) -> Run:
     """The same run with one more system first: weights learned from the questions of all other repositories, where there are some."""
     if len({one.repository for one in done.judged}) < 2:
         return done
-    folds = left_out(done.judged, PROFILES[JUDGED].signals)
+    folds = left_out(done.judged, UNLEARNED)
     answered = [
         _scored(one.question, [judged.files[row] for row in ranking(judged, folds[judged.repository])[: metrics.DEPTH]])
         for one, judged in zip(done.answered[BASELINE], done.judged, strict=True)

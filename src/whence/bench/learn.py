@@ -19,7 +19,7 @@ from whence.profiles import Weight
 
 #: Strength of the L2 on weights of signals scaled to variance 1; measured, see docs/experiments.md.
 RIDGE = 10.0
-ROUNDS, STEPS = 3, 6
+ROUNDS, STEPS, HALVINGS = 4, 6, 8
 #: Files of a question that take part: the best under the weights so far, and the wanted ones.
 RIVALS = 60
 
@@ -52,9 +52,7 @@ def learn(
         weights = _as_weights(vector / np.concatenate([scale, scale]), names)
         cases = _cases(judged, weights, scale, worth)
         for _ in range(STEPS):
-            gradient, curvature = _slopes(cases, vector)
-            step = np.linalg.solve(curvature + 2 * ridge * np.eye(len(vector)), gradient + 2 * ridge * vector)
-            vector = vector - step * min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-9))
+            vector = _stepped(cases, vector, ridge)
     return _as_weights(vector / np.concatenate([scale, scale]), names)
 
 
@@ -95,6 +93,27 @@ def _rivals(judged: Judged, weights: Weights) -> tuple[Array, list[int], list[in
     wanted = sorted({row for rows in judged.wanted for row in rows})
     best = np.argsort(-scores[leading], kind="stable")[:RIVALS].tolist()
     return leading, sorted({*best, *wanted}), wanted
+
+
+def _stepped(cases: _Cases, vector: Array, ridge: float) -> Array:
+    """One step of Newton's method, halved until it leads down."""
+    gradient, curvature = _slopes(cases, vector)
+    step = np.linalg.solve(curvature + 2 * ridge * np.eye(len(vector)), gradient + 2 * ridge * vector)
+    here = _loss(cases, vector, ridge)
+    for _ in range(HALVINGS):
+        there = vector - step
+        if _loss(cases, there, ridge) < here:
+            return np.asarray(there)
+        step = step / 2
+    return vector
+
+
+def _loss(cases: _Cases, vector: Array, ridge: float) -> float:
+    scores = np.where(cases.absent, -np.inf, cases.rows @ vector.astype(np.float32)).astype(np.float64)
+    highest = scores.max(axis=1, keepdims=True)
+    total = highest[:, 0] + np.log(np.exp(scores - highest).sum(axis=1))
+    wanted = (np.where(cases.absent, 0, scores) * cases.share).sum(axis=1)
+    return float(((total - wanted) * cases.worth).sum() + ridge * vector @ vector)
 
 
 def _slopes(cases: _Cases, vector: Array) -> tuple[Array, Array]:

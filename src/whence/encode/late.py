@@ -169,7 +169,7 @@ class LateEncoder:
 
     def _ids(self, text: str, marker: list[int], length: int) -> list[int]:
         """The tokens of a text, no more than `length`, the last one kept when it closes the text."""
-        text = text.strip()[: length * _CHARACTERS_PER_TOKEN]
+        text = text.strip()[: length * _CHARACTERS_PER_TOKEN].encode("utf-8", "replace").decode()  # names of files may be no Unicode
         if not text:
             return []
         with reading(self.name, _TOKENIZER):

@@ -64,7 +64,8 @@ def find_target(snapshot: Snapshot, target: str, *, wants_line: bool = False) ->
     if found := _WITH_LINE.match(target):
         wanted, line = found.group(1), int(found.group(2))
     wanted = wanted.removeprefix("./").strip("/")
-    files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and (path == wanted or path.endswith("/" + wanted))]
+    files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and path.endswith("/" + wanted)]
+    files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and path == wanted] or files
     if files:
         if wants_line:
             _check_line(snapshot, files, wanted, line)

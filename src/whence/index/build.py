@@ -18,7 +18,7 @@ import numpy as np
 
 from whence.encode.encoder import Encoder
 from whence.encode.registry import NONE, SHIPPED
-from whence.errors import StorageError
+from whence.errors import ModelUnavailable, StorageError
 from whence.index.arrayfile import Array, write_arrays
 from whence.index.changes import split_changed
 from whence.index.history import columns_of_past, update_history
@@ -60,6 +60,7 @@ class Builder:
         self._store = store
         self._settings = settings
         self._now_ns = now_ns
+        self.trouble: ModelUnavailable | None = None  # what the model failed with, if it did
 
     def bring_up_to_date(self, tree: Tree, head: str, progress: Progress) -> Refreshed:
         """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
@@ -76,12 +77,20 @@ class Builder:
             progress(min(done, total), total)
         with self._store.transaction():
             self._store.set_places(tree)
+        # Vectors first: a merge takes them along, so that what a slow model has read is not read again.
+        self._make_vectors(progress)
         if update_history(self._layout, self._store, head, self._settings.history) or changed or tree.deleted:
             self._compact()
-        if self._encoder is not None:
-            make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
         self._remove_strays()
         return Refreshed(read, len(touched), len(tree.deleted), total)
+
+    def _make_vectors(self, progress: Progress) -> None:
+        """Make the vectors that are missing; a model that fails on the way costs only them."""
+        if self._encoder is not None:
+            try:
+                make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
+            except ModelUnavailable as trouble:
+                self.trouble = trouble
 
     def _batches(self, paths: list[str], tree: Tree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
