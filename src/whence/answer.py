@@ -204,7 +204,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     precedent = Precedent(snapshot, plan)
     found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
     if semantics is not None and asking.options.strategy != "lexical":
-        found[MEANING] = _by_meaning(semantics, evidence, _unit_mask(snapshot, scope), count, asking.options.k)
+        found[MEANING] = _by_meaning(asking, semantics, evidence, _unit_mask(snapshot, scope), count)
     if asking.options.max_distance is not None:
         found = _within(found, asking.options.max_distance)
     if asking.include is not None:
@@ -254,16 +254,20 @@ def _semantics(asking: Asking, plan: Plan) -> Semantics | None:
     view = asking.snapshot.vectors
     if asking.encoder is None or view is None:
         return None
-    semantics = Semantics(asking.snapshot, view, asking.encoder.encode_query(plan.text[:MOST_ENCODED]), asking.encoder.noise)
+    semantics = Semantics(asking.snapshot, view, asking.encoder.encode_query(plan.text[:MOST_ENCODED]))
     return None if semantics.says_nothing else semantics
 
 
-def _by_meaning(semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int, files: int) -> tuple[Array, Array]:
-    """The units nearest in meaning, of so many files where there are as many, whatever else finds candidates (F1)."""
+def _by_meaning(asking: Asking, semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int) -> tuple[Array, Array]:
+    """The units nearest in meaning, of k files where there are as many, whatever else finds candidates (F1).
+
+    Something is always nearest: only what is nearer than chance counts, so that a word that does not exist finds nothing.
+    """
+    noise = asking.encoder.noise if asking.encoder is not None else 0.0
     while True:
-        passages, scores = semantics.nearest(count, allowed)
+        passages, scores = semantics.nearest(count, allowed, at_least=noise)
         units, similar = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
-        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= files:
+        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= asking.options.k:
             return units, similar
         count *= DEEPER
 

@@ -91,5 +91,5 @@ def _semantics(example: Example, asking: Asking) -> Semantics | None:
     if asking.encoder is None or view is None:
         return None
     vectors = asking.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
-    semantics = Semantics(asking.snapshot, view, vectors, asking.encoder.noise, asks=example.unit)
+    semantics = Semantics(asking.snapshot, view, vectors, asks=example.unit)
     return None if semantics.says_nothing else semantics

@@ -31,9 +31,9 @@ _MARK = b"\0"
 _SPACED_OUT = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0 else ord(" ") for byte in range(256))
 #: Identifiers whose pieces are remembered; beyond this all are forgotten, to stay small.
 KNOWN_WORDS = 1 << 17
-#: What a question about something else, or a word that does not exist, reaches at best in nine trees of ten; questions
-#: that have an answer reach more in 97 of 100 (docs/experiments.md).
-NOISE = 0.33
+#: Words that do not exist reach less than this in nine trees of ten, questions that have an answer more in 98 of 100
+#: (docs/experiments.md).
+NOISE = 0.28
 #: Rows of the table that are gathered at a time.
 _GATHERED = 1 << 14
 

@@ -21,9 +21,9 @@ LACKING = 0.7
 class Semantics:
     """What vectors say of one question, worked out once and shared by retrievers and signals."""
 
-    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, noise: float, asks: int | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, asks: int | None = None) -> None:
         """`asks` is the unit that is the question, if one is: a passage with some of it says nothing of its neighbours there."""
-        self._snapshot, self._view, self._question, self._noise = snapshot, view, question, noise
+        self._snapshot, self._view, self._question = snapshot, view, question
         self._deaf = np.arange(*(int(at) for at in view.of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
 
     @property
@@ -31,17 +31,14 @@ class Semantics:
         """Whether there is nothing to compare: no passages, or no word of the question is known."""
         return not self._view.passages or not self._question.rows.any()
 
-    def nearest(self, count: int, units: Array | None) -> tuple[Array, Array]:
-        """The passages nearest to the question that hold some of the units of a mask: (passages, similarity).
-
-        What is no more like it than chance has it is left out, so that a word that does not exist finds nothing.
-        """
+    def nearest(self, count: int, units: Array | None, at_least: float = 0.0) -> tuple[Array, Array]:
+        """The passages nearest to the question that hold some of the units of a mask: (passages, similarity)."""
         allowed = self._view.allowed(units if units is not None else self._snapshot.unit_alive)
         if len(self._deaf):
             allowed = np.ones(self._view.passages, bool) if allowed is None else allowed
             allowed[self._deaf] = False
         passages, scores = self._view.nearest(self._question, count, allowed, self._every)
-        near = scores >= self._noise
+        near = scores >= at_least if at_least else slice(None)
         return passages[near], scores[near]
 
     def units_of(self, passages: Array, scores: Array, words: Array, units: Array | None) -> tuple[Array, Array]:
