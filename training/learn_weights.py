@@ -1,6 +1,6 @@
-"""Learn the weights of the default profile: `python training/learn_weights.py WEIGHTS JUDGED...`.
+"""Learn the weights of the default profile: `python training/learn_weights.py WEIGHTS JUDGED[=COUNT]...`.
 
-Each JUDGED is a file of questions with what every signal said of their candidates:
+Each JUDGED is a file of questions with what every signal said of their candidates, and COUNT how many questions it counts like:
 `whence bench search --learn --judged FILE` makes one of the benchmark's development
 repositories and one of the questions of questions.py, `whence bench history --judged
 FILE` one of commit messages. WEIGHTS gets `default.json` and prints what the weights
@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +23,37 @@ from whence.bench.features import Judged, load, ndcg, without_signals
 from whence.bench.learn import UNLEARNED, Weights, learn, left_out, scored_apart
 from whence.profiles import PROFILES
 
-#: A set of questions counts like so many questions, however many it has.
+#: A set of questions counts like so many questions, however many it has, where nothing else is said.
 COUNTS_LIKE = 600
-RIDGES = (3.0, 10.0, 30.0)
+#: A set of more repositories than this is left out group by group.
+MOST_FOLDS, GROUPS = 60, 6
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of judged questions, and how much it counts."""
+
+    path: Path
+    counts_like: int
+
+    @classmethod
+    def named(cls, text: str) -> Source:
+        """FILE, or FILE=COUNT."""
+        path, _, count = text.partition("=")
+        return cls(Path(path), int(count or COUNTS_LIKE))
 
 
 def by_project(judged: Sequence[Judged]) -> list[Judged]:
-    """Questions under their project's bare name, so that a project in two sets is left out of both."""
-    return [replace(one, repository=one.repository.rsplit("/", 1)[-1].lower()) for one in judged]
+    """Questions under their project's bare name, so that a project in two sets is left out of both; many small ones in groups."""
+    names = {one.repository: one.repository.rsplit("/", 1)[-1].lower() for one in judged}
+    if len(names) > MOST_FOLDS:
+        names = {name: f"group {zlib.crc32(name.encode()) % GROUPS}" for name in names}
+    return [replace(one, repository=names[one.repository]) for one in judged]
 
 
-def counting(sets: Sequence[Sequence[Judged]]) -> dict[int, float]:
+def counting(sources: Sequence[Source], sets: Sequence[Sequence[Judged]]) -> dict[int, float]:
     """What one question counts, by the identity of the question."""
-    return {id(one): COUNTS_LIKE / len(found) for found in sets for one in found}
+    return {id(one): source.counts_like / len(found) for source, found in zip(sources, sets, strict=True) for one in found}
 
 
 def rounded(weights: Weights) -> dict[str, list[float]]:
@@ -51,26 +70,20 @@ def table(name: str, judged: Sequence[Judged], apart: Sequence[float], fitted: W
 
 
 def main() -> None:
-    """Choose the ridge by the left-out figure, learn from everything, write."""
+    """Score what is learned on what it was not learned from, learn from everything, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("weights", type=Path)
-    parser.add_argument("judged", type=Path, nargs="+")
+    parser.add_argument("judged", type=Source.named, nargs="+", metavar="JUDGED[=COUNT]")
     parser.add_argument("--without", nargs="*", default=[], help="signals to leave out")
     options = parser.parse_args()
-    sets = [by_project(without_signals(load(path), options.without)) for path in options.judged]
+    sets = [by_project(without_signals(load(source.path), options.without)) for source in options.judged]
     everything = [one for found in sets for one in found]
-    counts = counting(sets)
-    best: tuple[float, float, list[float]] = (-1.0, 0.0, [])
-    for ridge in RIDGES:
-        apart = scored_apart(everything, left_out(everything, UNLEARNED, ridge=ridge, worth=lambda one: counts[id(one)]))
-        mean = float(np.average(apart, weights=[counts[id(one)] for one in everything]))
-        print(f"ridge {ridge:g}: {mean:.4f}", flush=True)
-        best = max(best, (mean, ridge, apart))
-    _, ridge, apart = best
-    fitted = learn(everything, UNLEARNED, ridge=ridge, worth=lambda one: counts[id(one)])
+    counts = counting(options.judged, sets)
+    apart = scored_apart(everything, left_out(everything, UNLEARNED, worth=lambda one: counts[id(one)]))
+    fitted = learn(everything, UNLEARNED, worth=lambda one: counts[id(one)])
     at = 0
-    for path, judged in zip(options.judged, sets, strict=True):
-        print(table(path.stem, judged, apart[at : at + len(judged)], fitted))
+    for source, judged in zip(options.judged, sets, strict=True):
+        print(table(source.path.stem, judged, apart[at : at + len(judged)], fitted))
         at += len(judged)
     options.weights.mkdir(parents=True, exist_ok=True)
     (options.weights / "default.json").write_text(json.dumps(rounded(fitted), indent=2) + "\n", encoding="utf-8")
