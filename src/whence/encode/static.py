@@ -47,7 +47,8 @@ class Vocabulary:
     """Pieces of words and their numbers; the longest piece that fits comes first."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        self._rows = {piece: row for row, piece in enumerate(pieces)}
+        self._beginnings = {piece: row for row, piece in enumerate(pieces) if not piece.startswith("##")}
+        self._endings = {piece[2:]: row for row, piece in enumerate(pieces) if piece.startswith("##")}
         self._known: dict[str, tuple[int, ...]] = {}
 
     def pieces(self, text: str) -> list[int]:
@@ -63,16 +64,19 @@ class Vocabulary:
         return found
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        rows, at = [], 0
+        whole = self._beginnings.get(word)
+        if whole is not None:
+            return (whole,)
+        rows, at, known = [], 0, self._beginnings
         while at < len(word):
             for end in range(len(word), at, -1):
-                row = self._rows.get(word[at:end] if at == 0 else "##" + word[at:end])
+                row = known.get(word[at:end])
                 if row is not None:
                     break
             else:
                 return ()
             rows.append(row)
-            at = end
+            at, known = end, self._endings
         return tuple(rows)
 
 
