@@ -47,9 +47,13 @@ class Vocabulary:
     """Pieces of words and their numbers; the longest piece that fits comes first."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        self._beginnings = {piece: row for row, piece in enumerate(pieces) if not piece.startswith("##")}
-        self._endings = {piece[2:]: row for row, piece in enumerate(pieces) if piece.startswith("##")}
+        self._beginnings = dict(zip(pieces, range(len(pieces)), strict=True))
         self._known: dict[str, tuple[int, ...]] = {}
+
+    @cached_property
+    def _endings(self) -> dict[str, int]:
+        """Pieces that go on with a word; needed only where a word is no piece itself."""
+        return {piece[2:]: row for piece, row in self._beginnings.items() if piece.startswith("##")}
 
     def pieces(self, text: str) -> list[int]:
         """The pieces of all words of a text."""
@@ -91,10 +95,10 @@ class StaticEncoder:
             self._scale, self._asked, self._said = np.load(folder / "weights.npy")
             self._fields = np.load(folder / "fields.npy")
             self.fingerprint = (folder / "fingerprint.txt").read_text(encoding="utf-8").strip()
-            self._pieces = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
+            self._text = (folder / "vocabulary.txt").read_text(encoding="utf-8")
         except (OSError, ValueError, EOFError) as error:
             raise ModelUnavailable(f"the shipped model cannot be read: {error}", hint="install whence again") from error
-        if not len(self._pieces) == len(self._table) == len(self._scale):
+        if not self._text.count("\n") + 1 == len(self._table) == len(self._scale):
             raise ModelUnavailable("the tables of the shipped model do not belong together", hint="install whence again")
         self.name, self.noise = "shipped", NOISE
         self.width = int(self._table.shape[1])
@@ -105,7 +109,7 @@ class StaticEncoder:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._pieces)
+        return Vocabulary(self._text.split("\n"))
 
     def encode_query(self, text: str) -> Vectors:
         """A question as the weighted mean of its pieces."""

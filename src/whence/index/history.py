@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.index.store import Store
 from whence.parse.tokens import STOP_WORDS, terms, words
-from whence.source.history import Commit, read_history
+
+if TYPE_CHECKING:
+    from whence.source.history import Commit
 
 #: Terms of a message that are kept, the first.
 MOST_TERMS = 60
@@ -106,6 +108,8 @@ def update_history(layout: Layout, store: Store, head: str, count: int) -> bool:
 
 
 def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) -> Past | None:
+    from whence.source.history import read_history  # noqa: PLC0415  -- a process is started; queries never need it
+
     before = open_past(layout, known) if known.get("count") == count else None
     if before is not None:
         newer = read_history(layout.root, head, count, since=known["head"])
