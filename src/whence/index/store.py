@@ -86,20 +86,22 @@ class Store:
             mode = "ro&immutable=1" if read_only else "rwc"  # a log cannot be opened where nothing can be written
             address = f"file:{_quoted(os.fsencode(path))}?mode={mode}"
             self._db = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            self._check_tables()
+            new = not self._check_tables()
             if not read_only:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute("PRAGMA synchronous = NORMAL")
-                self._db.executescript(_SCHEMA)
+            if new and not read_only:  # all tables at once: another process must never see some of them
+                self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
             self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
         except sqlite3.Error as error:
             raise _explained(path, error) from error
 
-    def _check_tables(self) -> None:
-        """A database has all of its tables or, when it is new, none."""
+    def _check_tables(self) -> bool:
+        """Whether the tables are there; a database has all of them or, when it is new, none."""
         found = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if found and not found >= TABLES:
             raise IndexDamaged(f"{self.path.name} is damaged: it lacks {', '.join(sorted(TABLES - found))}")
+        return bool(found)
 
     def close(self) -> None:
         """Let go of the file."""
