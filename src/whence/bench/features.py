@@ -21,8 +21,6 @@ from whence.rank.registry import Phase, signal_named, signal_names
 
 #: Scaled over the pool for the classic profile; not to be added to others.
 FUSED = frozenset({"lexical", "semantic"})
-#: Candidates that are ranked, as in a search for ten files.
-POOL = metrics.DEPTH
 
 
 @dataclass(frozen=True, slots=True)

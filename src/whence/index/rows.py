@@ -49,6 +49,29 @@ def _places(wanted: Array, among: Array) -> Array:
 
 def ranges(starts: Array, rows: Array) -> tuple[Array, Array]:
     """All members of some rows' ranges: (the place of the row, the member)."""
-    sizes = starts[rows + 1] - starts[rows]
+    return spread(starts[rows], starts[rows + 1])
+
+
+def spread(low: Array, high: Array) -> tuple[Array, Array]:
+    """Every number from each low to below its high: (the place of the low, the number)."""
+    low, high = low.astype(np.int64), high.astype(np.int64)
+    sizes = np.maximum(high - low, 0)
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(np.arange(len(rows)), sizes), within + np.repeat(starts[rows], sizes)
+    return np.repeat(np.arange(len(low)), sizes), within + np.repeat(low, sizes)
+
+
+def best_first(owner: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Values grouped by owner, the highest of each first: (owner, value, its place among the owner's)."""
+    order = np.lexsort((-values, owner))
+    owner, values = owner[order], values[order]
+    return owner, values, np.arange(len(owner)) - np.searchsorted(owner, owner)
+
+
+def highest(rows: Array, values: Array, count: int) -> tuple[Array, Array]:
+    """The rows with the highest values, best first; equal ones in their order."""
+    if len(rows) > count:
+        floor = np.partition(values, len(values) - count)[len(values) - count]
+        keep = values >= floor
+        rows, values = rows[keep], values[keep]
+    order = np.argsort(-values, kind="stable")[:count]
+    return rows[order], values[order]

@@ -19,7 +19,7 @@ from whence.encode.encoder import Encoder, UnitText, Vectors, unit_length
 from whence.encode.passages import Passage
 from whence.errors import IndexDamaged, VectorsDamaged
 from whence.index.arrayfile import Array, ArrayFile, Stamp
-from whence.index.rows import ranges
+from whence.index.rows import highest, ranges
 
 #: Above this many passages, sketches choose what is compared.
 SKETCHED = 40_000
@@ -250,24 +250,19 @@ class VectorView:
     def nearest(self, query: Vectors, count: int, allowed: Array | None, every: Array | None = None) -> tuple[Array, Array]:
         """The passages most similar to a query, best first: (passages, similarity). `every` spares comparing them once more."""
         if every is not None:
-            return _highest(every, np.arange(self.passages) if allowed is None else np.flatnonzero(allowed), count)
+            rows = np.arange(self.passages) if allowed is None else np.flatnonzero(allowed)
+            return highest(rows, every[rows], count)
         close = any(part.starts is not None for part in self._parts)
         row = unit_length(query.rows.mean(axis=0, keepdims=True))[0] if close else query.rows[0]
         rows, scores = self._first_look(row, CLOSE_LOOKS * count if close else count, allowed)
-        if close:
-            scores = self.similar(query, rows)
-        order = np.argsort(-scores, kind="stable")[:count]
-        return rows[order], scores[order]
+        return highest(np.sort(rows), self.similar(query, np.sort(rows)), count) if close else (rows, scores)
 
     def _first_look(self, row: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:
         wanted = np.arange(self.passages) if allowed is None else np.flatnonzero(allowed)
         if len(wanted) > SKETCHED:
             wanted = self._sketched(row, max(COMPARED, COMPARED_EACH * count), allowed)
         scores = self._compared(row, None if len(wanted) == self.passages else wanted)
-        if len(wanted) > count:
-            best = np.sort(np.argpartition(-scores, count - 1)[:count])
-            return wanted[best], scores[best]
-        return wanted, scores
+        return highest(wanted, scores, count)
 
     def _sketched(self, row: Array, count: int, allowed: Array | None) -> Array:
         bits = sketch_of(row[None, :])[:, 0]
@@ -288,13 +283,3 @@ class VectorView:
             for part, a, b, base in zip(self._parts, cuts, cuts[1:], self._bases, strict=False)
         ]
         return np.concatenate(parts) if parts else np.empty(0, np.float32)
-
-
-def _highest(scores: Array, rows: Array, count: int) -> tuple[Array, Array]:
-    """The rows with the highest scores, best first; equal ones in their order."""
-    values = scores[rows]
-    if len(rows) > count:
-        floor = np.partition(values, len(values) - count)[len(values) - count]
-        rows, values = rows[values >= floor], values[values >= floor]
-    order = np.argsort(-values, kind="stable")[:count]
-    return rows[order], values[order]

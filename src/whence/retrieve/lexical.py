@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.index.arrayfile import Array
-from whence.index.rows import first_of_each, ranges
+from whence.index.rows import best_first, first_of_each, highest, ranges
 from whence.retrieve.evidence import Evidence
 
 #: A file's mass is its best windows, each later one counting less.
@@ -33,9 +33,7 @@ def mass(evidence: Evidence, files: Array) -> Array:
     scores = evidence.window_scores[window]
     hit = scores > 0
     owner, scores = owner[hit], scores[hit]
-    order = np.lexsort((-scores, owner))
-    owner, scores = owner[order], scores[order]
-    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    owner, scores, rank = best_first(owner, scores)
     kept = rank < BEST_WINDOWS
     return np.bincount(owner[kept], weights=scores[kept] * WINDOW_DECAY ** rank[kept], minlength=len(files))
 
@@ -55,10 +53,4 @@ def best_unit_of(evidence: Evidence, files: Array) -> Array:
 def top(scores: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:
     """The rows with the highest scores above zero, best first; equal scores in row order."""
     rows = np.flatnonzero(scores > 0) if allowed is None else np.flatnonzero((scores > 0) & allowed)
-    values = scores[rows]
-    if len(rows) > count:
-        floor = np.partition(values, len(values) - count)[len(values) - count]
-        keep = values >= floor
-        rows, values = rows[keep], values[keep]
-    order = np.argsort(-values, kind="stable")[:count]
-    return rows[order], values[order]
+    return highest(rows, scores[rows], count)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from whence.index.arrayfile import Array, ArrayFile, unpack_strings
-from whence.index.rows import ranges
+from whence.index.rows import best_first, first_of_each, ranges
 from whence.index.snapshot import Snapshot
 from whence.query.plan import Plan
 from whence.retrieve.evidence import rarity
@@ -24,10 +26,15 @@ class Precedent:
 
     def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
         self._snapshot, self._plan = snapshot, plan
-        self._scores: Array = np.zeros(snapshot.files, np.float32)
-        if snapshot.past is not None:
-            files, scores = self._found(snapshot.past)
-            self._scores[files] = scores
+
+    @cached_property
+    def _scores(self) -> Array:
+        """Of every file, worked out when first asked for."""
+        column = np.zeros(self._snapshot.files, np.float32)
+        if self._snapshot.past is not None:
+            files, scores = self._found(self._snapshot.past)
+            column[files] = scores
+        return column
 
     def best_files(self, count: int, allowed: Array) -> tuple[Array, Array]:
         """The files that commits like the question changed: (files, scores)."""
@@ -66,9 +73,6 @@ class Precedent:
 
 def _decayed(rows: Array, worth: Array) -> tuple[Array, Array]:
     """For each row the sum of its worths, the best first, each later one counting less."""
-    order = np.lexsort((-worth, rows))
-    rows, worth = rows[order], worth[order]
-    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    files, first = np.unique(rows, return_index=True)
-    sums = np.add.reduceat(worth * COMMIT_DECAY**place, first) if len(rows) else worth
-    return files, sums
+    rows, worth, place = best_first(rows, worth)
+    first = first_of_each(rows)
+    return rows[first], np.add.reduceat(worth * COMMIT_DECAY**place, first) if len(rows) else worth

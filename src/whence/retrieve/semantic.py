@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.encode.encoder import Vectors
 from whence.index.arrayfile import Array
-from whence.index.rows import first_of_each, member
+from whence.index.rows import best_first, first_of_each, member, spread
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
 
@@ -44,7 +44,7 @@ class Semantics:
     def units_of(self, passages: Array, scores: Array, words: Array, units: Array | None) -> tuple[Array, Array]:
         """The unit of each passage that its words like best, among those allowed: (units, similarity), each unit once."""
         lows, highs = self._view.first[passages], self._view.last[passages] + 1
-        owner, unit = _spread(lows, highs)
+        owner, unit = spread(lows, highs)
         if units is not None:
             kept = units[unit]
             owner, unit = owner[kept], unit[kept]
@@ -59,15 +59,14 @@ class Semantics:
     def of_units(self, units: Array) -> Array:
         """How near each unit is: the nearest passage that it has a part in."""
         low, high = self._view.of_units(units)
-        owner, passage = _spread(low, high)
+        owner, passage = spread(low, high)
         return _best(owner, self._similar(passage), len(units))
 
     def of_files(self, files: Array) -> Array:
         """How near each file is: the mean of its three nearest passages."""
         owner, similar = self._of_files(files)
-        order = np.lexsort((-similar, owner))
-        owner, similar = owner[order], similar[order]
-        kept = np.arange(len(owner)) - np.searchsorted(owner, owner) < BEST_PASSAGES
+        owner, similar, place = best_first(owner, similar)
+        kept = place < BEST_PASSAGES
         sums = np.bincount(owner[kept], weights=similar[kept], minlength=len(files))
         lacks = BEST_PASSAGES - np.bincount(owner[kept], minlength=len(files))
         return (sums + lacks * LACKING * _best(owner, similar, len(files))) / BEST_PASSAGES
@@ -76,7 +75,7 @@ class Semantics:
         starts = self._snapshot.unit_starts
         low = np.searchsorted(self._view.last, starts[files])
         high = np.searchsorted(self._view.first, starts[files + 1])
-        owner, passage = _spread(low, high)
+        owner, passage = spread(low, high)
         return owner, self._similar(passage)
 
     @cached_property
@@ -94,13 +93,6 @@ class Semantics:
         similar = self._view.similar(self._question, rows)
         similar[member(rows, self._deaf)] = 0
         return similar[back]
-
-
-def _spread(low: Array, high: Array) -> tuple[Array, Array]:
-    """Every number from each low to below its high, with whose it is."""
-    sizes = np.maximum(high - low, 0)
-    owner = np.repeat(np.arange(len(low)), sizes)
-    return owner, np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(low, sizes)
 
 
 def _best(owner: Array, values: Array, count: int) -> Array:
