@@ -14,6 +14,7 @@ from whence.index.layout import Layout
 from whence.index.segment import open_segment
 from whence.index.store import SegmentRow, Store, VectorRow
 from whence.index.vectors import PassageRows
+from whence.index.worker import open_plainly
 from whence.source.decode import to_utf8
 
 Progress = Callable[[int, int], None]
@@ -54,7 +55,7 @@ def _make(layout: Layout, store: Store, encoder: Encoder, row: SegmentRow, max_f
 def _source(path: str, max_file_bytes: int) -> bytes | None:
     """A file as it was parsed; None when it is gone, in which case the next refresh will say so."""
     try:
-        with open(path, "rb") as file:
+        with os.fdopen(open_plainly(path), "rb") as file:
             text = to_utf8(file.read(max_file_bytes + 1))
     except OSError:
         return None

@@ -100,7 +100,7 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     """One file as text, or a record of why not. Links and special files are refused at opening."""
     full = f"{batch.root}/{path}"
     try:
-        handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_plainly(full)
     except OSError as error:
         return Record(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     with os.fdopen(handle, "rb") as file:
@@ -115,6 +115,11 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
     return Record(path, state, digest, reason=reason), text
+
+
+def open_plainly(full: str) -> int:
+    """A handle of a file that is no link, without waiting where it is a pipe."""
+    return os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def last_state(full: str, now_ns: int) -> State:
