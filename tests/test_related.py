@@ -273,3 +273,20 @@ def test_a_file_with_a_colon_in_its_name_can_be_asked_about(tmp_path: Path, data
     done = asked(other, data_dir, "a:1.py:1", "--json")
     assert done.returncode == 0, done.stderr
     assert [one["name"] for one in json.loads(done.stdout)["results"]] == ["parse_b"]
+
+
+def test_words_alone_and_vectors_alone_and_a_distance_are_followed(tmp_path: Path):
+    write(
+        tmp_path, {f"{name}.py": f"def {name}_total(items):\n    return sum(item.price for item in items)\n" for name in ("cart", "order")}
+    )
+    with Index.open(tmp_path) as index:
+        found = {strategy: index.related("cart.py", 1, strategy=strategy) for strategy in ("lexical", "vector")}
+        assert all("order.py" in [one.path for one in results] for results in found.values())
+        assert index.related("cart.py", 1, max_distance=0.0) == []
+
+
+@pytest.mark.parametrize("asked", [{"pattern": "x"}, {"operator": "and"}, {"relaxation": ">1"}, {"alpha": 0.5}], ids=str)
+def test_what_speaks_of_words_is_refused(tmp_path: Path, asked: dict[str, object]):
+    write(tmp_path, {"cart.py": "def total():\n    return 1\n"})
+    with Index.open(tmp_path) as index, pytest.raises(UsageError, match="has no part in what is related"):
+        index.related("cart.py", 1, **asked)

@@ -206,7 +206,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     if semantics is not None and asking.options.strategy != "lexical":
         found[MEANING] = _by_meaning(asking, semantics, evidence, _unit_mask(snapshot, scope), count)
     if asking.options.max_distance is not None:
-        found = _within(found, asking.options.max_distance)
+        found = within(found, asking.options.max_distance)
     if asking.include is not None:
         found[ASKED] = (asking.include, np.zeros(len(asking.include)))
     units, retrieved = union(found)
@@ -272,7 +272,7 @@ def _by_meaning(asking: Asking, semantics: Semantics, evidence: Evidence, allowe
         count *= DEEPER
 
 
-def _within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, tuple[Array, Array]]:
+def within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, tuple[Array, Array]]:
     """Only what vectors found, and near enough: what words alone found has no distance (F1)."""
     units, similar = found.get(MEANING, (np.empty(0, np.int64), np.empty(0, np.float32)))
     near = np.sort(units[1 - similar <= distance])

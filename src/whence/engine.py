@@ -21,7 +21,7 @@ from whence.index.opening import is_behind, open_snapshot
 from whence.index.snapshot import Snapshot
 from whence.index.store import FORMAT, Store
 from whence.profiles import Profile
-from whence.query.options import make_options, with_fusion
+from whence.query.options import check_compared, make_options, with_fusion
 from whence.related import Example, related
 from whence.results import Result
 from whence.retrieve.evidence import FieldWeights
@@ -314,6 +314,7 @@ class Index:
 
     def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[Result]:
         """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
+        check_compared(asked)
         asking = self._asking("related", k, None, asked)
         unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
         return [Result(self, found) for found in related(self._example(unit), asking)]

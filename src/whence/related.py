@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whence.answer import Asking, Found, Ranked
+from whence.answer import Asking, Found, Ranked, within
 from whence.encode.encoder import UnitText
 from whence.fuse.pool import MEANING, Pool, union
 from whence.index.arrayfile import Array
@@ -42,18 +42,21 @@ def related(example: Example, asking: Asking) -> list[Found]:
     plan = _telling_words(example, asking)
     evidence = Evidence(asking.snapshot, plan, RELATED, asking.weights)
     allowed = _others(example.unit, asking)
-    count = max(asking.pool, asking.options.k * asking.pool_per_result)
-    found = {"words": lexical.best_units(evidence, count, allowed)}
+    options = asking.options
+    count = max(asking.pool, options.k * asking.pool_per_result)
+    found = {"words": lexical.best_units(evidence, count, allowed)} if options.strategy != "vector" else {}
     semantics = _semantics(example, asking)
-    if semantics is not None:
+    if semantics is not None and options.strategy != "lexical":
         passages, scores = semantics.nearest(count, allowed)
         found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    if options.max_distance is not None:
+        found = within(found, options.max_distance)
     units, retrieved = union(found)
     pool = Pool(evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), Precedent(asking.snapshot, plan), semantics)
     ledger = score(pool)
     totals = ledger.scores()
     ranked = Ranked(pool, ledger, [])
-    order = np.argsort(-totals, kind="stable")[: asking.options.k]
+    order = np.argsort(-totals, kind="stable")[: options.k]
     return [Found(ranked, Hit(int(pool.files[row]), row, float(totals[row])), alone=True) for row in order.tolist()]
 
 

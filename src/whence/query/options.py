@@ -101,6 +101,13 @@ def check_asked(asked: Mapping[str, Any], profile: str | None) -> None:
         with_fusion(profile, PROFILES[profile], asked.get("fusion"), asked.get("alpha"))
 
 
+def check_compared(asked: Mapping[str, Any]) -> None:
+    """Refuse what speaks of words where a unit is compared as a whole."""
+    wrong = sorted({"operator", "relaxation", "pattern", "fusion", "alpha"} & asked.keys())
+    if wrong:
+        raise UsageError(f"{wrong[0]} has no part in what is related", hint="filter by path, language, kind, strategy or distance")
+
+
 def with_fusion(name: str, profile: Profile, fusion: str | None, alpha: float | None) -> Profile:
     """A profile with another way to join words and vectors, where it joins them at all (F2)."""
     if fusion is None and alpha is None:

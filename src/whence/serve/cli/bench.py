@@ -79,6 +79,10 @@ def _taken_apart(
 
     if judged_file and not learn:
         raise UsageError("--judged keeps what --learn learns from", hint="give both")
+    if len(profiles) > 1 or (learn and profiles):
+        raise UsageError(
+            "weights are learned for the default profile, and parts are taken from one profile", hint="give --ablate one --profile"
+        )
     if ablate and learn:
         raise UsageError("--ablate and --learn are two questions", hint="ask one at a time")
     if learn:
