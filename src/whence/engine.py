@@ -1,303 +1,38 @@
-"""The engine: an index that can be opened, refreshed and asked. The only module that knows every stage."""
+"""The engine: an index that can be asked. The only module that knows every stage."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from whence import settings as settings_module
 from whence.answer import Asking, Ranked, answer, ranked_with
-from whence.encode.encoder import Encoder
-from whence.encode.registry import open_encoder
-from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, QueryError, RootError, StorageError, VectorsDamaged
+from whence.errors import QueryError
 from whence.explain.why import Why, explain, find_target
-from whence.index.layout import Layout, default_data_dir
-from whence.index.opening import is_behind, open_snapshot
-from whence.index.snapshot import Snapshot
-from whence.index.store import FORMAT, Store
+from whence.opened import Freshness, OpenIndex, load_settings
 from whence.profiles import Profile
 from whence.query.options import check_compared, make_options, with_fusion
 from whence.related import Example, related
 from whence.results import Result
 from whence.retrieve.evidence import FieldWeights
-from whence.settings import Setting, Settings
-from whence.source import git
-from whence.source.decode import to_utf8
-from whence.source.walk import Tree, Walker
-from whence.trace import Trace
-from whence.types import Parsed, Refreshed
-from whence.version import __version__
+from whence.types import Parsed
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-Progress = Callable[[int, int], None]
-#: How notes begin that tell of an answer older than the files.
-BEHIND = "answering from before the last changes"
+__all__ = ["Freshness", "Index", "load_settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """What an answer is of (Z2)."""
-
-    commit: str
-    branch: str
-    indexed_at: float
-    changed: int  # files that differ from what was indexed
-    note: str = ""
-
-    @property
-    def fresh(self) -> bool:
-        """Whether the index is what is on disk."""
-        return self.changed == 0 and not self.note
-
-
-class Index:
+class Index(OpenIndex):
     """An index of one root. Open it with `Index.open`; it is a context manager."""
 
-    def __init__(self, layout: Layout, settings: Settings, provenance: list[Setting], trace: Trace | None = None) -> None:
-        self.layout, self.settings, self.provenance = layout, settings, provenance
-        self.notes: list[str] = []  # what a user should know of how this index came to be
-        self.refreshed = Refreshed()
-        self.tree = Tree()
-        self._trace = trace
-        self._store: Store | None = None
-        self._snapshot: Snapshot | None = None
-        self._stale = 0
-        self._seen = -1
+    def __init__(self, *opened: Any) -> None:
+        super().__init__(*opened)
         self._weights: dict[str, FieldWeights] = {}
-        self._encoder: Encoder | None = self._open_encoder()
 
-    @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        data_dir: str | os.PathLike[str] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        command_line: Mapping[str, Any] | None = None,
-        refresh: bool = True,
-        progress: Progress | None = None,
-        trace: Trace | None = None,
-    ) -> Index:
-        """Open the index of a folder, building or refreshing it first.
+    def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
+        """What codes are worth under a profile, worked out once."""
+        if name not in self._weights:
+            self._weights[name] = FieldWeights.of(profile)
+        return self._weights[name]
 
-        `settings` are dotted names with values, for instance `{"search.k": 5}`.
-        """
-        root = _checked_root(Path(path))
-        merged, provenance = load_settings(root, call=settings, command_line=command_line)
-        where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
-        index = cls(Layout(where, root), merged, provenance, trace)
-        index._start(refresh=refresh, progress=progress or _unseen)
-        return index
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of all files."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        self._snapshot = None
-
-    @property
-    def root(self) -> Path:
-        """The folder that is indexed."""
-        return self.layout.root
-
-    @property
-    def store(self) -> Store:
-        """The truth, opened."""
-        if self._store is None:
-            raise StorageError("the index is closed")
-        return self._store
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The view that answers are of."""
-        if self._snapshot is None:
-            raise StorageError("the index is closed")
-        return self._snapshot
-
-    # Opening and refreshing.
-    def _open_encoder(self) -> Encoder | None:
-        try:
-            return open_encoder(self.settings.index.model)
-        except ModelUnavailable as trouble:
-            self._do_without(trouble)
-            return None
-
-    def _do_without(self, trouble: ModelUnavailable) -> None:
-        self._encoder = None
-        self.notes.append(f"{trouble}: answers are by words alone")
-
-    @property
-    def model(self) -> str:
-        """What reads meaning here; empty when nothing does."""
-        return self._encoder.fingerprint if self._encoder is not None else ""
-
-    def _start(self, *, refresh: bool, progress: Progress) -> None:
-        if not self.layout.exists():
-            if not refresh:
-                raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
-            self.layout.create()
-        if self.layout.orphaned():
-            self.notes.append(f"{self.layout.database.name} was lost; rebuilt")
-        try:
-            self._open_store()
-            self._refresh(build=refresh, progress=progress)
-            self._snapshot = open_snapshot(self.layout, self.store, self.model)
-        except VectorsDamaged as damage:
-            self._make_vectors_again(damage, progress)
-        except IndexDamaged as damage:
-            self._repair(damage, progress)
-
-    def _open_store(self) -> None:
-        try:
-            self._store = Store(self.layout.database)
-        except IndexDamaged:
-            raise
-        except StorageError:
-            if not self.layout.exists():
-                raise
-            self._store = Store(self.layout.database, read_only=True)
-
-    def refresh(self, progress: Progress | None = None) -> Refreshed:
-        """Take in what changed on disk since the index was opened or last refreshed."""
-        self._refresh(build=True, progress=progress or _unseen)
-        self._snapshot = open_snapshot(self.layout, self.store, self.model)
-        return self.refreshed
-
-    def _refresh(self, *, build: bool, progress: Progress) -> None:
-        known = self._known_tree(build=build)
-        self.tree = self._walker().refresh(known)
-        self._stale = len(self.tree.changed) + len(self.tree.deleted)
-        if self._stale and not build:
-            self._stale = len(self.tree.deleted) + self._count_changed()
-        settled = self.tree.folders == known.folders and self.tree.rules == known.rules
-        if not build or (
-            settled and not self._stale and not is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
-        ):
-            return
-        try:
-            with self.layout.writing(self.settings.index.lock_wait):
-                self._build(progress)
-        except IndexDamaged:
-            raise
-        except StorageError as trouble:
-            if not self.store.segments():
-                raise
-            under_way = isinstance(trouble, IndexBusy)
-            self.notes.append(f"{BEHIND}: {trouble.message if under_way else 'the index cannot be written'}")
-
-    def _count_changed(self) -> int:
-        from whence.index.changes import split_changed  # noqa: PLC0415  -- hashing, only where stamps moved
-
-        return len(split_changed(self.store, self.root, self.tree.changed, self.settings.index.max_file_bytes)[0])
-
-    def _known_tree(self, *, build: bool) -> Tree:
-        """The tree as it was last seen: read again only when another process may have changed it."""
-        if not self._check_format(build=build):
-            return Tree()
-        if not self.tree.folders or self._seen != self.store.changes():
-            self._seen = self.store.changes()
-            return self.store.tree()
-        return self.tree
-
-    def _build(self, progress: Progress) -> None:
-        """Build with the writer's lock held; another process may have done the work while we waited."""
-        now = time.time_ns()
-        if not self._check_format(build=True):
-            with self.store.transaction():
-                self.store.clear()
-                self.store.set_meta(**self._identity())
-        if self._seen != self.store.changes():  # another process wrote while we waited for the lock
-            self.tree = self._walker().refresh(self.store.tree())
-        from whence.index.build import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
-
-        builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
-        head = git.head(self.root)
-        self.refreshed = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
-        if builder.trouble is not None:
-            self._do_without(builder.trouble)
-        with self.store.transaction():
-            self.store.set_meta(
-                indexed_at=str(time.time()), commit=head.commit if head else "", branch=head.branch if head else "", **self._identity()
-            )
-        self._stale = 0
-        self.tree.changed, self.tree.deleted = [], []
-
-    def _identity(self) -> dict[str, str]:
-        return {
-            "format": str(FORMAT),
-            "version": __version__,
-            "settings": self.settings.index_fingerprint(),
-            "root": os.fsencode(self.root).decode("utf-8", "backslashreplace"),
-        }
-
-    def _check_format(self, *, build: bool) -> bool:
-        meta = self.store.meta()
-        if not meta:
-            return False
-        for key, what in (("format", "another version of whence"), ("settings", "other index settings")):
-            if meta.get(key) != self._identity()[key]:
-                if not build:
-                    raise StorageError(f"the index was made with {what}", hint="search without --no-refresh to rebuild it")
-                note = f"the index was made with {what}; rebuilt"
-                if note not in self.notes:
-                    self.notes.append(note)
-                return False
-        return True
-
-    def _walker(self) -> Walker:
-        chosen = self.settings.index
-        return Walker(str(self.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
-
-    def _make_vectors_again(self, damage: VectorsDamaged, progress: Progress) -> None:
-        self.notes.append(f"{damage.message}; vectors rebuilt")
-        with self.layout.writing(self.settings.index.lock_wait):
-            with self.store.transaction():
-                self.store.drop_vectors()
-            self._build(progress)
-        self._snapshot = open_snapshot(self.layout, self.store, self.model)
-
-    def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
-        """Build again what is damaged. What the user wrote is never part of it."""
-        self.notes.append(f"{damage.message}; rebuilt")
-        if self._store is not None:
-            self._store.close()
-        with self.layout.writing(self.settings.index.lock_wait):
-            for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
-                path.unlink(missing_ok=True)
-            for path in self.layout.segments.glob("*"):
-                path.unlink(missing_ok=True)
-            self.layout.create()
-            self._store, self._seen = Store(self.layout.database), -1
-            self._build(progress)
-        self._snapshot = open_snapshot(self.layout, self.store, self.model)
-
-    @property
-    def freshness(self) -> Freshness:
-        """What answers are of: commit, time, and whether files changed since."""
-        meta = self.store.meta()
-        return Freshness(
-            meta.get("commit", ""),
-            meta.get("branch", ""),
-            float(meta.get("indexed_at", 0)),
-            self._stale,
-            "; ".join(note for note in self.notes if note.startswith(BEHIND)),
-        )
-
-    # Asking.
     def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, **asked: Any) -> list[Result]:
         """The best files for a query, best first: exactly k of them when that many match.
 
@@ -344,13 +79,12 @@ class Index:
         if name not in self.settings.profiles:
             raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(self.settings.profiles)}")
         ranking = self.settings.profiles[name]
-        if name not in self._weights:
-            self._weights[name] = FieldWeights.of(ranking)
+        weights = self._weights_of(name, ranking)
         ranking = with_fusion(name, ranking, fusion, alpha)
         return Asking(
             self.snapshot,
             ranking,
-            self._weights[name],
+            weights,
             options,
             chosen.pool,
             chosen.pool_per_result,
@@ -358,43 +92,3 @@ class Index:
             self._encoder,
             self._trace,
         )
-
-    # Reading what is indexed.
-    def read_text(self, path: str) -> str | None:
-        """The text of a file as it is on disk now, or None when it is gone or no text."""
-        try:
-            with open(f"{self.root}/{path}", "rb") as file:
-                text = to_utf8(file.read(self.settings.index.max_file_bytes + 1))
-        except OSError:
-            return None
-        return None if text is None else text.decode("utf-8", "replace")
-
-    def parsed(self, path: str) -> Parsed | None:
-        """What a file holds, as it was indexed."""
-        return self.store.parsed(path)
-
-
-def _unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
-
-
-def _checked_root(path: Path) -> Path:
-    try:
-        root = path.expanduser().resolve(strict=True)
-    except FileNotFoundError as error:
-        raise RootError(f"{path}: no such file or folder") from error
-    except (OSError, RuntimeError, ValueError) as error:
-        raise RootError(f"{path}: cannot be opened: {error}") from error
-    if not root.is_dir():
-        raise RootError(f"{path} is a file", hint="give the folder to index; a file can narrow a search on the command line")
-    if not os.access(root, os.R_OK | os.X_OK):
-        raise RootError(f"{path}: permission denied")
-    return root
-
-
-def load_settings(
-    root: Path | None, *, call: Mapping[str, Any] | None = None, command_line: Mapping[str, Any] | None = None
-) -> tuple[Settings, list[Setting]]:
-    """Settings for a root from every source there is, with provenance (E4)."""
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "whence" / settings_module.USER_FILE
-    return settings_module.load(root=root, environment=dict(os.environ), user_file=config, command_line=command_line, call=call)

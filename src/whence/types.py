@@ -39,6 +39,44 @@ class Unit:
     calls: tuple[str, ...] = ()
 
 
+#: Kinds of edge, with how readily a walk follows each (W1). Their order is their number in files: add at the end.
+EDGE_WEIGHTS = {
+    "calls": 1.0, "implements": 0.8, "implements_rpc": 0.8, "overrides": 0.8, "contains": 0.8, "handles_route": 0.7, "extends": 0.7,
+    "tests": 0.6, "consumes_rpc": 0.6, "accesses_field": 0.6, "member_of": 0.6, "imports": 0.5, "depends_on": 0.5,
+    "consumes_endpoint": 0.5, "tested_by": 0.5, "co_tested_with": 0.5, "type_hint_of": 0.5, "executes_process": 0.5,
+    "references": 0.4, "throws": 0.4, "deployed_by": 0.4, "reads_env": 0.4, "gated_by_flag": 0.3, "decorates": 0.3, "inherits": 0.3,
+    "documents": 0.2, "similar_to": 0.15, "owned_by": 0.0, "authored_by": 0.0,
+}  # fmt: skip
+EDGE_KINDS = tuple(EDGE_WEIGHTS)
+#: How an edge came to be known (W2).
+PROVENANCES = AST, LSP, RUNTIME = ("ast_inferred", "lsp_resolved", "runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name that a unit uses, before it is known what it stands for."""
+
+    unit: int  # the row, in the file, of the innermost unit that holds it
+    kind: str  # the edge it will be: one of EDGE_KINDS
+    name: str
+    receiver: str  # what stands before it: `self`, a variable, a type or a module; empty where nothing does
+    at: int  # the byte where the name starts
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One relation between two symbols, each `path#qualified.name`, that something other than the parser found."""
+
+    source: str
+    target: str  # or `route:GET /users`, `env:HOME`, `process:git`: what has no place in the source
+    kind: str
+    provenance: str
+    confidence: float
+    line: int = 0  # where in the source's file; 0 when it is not known
+    seen: float = 0.0  # when it was last observed, in seconds since 1970; 0 when it was not
+    count: int = 0  # how often it was observed
+
+
 @dataclass(frozen=True, slots=True)
 class Parsed:
     """What one file holds: its units in order, its imports, and where it speaks prose."""
@@ -47,6 +85,7 @@ class Parsed:
     units: tuple[Unit, ...]
     imports: tuple[str, ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,7 @@ class Builder:
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
         listed = {row.name for row in self._store.segments()} | {row.name for row in self._store.vectors().values()}
-        listed |= {json.loads(self._store.meta().get(key, "{}")).get("name", "") for key in ("shared", "history")}
+        listed |= {json.loads(self._store.meta().get(key, "{}")).get("name", "") for key in ("shared", "history", "graph")}
         for path in self._layout.segments.iterdir():
             if path.name not in listed:
                 path.unlink(missing_ok=True)

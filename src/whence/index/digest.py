@@ -17,6 +17,7 @@ import numpy as np
 
 from whence.index.arrayfile import Array, narrow, pack_strings
 from whence.index.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
+from whence.index.relations import RelationRows
 from whence.index.rows import counted, distinct, first_of_each
 from whence.parse import paths, tokens
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
@@ -116,6 +117,7 @@ class Digest:
         self._text_word: list[Array] = []  # every word of the text, ...
         self._text_window: list[Array] = []  # ... and the window it stands in
         self._mentions: list[Array] = []
+        self._relations = RelationRows()
 
     def add(self, path: str, source: bytes, parsed: Parsed) -> None:
         """Take in one file."""
@@ -123,6 +125,7 @@ class Digest:
         units = parsed.units or (Unit("raw", "", "", 1, 1, 0, len(source)),)
         cuts = _window_cuts(source)
         self._mentions.append(self._add_words(source, units, parsed.comments, cuts))
+        self._relations.add(source, units, parsed)
         self._paths.append(path)
         self._languages.append(parsed.language)
         self._sizes.append(len(source))
@@ -170,7 +173,7 @@ class Digest:
         found |= self._window_postings(starts, flat, len(names))
         found |= _path_postings(path_terms, rank, self._words.term_ids)
         found |= self._mention_arrays()
-        return found
+        return found | self._relations.arrays()
 
     def _path_terms(self) -> list[tuple[str, int, int]]:
         """(term, file, where) of every path, with its terms made known to the vocabulary."""
@@ -214,6 +217,8 @@ class Digest:
             "units.kind": np.array([_KIND_ROWS[unit.kind] for unit in self._units], np.uint8),
             "units.flags": np.array(flags, np.uint8),
             "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
+            "units.scope_hash": np.array([name_hash(".".join(unit.parents)) if unit.parents else 0 for unit in self._units], np.uint32),
+            "units.full_hash": np.array([name_hash(unit.qualified_name) if unit.name else 0 for unit in self._units], np.uint32),
         }
 
     def _unit_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:

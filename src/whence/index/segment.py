@@ -12,6 +12,7 @@ from whence.errors import IndexDamaged
 from whence.index.arrayfile import Array, ArrayFile, Stamp, Strings, narrow, pack_strings, unpack_strings
 from whence.index.digest import mention_arrays, mention_keys, unit_arrays, window_arrays
 from whence.index.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
+from whence.index.relations import merge_relations
 
 #: Columns with one value per file or unit, which a merge simply strings together.
 FILE_COLUMNS = (
@@ -24,7 +25,7 @@ FILE_COLUMNS = (
     "files.stem",
     "files.singular_stem",
 )
-UNIT_COLUMNS = ("units.first", "units.last", "units.kind", "units.flags", "units.name_hash")
+UNIT_COLUMNS = ("units.first", "units.last", "units.kind", "units.flags", "units.name_hash", "units.scope_hash", "units.full_hash")
 
 
 class Segment:
@@ -102,7 +103,7 @@ def merge(segments: Sequence[tuple[Segment, Array]]) -> dict[str, Array]:
     found |= _merged_windows(parts, term_rows, len(names))
     found |= _merged_path_terms(parts, term_rows)
     found |= _merged_mentions(parts)
-    return found
+    return found | merge_relations([(part.segment.arrays, part.keep, part.unit_rows) for part in parts])
 
 
 def kept_unit_rows(segments: Sequence[tuple[Segment, Array]]) -> list[Array]:

@@ -16,6 +16,7 @@ from whence.index.arrayfile import Array, ArrayFile, unpack_strings
 from whence.index.digest import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
 from whence.index.rows import distinct, member
 from whence.index.segment import Segment
+from whence.index.symbols import Symbols
 from whence.index.vectors import SegmentVectors, VectorView
 
 #: A name defined in more files than this says nothing of which one is meant.
@@ -48,6 +49,17 @@ class PathParts:
     def files_by_directory_part(self) -> tuple[Array, Array]:
         """For each part, the files whose near directories have it: (offsets, files)."""
         return _inverted(self.directory_starts, self.directory_parts, len(self.names))
+
+
+class NameParts:
+    """The words of the names of all units, in order, with each unit's as rows of them."""
+
+    def __init__(self, names: list[str], starts: Array, parts: Array, counted: Array) -> None:
+        self.names, self.starts, self.parts = names, starts, parts
+        self.known: dict[str, list[tuple[int, float]]] = {}  # what queries have asked of these names
+        total = int(counted.sum())
+        seen = np.bincount(parts[np.repeat(counted, np.diff(starts))], minlength=len(names))
+        self.rarity = np.log(1 + (total - seen + 0.5).clip(0.5) / (seen + 0.5))
 
 
 class Snapshot:
@@ -128,6 +140,11 @@ class Snapshot:
         return _starts([segment.window_ends for segment in self.segments], self._window_base)
 
     @cached_property
+    def lead_starts(self) -> Array:
+        """Where the terms of each unit's leading comment begin, and one past the last of all."""
+        return np.concatenate([[0], np.cumsum(_sizes([segment.arrays["units.lead_ends"] for segment in self.segments]))])
+
+    @cached_property
     def file_of_unit(self) -> Array:
         """The file of each unit."""
         return np.repeat(np.arange(self.files, dtype=np.int32), np.diff(self.unit_starts))
@@ -159,6 +176,11 @@ class Snapshot:
     def languages(self) -> list[str]:
         """The language of each file."""
         return [name for segment in self.segments for name in segment.languages()]
+
+    @property
+    def unit_bases(self) -> list[int]:
+        """The first unit of each segment."""
+        return self._unit_base[:-1].tolist()
 
     def path(self, file: int) -> str:
         """The path of a file, relative to the root."""
@@ -261,6 +283,24 @@ class Snapshot:
         return PathParts(names, columns[0], columns[1], self.alive)
 
     @cached_property
+    def symbols(self) -> Symbols:
+        """The units as symbols: what encloses them, where a name is defined."""
+        return Symbols(self)
+
+    @cached_property
+    def name_parts(self) -> NameParts:
+        """The words of all names."""
+        tables = [unpack_strings(segment.arrays, "name_parts").all() for segment in self.segments]
+        names = sorted(set().union(*tables))
+        row = {name: number for number, name in enumerate(names)}
+        values = [
+            np.array([row[name] for name in table], np.int64)[segment.arrays["units.parts"]]
+            for table, segment in zip(tables, self.segments, strict=True)
+        ]
+        starts = np.concatenate([[0], np.cumsum(_sizes([segment.arrays["units.part_ends"] for segment in self.segments]))])
+        return NameParts(names, starts, _joined(values), self.symbols.defines)
+
+    @cached_property
     def centrality(self) -> Array:
         """For each file, how many other files mention a name that it defines (and few others do).
 
@@ -330,6 +370,10 @@ def _joined(arrays: list[Array]) -> Array:
 
 def _starts(ends: list[Array], bases: Array) -> Array:
     return np.concatenate([[0], *(found.astype(np.int64) + base for found, base in zip(ends, bases.tolist(), strict=False))])
+
+
+def _sizes(ends: list[Array]) -> Array:
+    return _joined([np.diff(found, prepend=np.uint32(0)).astype(np.int64) for found in ends])
 
 
 def _spread(values: Array, ends: Array) -> Array:

@@ -15,13 +15,13 @@ from typing import Any
 from whence.errors import IndexDamaged, StorageError
 from whence.index.arrayfile import Stamp
 from whence.source.walk import State, Tree
-from whence.types import Parsed, Skipped, Unit
+from whence.types import RUNTIME, Edge, Parsed, Skipped, Unit
 
 #: Changes with anything that makes an old index unreadable or its postings different.
-FORMAT = 2
+FORMAT = 3
 BUSY_SECONDS = 10.0
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
-TABLES = frozenset({"meta", "segments", "vectors", "files", "units", "dead", "places", "skipped"})
+TABLES = frozenset({"meta", "segments", "vectors", "files", "units", "dead", "places", "skipped", "edges"})
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -40,6 +40,10 @@ CREATE TABLE IF NOT EXISTS places (
     path BLOB PRIMARY KEY, kind TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
     asked_ns INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS skipped (path BLOB PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS edges (
+    path BLOB NOT NULL, provenance TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
+    confidence REAL NOT NULL, line INTEGER NOT NULL, seen REAL NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (path, provenance, source, target, kind)) WITHOUT ROWID;
 """
 
 
@@ -137,9 +141,10 @@ class Store:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def clear(self) -> None:
-        """Forget everything; call inside a transaction."""
-        for table in sorted(TABLES):
+        """Forget everything but what was observed at run time, which no file can give back; call inside a transaction."""
+        for table in sorted(TABLES - {"edges"}):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608  -- names from the line above
+        self._db.execute("DELETE FROM edges WHERE provenance != ?", [RUNTIME])
 
     def changes(self) -> int:
         """A number that moves when another process has written the database."""
@@ -188,6 +193,7 @@ class Store:
             self._db.execute("INSERT OR IGNORE INTO dead SELECT segment, row FROM files WHERE path = ? AND row >= 0", [path])
             self._db.execute("DELETE FROM files WHERE path = ?", [path])
             self._db.execute("DELETE FROM units WHERE path = ?", [path])
+            self._db.execute("DELETE FROM edges WHERE path = ? AND provenance != ?", [path, RUNTIME])
 
     def add(self, records: Iterable[Record], segment: int) -> None:
         """Take in files as read, in place of what was known of them; call inside a transaction."""
@@ -290,6 +296,31 @@ class Store:
         for table in ("files", "dead", "vectors"):
             self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))  # noqa: S608  -- likewise
         self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
+
+    # Edges that something other than the parser found.
+    def edges(self, provenance: str = "") -> list[Edge]:
+        """All of them, or those of one provenance."""
+        rows = self._rows(
+            "SELECT source, target, kind, provenance, confidence, line, seen, count FROM edges WHERE ? IN ('', provenance)"
+            " ORDER BY path, source, target, kind, provenance",
+            [provenance],
+        )
+        return [Edge(*row) for row in rows]
+
+    def replace_edges(self, provenance: str, edges: Iterable[Edge], paths: Iterable[str] | None = None) -> None:
+        """Put edges in place of those of the same provenance, of all files or of some; call inside a transaction."""
+        if paths is None:
+            self._db.execute("DELETE FROM edges WHERE provenance = ?", [provenance])
+        else:
+            self._db.executemany("DELETE FROM edges WHERE provenance = ? AND path = ?", [(provenance, os.fsencode(path)) for path in paths])
+        self._db.executemany(
+            "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (os.fsencode(e.source.partition("#")[0]), provenance, e.source, e.target, e.kind, e.confidence, e.line, e.seen, e.count)
+                for e in edges
+            ],
+        )
+        self.set_meta(edges=os.urandom(8).hex())  # a graph made before is none of this
 
     # What is in the files.
     def parsed(self, path: str) -> Parsed | None:

@@ -1,0 +1,181 @@
+"""What is known of the units of a whole snapshot as symbols: by name, by place, by what encloses them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whence.index.arrayfile import Array, unpack_strings
+from whence.index.digest import DEFINES, KIND_NAMES, name_hash
+from whence.index.rows import spread
+from whence.parse.paths import Role
+from whence.parse.tokens import joined
+from whence.types import CALLABLES, CONTAINERS, VALUES
+
+if TYPE_CHECKING:
+    from whence.index.snapshot import Snapshot
+
+#: Languages that call one another by name; every other language is a family of its own.
+FAMILIES = (
+    frozenset({"javascript", "typescript", "tsx", "vue", "svelte", "html"}),
+    frozenset({"c", "cpp"}),
+    frozenset({"java", "kotlin", "scala"}),
+)
+#: Languages in which a type inside another is `Outer::Inner` and a method is set off by another mark.
+SCOPED_WITH_COLONS = frozenset({"ruby"})
+IS_CONTAINER = np.array([kind in CONTAINERS for kind in KIND_NAMES])
+IS_CALLABLE = np.array([kind in CALLABLES for kind in KIND_NAMES])
+IS_VALUE = np.array([kind in VALUES for kind in KIND_NAMES])
+
+
+class Table:
+    """Keys in order, each with the rows that stand under it."""
+
+    def __init__(self, keys: Array, rows: Array) -> None:
+        order = np.argsort(keys, kind="stable")
+        self.keys, self.rows = keys[order], rows[order]
+
+    def find(self, wanted: Array) -> tuple[Array, Array]:
+        """Where the rows of each key begin and end."""
+        return np.searchsorted(self.keys, wanted), np.searchsorted(self.keys, wanted, side="right")
+
+    def pairs(self, wanted: Array) -> tuple[Array, Array]:
+        """(place of the key, row) for every row of every key."""
+        place, at = spread(*self.find(wanted))
+        return place, self.rows[at]
+
+
+def keyed(place: Array, hashed: Array) -> Array:
+    """One number for a place and a name."""
+    return np.asarray(place, np.int64) << 32 | np.asarray(hashed, np.int64)
+
+
+class Symbols:
+    """Columns over all units, dead ones too; tables hold only live definitions."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.units = snapshot.units
+        self.file = np.asarray(snapshot.file_of_unit, np.int64)
+        self.name = snapshot.column("units.name_hash").astype(np.int64)
+        self.scope = snapshot.column("units.scope_hash").astype(np.int64)
+        self.full = snapshot.column("units.full_hash").astype(np.int64)
+        alive = snapshot.alive[self.file] if self.units else np.zeros(0, bool)
+        self.defines = alive & ((snapshot.column("units.flags") & DEFINES) > 0)
+        self.container = self.defines & IS_CONTAINER[snapshot.kinds]
+        self.test = (snapshot.column("files.roles") & int(Role.TEST)) > 0
+
+    @cached_property
+    def family(self) -> Array:
+        """The family of each file's language."""
+        known: dict[str, int] = {}
+        numbers = []
+        for language in self.snapshot.languages:
+            family = next((f"family {at}" for at, one in enumerate(FAMILIES) if language in one), language)
+            numbers.append(known.setdefault(family, len(known)))
+        return np.array(numbers, np.int64)
+
+    @cached_property
+    def folder(self) -> Array:
+        """The folder of each file, as a number that also tells the family apart."""
+        known: dict[tuple[str, int], int] = {}
+        pairs = zip((path.rpartition("/")[0] for path in self.snapshot.paths), self.family.tolist(), strict=True)
+        return np.array([known.setdefault(pair, len(known)) for pair in pairs], np.int64)
+
+    @cached_property
+    def owner(self) -> Array:
+        """The type that each unit is a member of, as its row; -1 where it is of none."""
+        owner = np.full(self.units, -1, np.int64)
+        types = np.flatnonzero(self.container)
+        open_ = np.flatnonzero(self.defines & (self.scope > 0))
+        for place in (self.file, self.folder[self.file], self.family[self.file]):
+            table = Table(keyed(place[types], self.full[types]), types)
+            low, high = table.find(keyed(place[open_], self.scope[open_]))
+            known = high > low
+            if place is not self.file:
+                known &= high - low == 1
+            owner[open_[known]] = table.rows[low[known]]
+            open_ = open_[~known]
+        return owner
+
+    @cached_property
+    def members(self) -> Array:
+        """How many members each unit has."""
+        return np.bincount(self.owner[self.owner >= 0], minlength=self.units)
+
+    @cached_property
+    def namesakes(self) -> Array:
+        """How many live definitions bear each unit's name."""
+        rows = np.flatnonzero(self.defines)
+        names = np.sort(self.name[rows])
+        return np.searchsorted(names, self.name, side="right") - np.searchsorted(names, self.name)
+
+    # Tables of definitions.
+    @cached_property
+    def in_file(self) -> Table:
+        """Definitions by (file, name), members of types left out."""
+        rows = np.flatnonzero(self.defines & (self.owner < 0))
+        return Table(keyed(self.file[rows], self.name[rows]), rows)
+
+    @cached_property
+    def in_folder(self) -> Table:
+        """Definitions by (folder, name), members of types left out."""
+        rows = np.flatnonzero(self.defines & (self.owner < 0))
+        return Table(keyed(self.folder[self.file[rows]], self.name[rows]), rows)
+
+    @cached_property
+    def of_type(self) -> Table:
+        """Members by (type, name)."""
+        rows = np.flatnonzero(self.owner >= 0)
+        return Table(keyed(self.owner[rows], self.name[rows]), rows)
+
+    @cached_property
+    def anywhere(self) -> Table:
+        """Callables and types outside tests by (family, name)."""
+        rows = np.flatnonzero(self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file])
+        return Table(keyed(self.family[self.file[rows]], self.name[rows]), rows)
+
+    @cached_property
+    def types(self) -> Table:
+        """Types outside tests by (family, name)."""
+        rows = np.flatnonzero(self.container & ~self.test[self.file])
+        return Table(keyed(self.family[self.file[rows]], self.name[rows]), rows)
+
+    @cached_property
+    def types_by_sound(self) -> Table:
+        """Types by (family, name without case and underscores), so that `http_client` finds HttpClient."""
+        rows = np.flatnonzero(self.container & ~self.test[self.file])
+        sound = np.array([name_hash(joined(self.snapshot.unit_name(row))) for row in rows.tolist()], np.int64)
+        return Table(keyed(self.family[self.file[rows]], sound) if len(rows) else np.empty(0, np.int64), rows)
+
+    # Names as text.
+    @cached_property
+    def _scopes(self) -> list[tuple[int, list[str], Array]]:
+        found = []
+        for segment, base in zip(self.snapshot.segments, self.snapshot.unit_bases, strict=False):
+            found.append((base, unpack_strings(segment.arrays, "names").all(), segment.arrays["units.scope"]))
+        return found
+
+    def qualified_name(self, unit: int) -> str:
+        """A unit's name with the names around it; empty for a run of lines."""
+        name = self.snapshot.unit_name(unit)
+        for base, names, scope in reversed(self._scopes):
+            if unit >= base:
+                around = names[int(scope[unit - base])]
+                return f"{around}.{name}" if around and name else name
+        return name
+
+    def written_name(self, unit: int) -> str:
+        """A unit's full name as its language writes it: `Shop::Cart.add` in Ruby, `Cart.add` elsewhere."""
+        name = self.qualified_name(unit)
+        if self.snapshot.languages[int(self.file[unit])] not in SCOPED_WITH_COLONS:
+            return name
+        around, _, last = name.rpartition(".")
+        between = "::" if IS_CONTAINER[self.snapshot.kinds[unit]] else "."
+        return around.replace(".", "::") + between + last if around else last
+
+    def key(self, unit: int) -> str:
+        """What a unit is called outside one snapshot: `path#qualified.name`."""
+        return f"{self.snapshot.path(int(self.file[unit]))}#{self.qualified_name(unit)}"
