@@ -64,6 +64,7 @@ class Profile:
     signals: Mapping[str, Weight]
     fields: Fields = field(default_factory=Fields)
     decay: float = _knob(0.1, "each later word of a query counts 1 / (1 + decay x place)")
+    boilerplate: float = _knob(1.0, "words that every task has (add, fix, new, ...) count this much")
     quoted: float = _knob(0.3, "words seen only in quoted code count this much")
     coverage: float = _knob(0.0, "power of (matched words / words) that multiplies the lexical score")
     stem_prefix: float = _knob(0.5, "share of the stem boost for a word that is only a prefix (R2)")

@@ -9,11 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.index.graph import Graph
 from whence.index.rows import distinct
 from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan
 from whence.retrieve.evidence import Evidence
+from whence.retrieve.names import ClassText, NameMatch
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.semantic import Semantics
@@ -38,6 +40,8 @@ class Pool:
     scores: Array
     precedent: Precedent  # what past commits point at
     semantics: Semantics | None = None  # None where vectors have nothing to say
+    graph: Graph | None = None  # for symbols: what they refer to and what refers to them
+    walked: Array | None = None  # for symbols: how near the walk found each candidate
 
     @property
     def snapshot(self) -> Snapshot:
@@ -86,6 +90,16 @@ class Pool:
         return self.evidence.unit_matrix(self.units)
 
     @cached_property
+    def names(self) -> NameMatch:
+        """How the query matches the names of units."""
+        return NameMatch(self.evidence)
+
+    @cached_property
+    def class_text(self) -> ClassText:
+        """How the query matches types with all their members."""
+        return ClassText(self.evidence)
+
+    @cached_property
     def nearness(self) -> Array:
         """How near each candidate's file is to the question in meaning; 0 where vectors have nothing to say."""
         return self.by_file(self.semantics.of_files(self.distinct_files)) if self.semantics else np.zeros(len(self.units))
@@ -102,7 +116,7 @@ class Pool:
     def with_scores(self, scores: Array) -> Pool:
         """The same pool in a later phase; what was worked out stays worked out."""
         later = replace(self, scores=scores)
-        for name in ("files", "_distinct", "_matrix", "nearness", "unit_nearness"):
+        for name in ("files", "_distinct", "_matrix", "nearness", "unit_nearness", "names", "class_text"):
             if name in self.__dict__:
                 later.__dict__[name] = self.__dict__[name]
         return later

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,6 +14,8 @@ from whence.query import words as lexicon
 
 #: A query longer than this is a pasted document; its first words are what is meant.
 MOST_WORDS = 400
+#: Letters of a query in which identifiers are looked for.
+MOST_SCANNED = 20_000
 _SYMBOL = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:::|\\|->|\.|#)[A-Za-z_]\w*)*$")
 _SYMBOL_MARK = re.compile(r"[A-Z_.:\\#]|->")
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
@@ -55,6 +58,7 @@ class Plan:
     length: float  # 0: a short question, 1: a long text or the wish for a change
     paths: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    identifiers: frozenset[str] = frozenset()  # words that can only be names: quoted, or written as no prose is
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -66,8 +70,8 @@ class Plan:
         return self.length < 1 and lexicon.ASKED_FOR[what].search(self.text) is not None
 
 
-def make_plan(text: str, *, decay: float, quoted: float) -> Plan:
-    """Read a query. `decay` lowers each later word, `quoted` those seen only in quoted code."""
+def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> Plan:
+    """Read a query. `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has."""
     if "\0" in text:
         text = text.replace("\0", " ")
     prose, code = lexicon.split_prose(text)
@@ -76,6 +80,8 @@ def make_plan(text: str, *, decay: float, quoted: float) -> Plan:
     if not found:
         raise QueryError("the query holds no word to search for", hint="give at least one word, or a pattern with -e")
     weights = [(quoted if number >= len(spoken) else 1.0) / (1 + decay * number) for number in range(len(found))]
+    if boilerplate != 1:
+        weights = [weight * (boilerplate if word.lower() in lexicon.TASK_WORDS else 1) for word, weight in zip(found, weights, strict=True)]
     return Plan(
         text=text,
         words=tuple(found),
@@ -87,7 +93,14 @@ def make_plan(text: str, *, decay: float, quoted: float) -> Plan:
         length=_length(text, found),
         paths=tuple(dict.fromkeys(lexicon.PATH_IN_TEXT.findall(text)))[:20],
         modules=tuple(dict.fromkeys(lexicon.MODULE_IN_TEXT.findall(text)))[:20],
+        identifiers=frozenset(_identifiers(text[:MOST_SCANNED])),
     )
+
+
+def _identifiers(text: str) -> Iterator[str]:
+    """Words in back quotes, with an underscore or a capital inside, after a dot or before a bracket."""
+    for found in lexicon.IDENTIFIER.finditer(text):
+        yield next(group for group in found.groups() if group)
 
 
 def _content_words(text: str) -> list[str]:

@@ -11,6 +11,16 @@ CHANGE_VERBS = frozenset(
     "replace report restore return revert rework rewrite set simplify skip speed split stop support switch test tweak update "
     "upgrade use validate".split()
 )
+#: Words that a task has whatever it is about: they tell what to do, not with what.
+TASK_WORDS = frozenset(
+    "able add adding allow also always another any avoid based behavior behaviour better bug bugs build call called calls case cases "
+    "change changed changes check class code configure correct correctly create creating current custom default define "
+    "defined different does ensure error errors existing expected explain extend feature find fix flow function functions handle "
+    "handled handles handling happen happens how implement implementation implemented implements improve instead introduce issue "
+    "it's like logic look make makes manage method methods modify need needs new object optional option options pass problem "
+    "project properly provide refactor remove replace return returns run set should show specific such support supports task "
+    "trace tracing type types understand update use used user uses using value values want way when work works wrong".split()
+)
 #: `http: do not retry`, `fix(parser): ...`: a scope in front, as in commit messages.
 SCOPE_PREFIX = re.compile(r"^[\w./()-]{2,40}:\s+\S")
 #: A question that holds one of these tells of a problem.
@@ -35,6 +45,11 @@ TESTS_ASKED_FOR = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IG
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\s*\^+\s*$)|^(?: {4,}|\t)\S")
 #: Bounded, and never begun in the middle of a run: a text of a hundred thousand dashes must not take minutes.
+#: A word that can only be an identifier: in back quotes, before a bracket, after a dot or `::`, or with `_` or a capital inside.
+IDENTIFIER = re.compile(
+    r"`(?:[^`\s]{0,80}[.:#])?(\w{2,80})(?:\(\))?`|\b([A-Za-z_]\w{1,80})(?=\()|(?<=[a-zA-Z_][.:#])([A-Za-z_]\w{1,80})"
+    r"|\b([A-Za-z]\w{0,60}(?:_\w|[a-z0-9][A-Z])\w{0,60})"
+)
 PATH_IN_TEXT = re.compile(r"(?<![\w/\\.@+-])(?:[\w.@+-]{1,80}[/\\]){0,30}[\w@+-][\w.@+-]{0,80}\.[A-Za-z]\w{0,9}(?![\w/])")
 MODULE_IN_TEXT = re.compile(r"(?<![\w./\\])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/\\])")
 

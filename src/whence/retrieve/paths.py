@@ -92,6 +92,14 @@ def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:
     return [(row, strength) for row, strength in found if strength > 0]
 
 
+def name_strengths(part: Part, names: list[str], known: dict[str, list[tuple[int, float]]]) -> list[tuple[int, float]]:
+    """The parts of names that match a word of the query as written; `known` remembers what was worked out before."""
+    if part.text not in known:
+        found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
+        known[part.text] = [(row, strength) for row, strength in found if strength > 0]
+    return known[part.text]
+
+
 def _near(text: str, names: list[str]) -> range:
     """The rows of a sorted list that begin as a word does: no other can match it."""
     lead = text[:SHORTEST_PREFIX]

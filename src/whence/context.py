@@ -1,0 +1,167 @@
+"""One task over one snapshot: from words to ranked symbols. Reads top to bottom.
+
+Symbols are found by their words, by the words of their types and files, by name
+and by meaning, and scored once; a walk from the best of them along the graph adds
+what is near; then all are scored for good. The score is the ledger of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whence.encode.encoder import Encoder
+from whence.fuse.pool import MEANING, Pool, union
+from whence.graph.walk import walk
+from whence.index.arrayfile import Array
+from whence.index.digest import name_hash
+from whence.index.graph import Graph
+from whence.index.rows import highest, ranges
+from whence.index.snapshot import Snapshot
+from whence.index.symbols import Table
+from whence.parse.paths import Role
+from whence.profiles import Profile
+from whence.query.plan import Plan, make_plan
+from whence.rank.ledger import Ledger
+from whence.rank.score import score
+from whence.retrieve import lexical
+from whence.retrieve.evidence import Evidence, FieldWeights
+from whence.retrieve.past import Precedent
+from whence.retrieve.paths import PathMatch
+from whence.retrieve.semantic import Semantics
+
+#: Candidates by their own words, and types and files whose members all become candidates.
+BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
+#: Members of one type or file that become candidates, the best by their words.
+MOST_MEMBERS = 60
+#: The walk starts at so many of the best.
+SEEDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Tasking:
+    """Everything a task is asked with."""
+
+    snapshot: Snapshot
+    graph: Graph
+    seeding: Profile
+    profile: Profile
+    weights: FieldWeights
+    encoder: Encoder | None = None
+    include: Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSymbols:
+    """Candidates with their ledger, best first, each name once."""
+
+    pool: Pool
+    ledger: Ledger
+    order: list[int]  # rows of the pool
+
+
+def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
+    """The symbols that a task needs, best first."""
+    profile = tasking.profile
+    plan = make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
+    allowed = _allowed(tasking.snapshot, plan)
+    pool = _first_pool(tasking, plan, allowed)
+    seeds = score(pool).scores()
+    walked = _walked(tasking.graph, pool, seeds)
+    pool = _with_neighbours(pool, walked, allowed, tasking)
+    ledger = score(pool)
+    return RankedSymbols(pool, ledger, _ordered(pool, ledger.scores()))
+
+
+def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
+    """Definitions outside tests and examples, unless the task speaks of those."""
+    unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
+    unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
+    files = (snapshot.column("files.roles") & unwanted) == 0
+    return snapshot.symbols.defines & files[snapshot.file_of_unit]
+
+
+def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
+    snapshot = tasking.snapshot
+    evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
+    path_match = PathMatch(evidence)
+    semantics = None
+    if tasking.encoder is not None and snapshot.vectors is not None:
+        semantics = Semantics(snapshot, snapshot.vectors, tasking.encoder.encode_query(plan.text[:4000]))
+        semantics = None if semantics.says_nothing else semantics
+    empty = np.empty(0, np.int64)
+    pool = Pool(evidence, path_match, empty, {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
+    found = {
+        "words": lexical.best_units(evidence, BY_WORDS, allowed),
+        "classes": _members_of_best_types(pool, allowed),
+        "files": _members_of_best_files(pool, allowed),
+        "names": _named(snapshot, plan, allowed),
+    }
+    if semantics is not None:
+        passages, scores = semantics.nearest(BY_MEANING, allowed)
+        found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    if tasking.include is not None:
+        found["asked"] = (tasking.include, np.zeros(len(tasking.include)))
+    units, retrieved = union(found)
+    depth = snapshot.column("files.depth")[snapshot.alive]
+    later = replace(pool.with_scores(np.zeros(len(units))), units=units, retrieved=retrieved, shallowest=int(depth.min(initial=255)))
+    later.__dict__.update({name: pool.__dict__[name] for name in ("names", "class_text") if name in pool.__dict__})
+    return later
+
+
+def _members_of_best_types(pool: Pool, allowed: Array) -> tuple[Array, Array]:
+    types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed)
+    rows = np.flatnonzero(pool.class_text.of >= 0)
+    place, units = Table(pool.class_text.of[rows], rows).pairs(types)
+    return _best_of_each(pool, place, units, scores, allowed)
+
+
+def _members_of_best_files(pool: Pool, allowed: Array) -> tuple[Array, Array]:
+    files, scores = lexical.best_windows(pool.evidence, BY_FILE, pool.snapshot.content_mask("code"))
+    place, units = ranges(pool.snapshot.unit_starts, files)
+    return _best_of_each(pool, place, units, scores, allowed)
+
+
+def _best_of_each(pool: Pool, place: Array, units: Array, scores: Array, allowed: Array) -> tuple[Array, Array]:
+    """Members with the score of what they belong to, the first of each by their own words."""
+    keep = allowed[units]
+    place, units = place[keep], units[keep]
+    order = np.lexsort((-pool.evidence.unit_scores[units], place))
+    place, units = place[order], units[order]
+    first = np.arange(len(place)) - np.searchsorted(place, place) < MOST_MEMBERS
+    units, index = np.unique(units[first], return_index=True)
+    return units, scores[place[first][index]]
+
+
+def _named(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array]:
+    wanted = np.array(sorted(name_hash(word) for word in plan.identifiers), np.int64)
+    units = np.flatnonzero(np.isin(snapshot.symbols.name, wanted) & allowed)[:BY_WORDS] if len(wanted) else np.empty(0, np.int64)
+    return units, np.ones(len(units))
+
+
+def _walked(graph: Graph, pool: Pool, scores: Array) -> Array:
+    """How often a walk from the best candidates comes by each node; 1 is the most."""
+    rows, best = highest(np.arange(len(scores)), scores, SEEDS)
+    if not len(rows):
+        return np.zeros(graph.nodes)
+    restart = np.exp(best - best.max())
+    return walk(graph.both_ways, pool.units[rows], restart, alpha=0.3, rounds=4, hops=4, floor=0.0)
+
+
+def _with_neighbours(pool: Pool, walked: Array, allowed: Array, tasking: Tasking) -> Pool:
+    units, scores = lexical.top(walked[: len(allowed)], BY_WALK, allowed)
+    found = {**{name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}, "graph": (units, scores)}
+    units, retrieved = union(found)
+    later = replace(pool, units=units, retrieved=retrieved, scores=np.zeros(len(units)), walked=walked[units])
+    later.__dict__.update({name: pool.__dict__[name] for name in ("names", "class_text") if name in pool.__dict__})
+    return later
+
+
+def _ordered(pool: Pool, scores: Array) -> list[int]:
+    """Rows by score, best first; of several symbols of one name in one place the best."""
+    symbols = pool.snapshot.symbols
+    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
+    full = symbols.full[pool.units][order]
+    _, first = np.unique(full, return_index=True)
+    return order[np.sort(first)].tolist()

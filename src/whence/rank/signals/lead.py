@@ -1,0 +1,26 @@
+"""What its leading comment says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.fuse.pool import Pool
+from whence.index.relations import lead_hash
+from whence.index.rows import ranges
+from whence.rank.ledger import Column
+from whence.rank.registry import signal
+from whence.rank.terms import relative_to_best
+
+
+@signal()
+def lead(pool: Pool) -> Column:
+    """How much of the query the first 250 letters of the comment hold that introduces the symbol; 1 is the best of the pool."""
+    snapshot = pool.snapshot
+    owner, at = ranges(snapshot.lead_starts, pool.units)
+    hashes = snapshot.column("leads.term")[at]
+    total = np.zeros(len(pool.units))
+    for found in pool.evidence.terms:
+        holds = np.bincount(owner[hashes == lead_hash(found.term.text)], minlength=len(total)) > 0
+        total += found.term.weight * found.unit_rarity * holds
+    values = relative_to_best(total / (total + 1))
+    return Column(values, lambda row: f"{values[row]:.0%} of the best comment" if values[row] else "its comment does not speak of it")
