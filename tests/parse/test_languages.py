@@ -12,12 +12,13 @@ from whence.parse.units import parse
 from whence.types import Parsed, Unit
 
 FIXTURES = Path(__file__).parent / "fixtures"
+KIN = ("extends", "implements", "decorates", "throws")
 SAMPLES = sorted(path for path in FIXTURES.glob("*/sample.*") if path.suffix != ".units")
 
 
 def render(parsed: Parsed) -> str:
     """Units as lines: span, kind and name, then what is known of each."""
-    lines = [line for unit in parsed.units for line in _unit_lines(unit)]
+    lines = [line for row, unit in enumerate(parsed.units) for line in [*_unit_lines(unit), *_kin_lines(parsed, row)]]
     return "\n".join([*lines, *(f"import  {text}" for text in parsed.imports)]) + "\n"
 
 
@@ -32,6 +33,15 @@ def _unit_lines(unit: Unit) -> list[str]:
     if unit.calls:
         lines.append(f"          calls: {' '.join(unit.calls)}")
     return lines
+
+
+def _kin_lines(parsed: Parsed, row: int) -> list[str]:
+    """What a unit is by others: parents, decorators and what it throws; the rest of its relations has samples of its own."""
+    kin: dict[str, list[str]] = {}
+    for one in parsed.mentions:
+        if one.unit == row and one.kind in KIN:
+            kin.setdefault(one.kind, []).append(one.name)
+    return [f"          {kind}: {' '.join(names)}" for kind, names in kin.items()]
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)

@@ -1,6 +1,6 @@
 """`whence bench fetch`: obtain the public data of a benchmark, repositories at their pinned revisions (B1).
 
-The search benchmark needs one revision of each repository, the history benchmark all that came before it.
+The search and context benchmarks need one revision of each repository, the history benchmark all that came before it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from whence.bench.context_corpus import TASKS, read_yaml
 from whence.bench.corpus import ANNOTATIONS, LIST, REPOSITORIES, read_json
 from whence.errors import StorageError, UsageError
 
@@ -24,6 +25,9 @@ from whence.errors import StorageError, UsageError
 SEARCH_LIST = "https://github.com/MinishLab/semble"
 #: Where in that repository the list and the questions are.
 FOLDER = "benchmarks"
+#: Where the tasks of the context benchmark are published, and where in that repository they and the list of repositories are.
+CONTEXT_LIST = "https://github.com/blackwell-systems/knowing"
+CONTEXT_FOLDER, MANIFEST = "bench/cross-system/corpus", "MANIFEST.yaml"
 #: Where the repositories of the history benchmark are published.
 HISTORY_HOST = "https://github.com"
 #: They, with the last commit of each that is asked about. Chosen for their languages, for having some fifty source files or
@@ -50,10 +54,11 @@ HISTORIES = {
     "ThreeMammals/Ocelot": "30c2e08e20c096f8c8328827edfb99f4e0628fdb",
     "vapor/vapor": "13efaeefd52a965009fc6a69a96ba66e7f20402e",
 }
-FETCHABLE = ("search", "history")
+FETCHABLE = ("search", "context", "history")
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_REVISION = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+#: A commit, perhaps cut short: one list has such.
+_REVISION = re.compile(r"[0-9a-f]{7,40}|[0-9a-f]{64}")
 #: The list is data from elsewhere: git may not run a command of its choosing, nor ask for a password.
 _ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file", "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
 #: Variables that would send git to another repository than the one it is called in.
@@ -124,6 +129,8 @@ def fetch(what: str, directory: Path, source: str | None, tell: Tell) -> Fetched
         raise UsageError(f"there is no benchmark {what!r} to fetch", hint=f"allowed: {', '.join(FETCHABLE)}")
     if what == "history":
         return fetch_history(directory, source or HISTORY_HOST, tell)
+    if what == "context":
+        return fetch_context(directory, source or CONTEXT_LIST, tell)
     return fetch_search(directory, source or SEARCH_LIST, tell)
 
 
@@ -162,21 +169,62 @@ def _place_history(target: Path, url: str, revision: str, tell: Tell) -> None:
 
 def fetch_search(directory: Path, source: str, tell: Tell) -> Fetched:
     """Lay out the search benchmark in a folder. What is there already is kept."""
-    there: list[str] = []
-    failed: dict[str, str] = {}
-    with TemporaryDirectory(prefix="whence-bench-") as temporary:
-        published = Path(temporary) / "list"
-        tell(f"the list, from {source}")
-        git("clone", "--quiet", "--depth", "1", "--", source, str(published))
+    with _published(source, tell) as published:
         specs = [_checked(spec) for spec in read_json(published / FOLDER / LIST)]
-        _keep_apart(directory, specs)
-        (directory / REPOSITORIES).mkdir(parents=True, exist_ok=True)
-        (directory / ANNOTATIONS).mkdir(parents=True, exist_ok=True)
+        _begin(directory, specs)
+        (directory / ANNOTATIONS).mkdir(exist_ok=True)
         for spec in specs:
             questions = published / FOLDER / ANNOTATIONS / f"{spec['name']}.json"
             if questions.is_file():
                 shutil.copyfile(questions, directory / ANNOTATIONS / questions.name)
+    return _place_all(directory, specs, tell)
+
+
+def fetch_context(directory: Path, source: str, tell: Tell) -> Fetched:
+    """Lay out the context benchmark in a folder. What is there already is kept."""
+    with _published(source, tell) as published:
+        specs = [_checked(spec) for spec in _manifest(published / CONTEXT_FOLDER / MANIFEST)]
+        _begin(directory, specs)
+        tasks = published / CONTEXT_FOLDER / TASKS
+        for task in tasks.rglob("*.yaml"):
+            target = directory / TASKS / task.relative_to(tasks)
+            if task.is_file() and not task.is_symlink():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(task, target)
+    return _place_all(directory, specs, tell)
+
+
+def _manifest(path: Path) -> list[dict[str, Any]]:
+    """The list of the context benchmark in the words of the search benchmark's."""
+    try:
+        return [
+            {"name": spec["name"], "language": spec.get("language", ""), "url": spec["url"], "revision": str(spec["commit"])}
+            for spec in read_yaml(path)["repos"]
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path.name}: not a list of repositories: {type(error).__name__} {error}") from error
+
+
+@contextmanager
+def _published(source: str, tell: Tell) -> Iterator[Path]:
+    """A repository that publishes a benchmark, for as long as something is copied from it."""
+    with TemporaryDirectory(prefix="whence-bench-") as temporary:
+        published = Path(temporary) / "list"
+        tell(f"the list, from {source}")
+        git("clone", "--quiet", "--depth", "1", "--", source, str(published))
+        yield published
+
+
+def _begin(directory: Path, specs: list[dict[str, Any]]) -> None:
+    """Make the folder of a corpus, if no other corpus is there."""
+    _keep_apart(directory, specs)
+    (directory / REPOSITORIES).mkdir(parents=True, exist_ok=True)
     (directory / LIST).write_text(json.dumps(specs, indent=2) + "\n", encoding="utf-8")
+
+
+def _place_all(directory: Path, specs: list[dict[str, Any]], tell: Tell) -> Fetched:
+    there: list[str] = []
+    failed: dict[str, str] = {}
     for spec in specs:
         try:
             _place(directory / REPOSITORIES / spec["name"], spec["url"], spec["revision"], tell)
@@ -246,7 +294,7 @@ def _keep_apart(directory: Path, specs: list[dict[str, Any]]) -> None:
 def _place(target: Path, url: str, revision: str, tell: Tell) -> None:
     """Clone at a revision. The folder gets its name when it is complete, so a cut-off clone is never taken for one."""
     if target.exists():
-        if (target / ".git").exists() and git("rev-parse", "HEAD", cwd=target).strip() == revision:
+        if (target / ".git").exists() and git("rev-parse", "HEAD", cwd=target).startswith(revision):
             return
         raise GitError(f"{target} is there and is not at {revision[:12]}; move it away")
     tell(f"{target.name} at {revision[:12]}")

@@ -54,8 +54,8 @@ class Run:
 
 
 def default_settings() -> dict[str, Any]:
-    """Every setting by name with its default value."""
-    return {one.name: one.value for one in merge([])[1]}
+    """Every setting by name with its default value, but that nothing which use taught has a part (L6)."""
+    return {one.name: one.value for one in merge([])[1]} | {"learn.enabled": False}
 
 
 def run(corpus: Corpus, profiles: Sequence[str], index_dir: Path | None, progress: Progress) -> Run:

@@ -11,8 +11,10 @@ from tree_sitter import Node, QueryCursor
 
 from whence.parse.grammars import Grammar, grammar_of, tree_in_time
 from whence.parse.languages import BY_NAME
+from whence.parse.mentions import Heard, mentions
+from whence.parse.outside import Spot
 from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, looks_like_a_table, windows, without_noise
-from whence.types import CALLABLES, CONTAINERS, KINDS, Parsed, Unit
+from whence.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, Parsed, Unit
 
 SIGNATURE_BYTES = 600
 #: Of a long comment the beginning says what it is about; the rest is in the file.
@@ -74,6 +76,8 @@ class _Reader:
         self.comments: list[tuple[int, int]] = []
         self.leads: list[tuple[int, int]] = []
         self.calls: list[tuple[int, str]] = []
+        self.kin: list[Spot] = []  # names that the grammar knows the part of: parents, decorators, what is thrown
+        self.passed: list[tuple[int, int]] = []  # names given as values: functions, or mere variables
         self.imports: list[str] = []
         self.begun: set[int] = set()  # where units begin: a comment there speaks of that unit
         self.named: set[int] = set()  # where the names of definitions end: they are no calls
@@ -90,7 +94,9 @@ class _Reader:
         units = self._with_line_ends(self._units())
         units = [*units, *self._leftovers(units)]
         units.sort(key=lambda unit: (unit.start, -unit.end))
-        return Parsed(self.language, tuple(units), tuple(dict.fromkeys(self.imports)), tuple(self.comments))
+        imports = tuple(dict.fromkeys(self.imports))
+        said = mentions(self.source, Heard(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
+        return Parsed(self.language, tuple(units), imports, tuple(self.comments), said)
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
         text = without_noise(text, BY_NAME[self.language].noise)
@@ -105,6 +111,10 @@ class _Reader:
                 self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]
             elif name == "import":  # captures come in no particular order
                 self.imports += [_one_line(self._cut(start, end))[:SIGNATURE_BYTES] for start, end in sorted(spans)]
+            elif name == "passed":
+                self.passed += spans
+            elif name in EDGE_WEIGHTS:
+                self.kin += [self._spot(name, start, end) for start, end in spans]
             elif name.startswith("embedded."):
                 embedded[name.partition(".")[2]] = spans
             else:
@@ -130,6 +140,8 @@ class _Reader:
         names = captures.get("name")
         if kind is None or not names:
             return
+        if kind == SCOPE:
+            self._take_kin(captures, names[0])
         nodes, name_node = captures[kind], names[0]
         node = nodes[0]
         plain = kind == "section" or self.plain_names or "string" in name_node.type
@@ -154,6 +166,20 @@ class _Reader:
         self.named.add(name_node.end_byte)
         seen = self.definitions.get(name_node.start_byte)
         self.definitions[name_node.start_byte] = found if seen is None else _joined(seen, found)
+
+    def _take_kin(self, captures: dict[str, list[Node]], name: Node) -> None:
+        """The kin of a type whose definition is elsewhere: `impl Trait for Type`."""
+        owner = _last_name(self._text(name))
+        for kind in EDGE_WEIGHTS.keys() & captures.keys():
+            self.kin += [self._spot(kind, node.start_byte, node.end_byte, owner) for node in captures[kind]]
+
+    def _spot(self, kind: str, start: int, end: int, owner: str = "") -> Spot:
+        """A name in its part, at the place where its last component begins: `Ns::Base` is `Base`."""
+        text = self._cut(start, end)
+        if text.isidentifier():
+            return Spot(start, kind, text, owner=owner)
+        name = _last_name(text)
+        return Spot(start + len(text[: text.rfind(name)].encode()), kind, name, owner=owner)
 
     def _trimmed(self, end: int) -> int:
         while end > 0 and self.source[end - 1] in b" \t\r\n":

@@ -43,7 +43,7 @@ ASKED_FOR = {
 TESTS_ASKED_FOR = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IGNORECASE)
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
-_QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\s*\^+\s*$)|^(?: {4,}|\t)\S")
+_QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\^+\s*$)|^(?: {4,}|\t)\S")
 #: Bounded, and never begun in the middle of a run: a text of a hundred thousand dashes must not take minutes.
 #: A word that can only be an identifier: in back quotes, before a bracket, after a dot or `::`, or with `_` or a capital inside.
 IDENTIFIER = re.compile(

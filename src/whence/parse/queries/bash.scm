@@ -7,3 +7,6 @@
 ((command name: (command_name (word) @_source)) @import
   (#any-of? @_source "source" "."))
 (comment) @comment
+
+; Relations
+((command name: (command_name (word) @_trap) argument: (word) @passed) (#any-of? @_trap "trap" "time" "exec"))

@@ -137,3 +137,9 @@
 (call_expression function: (field_expression field: (field_identifier) @call))
 (preproc_include) @import
 (comment) @comment
+
+; Relations
+; Functions given by name: to a call, or in a table of operations.
+(argument_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
+(initializer_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
+(initializer_pair value: [(identifier) @passed (pointer_expression argument: (identifier) @passed)])

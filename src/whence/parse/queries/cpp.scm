@@ -174,3 +174,19 @@
 (preproc_include) @import
 (using_declaration) @import
 (comment) @comment
+
+; Relations
+(base_class_clause [
+  (type_identifier) @extends
+  (template_type name: (type_identifier) @extends)
+  (qualified_identifier name: [(type_identifier) @extends (template_type name: (type_identifier) @extends)])
+  (qualified_identifier name: (qualified_identifier name: [(type_identifier) @extends (template_type name: (type_identifier) @extends)]))
+])
+(throw_statement [
+  (call_expression function: [(identifier) @throws (qualified_identifier name: (identifier) @throws)])
+  (compound_literal_expression type: [(type_identifier) @throws (qualified_identifier name: (type_identifier) @throws)])
+])
+(argument_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
+(argument_list (pointer_expression argument: (qualified_identifier name: (identifier) @references)))
+(initializer_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
+(initializer_pair value: [(identifier) @passed (pointer_expression argument: (identifier) @passed)])

@@ -28,3 +28,35 @@
 (object_creation_expression type: [(identifier) @call (generic_name . (identifier) @call) (qualified_name name: (identifier) @call)])
 (using_directive) @import
 (comment) @comment
+
+; Relations
+; An interface has an `I` and a capital before its name; what has none is a class.
+((base_list [
+  (identifier) @extends
+  (generic_name . (identifier) @extends)
+  (qualified_name name: [(identifier) @extends (generic_name . (identifier) @extends)])
+  (primary_constructor_base_type type: [(identifier) @extends (generic_name . (identifier) @extends)])
+]) (#not-match? @extends "^I[A-Z]"))
+((class_declaration (base_list [
+  (identifier) @implements
+  (generic_name . (identifier) @implements)
+  (qualified_name name: [(identifier) @implements (generic_name . (identifier) @implements)])
+])) (#match? @implements "^I[A-Z]"))
+((record_declaration (base_list [
+  (identifier) @implements
+  (generic_name . (identifier) @implements)
+  (qualified_name name: [(identifier) @implements (generic_name . (identifier) @implements)])
+])) (#match? @implements "^I[A-Z]"))
+((struct_declaration (base_list [
+  (identifier) @implements
+  (generic_name . (identifier) @implements)
+  (qualified_name name: [(identifier) @implements (generic_name . (identifier) @implements)])
+])) (#match? @implements "^I[A-Z]"))
+((interface_declaration (base_list [
+  (identifier) @extends
+  (generic_name . (identifier) @extends)
+  (qualified_name name: [(identifier) @extends (generic_name . (identifier) @extends)])
+])) (#match? @extends "^I[A-Z]"))
+(attribute name: [(identifier) @decorates (qualified_name name: (identifier) @decorates)])
+(throw_statement (object_creation_expression type: [(identifier) @throws (qualified_name name: (identifier) @throws)]))
+(throw_expression (object_creation_expression type: [(identifier) @throws (qualified_name name: (identifier) @throws)]))

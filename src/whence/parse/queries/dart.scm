@@ -50,3 +50,13 @@
 (comment) @comment
 (documentation_comment) @comment
 (annotation) @attribute
+
+; Relations
+(superclass . (type_identifier) @extends)
+(mixins (type_identifier) @implements)
+(interfaces (type_identifier) @implements)
+(mixin_declaration (type_identifier) @extends)
+(annotation name: [(identifier) @decorates (scoped_identifier (identifier) @decorates .)])
+(throw_expression . (identifier) @throws . (selector))
+(throw_expression (new_expression (type_identifier) @throws))
+(argument . (identifier) @passed .)

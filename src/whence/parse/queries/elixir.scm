@@ -5,7 +5,7 @@
   (#eq? @_define "defprotocol")) @interface
 ; An implementation belongs to the type it is for.
 (call target: (identifier) @_define
-  (arguments (keywords . (pair value: (alias) @name)))
+  (arguments . (alias) @implements (keywords . (pair value: (alias) @name)))
   (do_block)
   (#eq? @_define "defimpl")) @scope
 (call target: (identifier) @_define
@@ -48,3 +48,9 @@
   (#any-of? @_attribute "doc" "moduledoc" "typedoc"))
 ((unary_operator operand: (call target: (identifier) @_attribute)) @attribute
   (#any-of? @_attribute "doc" "typedoc" "spec" "impl" "deprecated" "dialyzer" "since"))
+
+; Relations
+((call target: (identifier) @_use (arguments . (alias) @implements)) (#eq? @_use "use"))
+(unary_operator operand: (call target: (identifier) @_behaviour (arguments . (alias) @implements)) (#eq? @_behaviour "behaviour"))
+((call target: (identifier) @_raise (arguments . (alias) @throws)) (#any-of? @_raise "raise" "reraise"))
+(unary_operator operator: "&" operand: (binary_operator left: (identifier) @references operator: "/"))

@@ -55,3 +55,18 @@
 (type_conversion_expression type: (generic_type type: (type_identifier) @call))
 (import_spec) @import
 (comment) @comment
+
+; Relations
+; What is embedded lends its methods.
+(field_declaration !name type: [
+  (type_identifier) @extends
+  (qualified_type name: (type_identifier) @extends)
+  (generic_type type: [(type_identifier) @extends (qualified_type name: (type_identifier) @extends)])
+])
+(interface_type (type_elem . [
+  (type_identifier) @extends
+  (qualified_type name: (type_identifier) @extends)
+  (generic_type type: [(type_identifier) @extends (qualified_type name: (type_identifier) @extends)])
+] .))
+(argument_list [(identifier) @passed (selector_expression operand: (identifier) field: (field_identifier) @passed)])
+(keyed_element (literal_element) . (literal_element [(identifier) @passed (selector_expression operand: (identifier) field: (field_identifier) @passed)]))

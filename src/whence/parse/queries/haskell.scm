@@ -6,7 +6,7 @@
 (data_family name: (name) @name) @type
 (class name: (name) @name) @class
 ; An instance belongs to the type it is for.
-(instance patterns: (type_patterns . [
+(instance name: [(name) @implements (qualified id: (name) @implements)] patterns: (type_patterns . [
   (name) @name
   (qualified id: (name) @name)
   (parens (name) @name)
@@ -41,3 +41,18 @@
 (declarations (signature) @attribute)
 (declarations (pragma) @attribute)
 (instance_declarations (pragma) @attribute)
+
+; Relations
+(deriving classes: [(name) @implements (tuple (name) @implements)])
+(class context: (context context: [
+  (apply constructor: (name) @extends)
+  (parens (apply constructor: (name) @extends))
+  (tuple (apply constructor: (name) @extends))
+]))
+((apply function: (variable) @_throw argument: [
+    (constructor) @throws
+    (parens expression: (constructor) @throws)
+    (parens expression: (apply function: (constructor) @throws))
+  ])
+  (#any-of? @_throw "throw" "throwIO" "throwM" "throwError" "throwSTM"))
+(apply argument: (variable) @passed)

@@ -24,3 +24,24 @@
 (import_declaration) @import
 (line_comment) @comment
 (block_comment) @comment
+
+; Relations
+(superclass [
+  (type_identifier) @extends
+  (scoped_type_identifier (type_identifier) @extends .)
+  (generic_type . [(type_identifier) @extends (scoped_type_identifier (type_identifier) @extends .)])
+])
+(extends_interfaces (type_list [
+  (type_identifier) @extends
+  (scoped_type_identifier (type_identifier) @extends .)
+  (generic_type . [(type_identifier) @extends (scoped_type_identifier (type_identifier) @extends .)])
+]))
+(super_interfaces (type_list [
+  (type_identifier) @implements
+  (scoped_type_identifier (type_identifier) @implements .)
+  (generic_type . [(type_identifier) @implements (scoped_type_identifier (type_identifier) @implements .)])
+]))
+(marker_annotation name: [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)])
+(annotation name: [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)])
+(throws [(type_identifier) @throws (scoped_type_identifier (type_identifier) @throws .)])
+(throw_statement (object_creation_expression type: [(type_identifier) @throws (scoped_type_identifier (type_identifier) @throws .)]))

@@ -168,3 +168,18 @@
   (#eq? @_require "require"))
 (program (expression_statement (call_expression function: (identifier) @_require)) @import (#eq? @_require "require"))
 (comment) @comment
+
+; Relations
+(class_heritage [
+  (identifier) @extends
+  (member_expression property: (property_identifier) @extends)
+  (call_expression arguments: (arguments (identifier) @extends))
+])
+(decorator [
+  (identifier) @decorates
+  (member_expression property: (property_identifier) @decorates)
+  (call_expression function: [(identifier) @decorates (member_expression property: (property_identifier) @decorates)])
+])
+(throw_statement (new_expression constructor: [(identifier) @throws (member_expression property: (property_identifier) @throws)]))
+(arguments [(identifier) @passed (member_expression object: [(identifier) (this)] property: (property_identifier) @passed)])
+(pair value: [(identifier) @passed (member_expression object: (identifier) property: (property_identifier) @passed)])

@@ -81,3 +81,14 @@
 (source_file (string_literal (content) @doc) @attribute)
 (module_definition (block (string_literal (content) @doc) @attribute))
 (struct_definition (block (string_literal (content) @doc) @attribute))
+
+; Relations
+(type_head (binary_expression (operator) . [
+  (identifier) @extends
+  (parametrized_type_expression . (identifier) @extends)
+  (field_expression (identifier) @extends .)
+] .))
+((call_expression . (identifier) @_throw . (argument_list . (call_expression . (identifier) @throws))) (#eq? @_throw "throw"))
+((macrocall_expression . (macro_identifier (identifier) @decorates) . (macro_argument_list [(function_definition) (struct_definition) (assignment)]))
+  (#not-match? @decorates "^(testset|time|assert|test|eval)$"))
+(call_expression (argument_list (identifier) @passed))

@@ -28,3 +28,20 @@
 (block_comment) @comment
 ; An annotation that the grammar takes for an expression of its own.
 (source_file (annotated_expression) @attribute)
+
+; Relations
+; A name may have its package before it and type arguments after it.
+(delegation_specifier (constructor_invocation [(user_type (identifier) @extends .) (user_type (identifier) @extends . (type_arguments))]))
+(class_declaration "class" (delegation_specifiers (delegation_specifier (user_type (identifier) @implements .))))
+(class_declaration "class" (delegation_specifiers (delegation_specifier (user_type (identifier) @implements . (type_arguments)))))
+(explicit_delegation . [(user_type (identifier) @implements .) (user_type (identifier) @implements . (type_arguments))])
+(object_declaration (delegation_specifiers (delegation_specifier (user_type (identifier) @implements .))))
+(object_declaration (delegation_specifiers (delegation_specifier (user_type (identifier) @implements . (type_arguments)))))
+(class_declaration "interface" (delegation_specifiers (delegation_specifier (user_type (identifier) @extends .))))
+(class_declaration "interface" (delegation_specifiers (delegation_specifier (user_type (identifier) @extends . (type_arguments)))))
+(annotation (user_type (identifier) @decorates .))
+(annotation (constructor_invocation (user_type (identifier) @decorates .)))
+(annotation (constructor_invocation (user_type (identifier) @decorates . (type_arguments))))
+(throw_expression (call_expression . [(identifier) @throws (navigation_expression (identifier) @throws .)]))
+(callable_reference (identifier) @references .)
+(value_argument (navigation_expression (_) . (identifier) @passed .))

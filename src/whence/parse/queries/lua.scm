@@ -45,3 +45,10 @@
 ((function_call name: (identifier) @_require arguments: (arguments . (string))) @import
   (#any-of? @_require "require" "dofile" "loadfile"))
 (comment) @comment
+
+; Relations
+; Tables that stand for a class know their parent by `__index`, or are made by it.
+((field name: (identifier) @_index value: (identifier) @extends) (#eq? @_index "__index"))
+((assignment_statement (expression_list value: (function_call name: (method_index_expression table: (identifier) @extends method: (identifier) @_extend))))
+  (#any-of? @_extend "extend" "subclass" "derive"))
+(arguments [(identifier) @passed (dot_index_expression table: (identifier) field: (identifier) @passed)])

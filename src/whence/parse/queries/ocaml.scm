@@ -44,3 +44,20 @@
 (open_module) @import
 (include_module) @import
 (comment) @comment
+
+; Relations
+(inheritance_definition class: [
+  (class_path (class_name) @extends)
+  (class_application class: (class_path (class_name) @extends))
+])
+(module_binding module_type: [
+  (module_type_path (module_type_name) @implements)
+  (module_type_constraint module_type: (module_type_path (module_type_name) @implements))
+])
+(include_module module: (module_path (module_name) @extends .))
+((application_expression function: (value_path (value_name) @_raise) argument: [
+    (constructor_path (constructor_name) @throws)
+    (parenthesized_expression (application_expression function: (constructor_path (constructor_name) @throws)))
+  ])
+  (#any-of? @_raise "raise" "raise_notrace"))
+(application_expression argument: (value_path (value_name) @passed))

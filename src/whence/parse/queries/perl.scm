@@ -32,3 +32,22 @@
 (require_statement) @import
 (comments) @comment
 (pod_statement) @comment
+
+; Relations
+(use_parent_statement [(word_list_qw (list_item) @extends) (string_single_quoted) @extends (string_double_quoted) @extends])
+((use_no_statement package_name: (package_name (identifier) @_base) [
+    (word_list_qw (list_item) @extends)
+    (string_single_quoted) @extends
+    (string_double_quoted) @extends
+  ])
+  (#eq? @_base "base"))
+((call_expression_with_spaced_args (call_expression_with_bareword function_name: (identifier) @_extends)
+    args: (arguments [(string_single_quoted) @extends (string_double_quoted) @extends]))
+  (#eq? @_extends "extends"))
+((call_expression_with_spaced_args (call_expression_with_bareword function_name: (identifier) @_with)
+    args: (arguments [(string_single_quoted) @implements (string_double_quoted) @implements]))
+  (#eq? @_with "with"))
+((call_expression_with_spaced_args (call_expression_with_bareword function_name: (identifier) @_die)
+    args: (arguments . (method_invocation package_name: (_) @throws)))
+  (#any-of? @_die "die" "croak" "confess"))
+(to_reference variable: (call_expression_with_bareword function_name: (identifier) @references))

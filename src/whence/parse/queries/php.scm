@@ -36,3 +36,10 @@
 (include_expression) @import
 (include_once_expression) @import
 (comment) @comment
+
+; Relations
+(base_clause [(name) @extends (qualified_name (name) @extends)])
+(class_interface_clause [(name) @implements (qualified_name (name) @implements)])
+(use_declaration [(name) @implements (qualified_name (name) @implements)])
+(attribute [(name) @decorates (qualified_name (name) @decorates)])
+(throw_expression (object_creation_expression [(name) @throws (qualified_name (name) @throws)]))

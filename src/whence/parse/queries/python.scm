@@ -17,3 +17,20 @@
 (future_import_statement) @import
 (comment) @comment
 (expression_statement . (string) @doc .)
+
+; Relations
+(class_definition superclasses: (argument_list [
+  (identifier) @extends
+  (attribute attribute: (identifier) @extends)
+  (subscript value: [(identifier) @extends (attribute attribute: (identifier) @extends)])
+]))
+(decorator [
+  (identifier) @decorates
+  (attribute attribute: (identifier) @decorates)
+  (call function: [(identifier) @decorates (attribute attribute: (identifier) @decorates)])
+])
+(raise_statement . (call function: [(identifier) @throws (attribute attribute: (identifier) @throws)]))
+((raise_statement . [(identifier) @throws (attribute attribute: (identifier) @throws)]) (#match? @throws "^_*[A-Z]"))
+(argument_list [(identifier) @passed (attribute object: (identifier) attribute: (identifier) @passed)])
+(keyword_argument value: [(identifier) @passed (attribute object: (identifier) attribute: (identifier) @passed)])
+(pair value: [(identifier) @passed (attribute object: (identifier) attribute: (identifier) @passed)])

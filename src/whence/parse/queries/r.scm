@@ -32,3 +32,8 @@
 ((call function: (identifier) @_library arguments: (arguments . (argument))) @import
   (#any-of? @_library "library" "require" "requireNamespace" "source"))
 (comment) @comment
+
+; Relations
+((argument name: (identifier) @_inherit value: [(identifier) @extends (namespace_operator rhs: (identifier) @extends)]) (#eq? @_inherit "inherit"))
+((argument name: (identifier) @_contains value: (string (string_content) @extends)) (#eq? @_contains "contains"))
+(argument value: (identifier) @passed)

@@ -31,3 +31,15 @@
 ((call !receiver method: (identifier) @_require arguments: (argument_list . (string))) @import
   (#any-of? @_require "require" "require_relative" "load" "autoload" "require_dependency"))
 (comment) @comment
+
+; Relations
+(superclass [(constant) @extends (scope_resolution name: (constant) @extends)])
+((call !receiver method: (identifier) @_include arguments: (argument_list [(constant) @implements (scope_resolution name: (constant) @implements)]))
+  (#any-of? @_include "include" "extend" "prepend"))
+((call !receiver method: (identifier) @_raise arguments: (argument_list . [
+    (constant) @throws
+    (scope_resolution name: (constant) @throws)
+    (call receiver: [(constant) @throws (scope_resolution name: (constant) @throws)])
+  ]))
+  (#any-of? @_raise "raise" "fail"))
+(argument_list (simple_symbol) @passed)

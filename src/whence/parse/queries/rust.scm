@@ -20,6 +20,18 @@
 (impl_item type: (reference_type type: [(type_identifier) (primitive_type)] @name)) @scope
 (impl_item type: (reference_type type: (generic_type type: (type_identifier) @name))) @scope
 (impl_item type: (dynamic_type trait: (type_identifier) @name)) @scope
+(impl_item
+  trait: [
+    (type_identifier) @implements
+    (scoped_type_identifier name: (type_identifier) @implements)
+    (generic_type type: [(type_identifier) @implements (scoped_type_identifier name: (type_identifier) @implements)])
+  ]
+  type: [
+    (type_identifier) @name
+    (scoped_type_identifier name: (type_identifier) @name)
+    (generic_type type: [(type_identifier) @name (scoped_type_identifier name: (type_identifier) @name)])
+    (reference_type type: [(type_identifier) @name (generic_type type: (type_identifier) @name)])
+  ]) @scope
 
 ; Mentions
 (call_expression function: (identifier) @call)
@@ -42,3 +54,14 @@
 (source_file (macro_invocation (token_tree . "{") @embedded.rust))
 (source_file (expression_statement (macro_invocation (token_tree . "{") @embedded.rust)))
 (declaration_list (macro_invocation (token_tree . "{") @embedded.rust))
+
+; Relations
+(trait_item bounds: (trait_bounds [
+  (type_identifier) @extends
+  (scoped_type_identifier name: (type_identifier) @extends)
+  (generic_type type: [(type_identifier) @extends (scoped_type_identifier name: (type_identifier) @extends)])
+]))
+((attribute_item (attribute (identifier) @_derive arguments: (token_tree (identifier) @implements))) (#eq? @_derive "derive"))
+((attribute_item (attribute [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)]))
+  (#not-match? @decorates "^(derive|cfg|cfg_attr|allow|deny|warn|expect|doc|inline|must_use|repr|non_exhaustive|ignore|default)$"))
+(arguments [(identifier) @passed (scoped_identifier name: (identifier) @passed)])

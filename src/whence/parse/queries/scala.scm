@@ -35,3 +35,19 @@
 (import_declaration) @import
 (comment) @comment
 (block_comment) @comment
+
+; Relations
+(extends_clause . type: [
+  (type_identifier) @extends
+  (stable_type_identifier (type_identifier) @extends .)
+  (generic_type type: [(type_identifier) @extends (stable_type_identifier (type_identifier) @extends .)])
+])
+(extends_clause (_) [
+  (type_identifier) @implements
+  (stable_type_identifier (type_identifier) @implements .)
+  (generic_type type: [(type_identifier) @implements (stable_type_identifier (type_identifier) @implements .)])
+])
+(annotation name: [(type_identifier) @decorates (stable_type_identifier (type_identifier) @decorates .)])
+(throw_expression (instance_expression [(type_identifier) @throws (generic_type type: (type_identifier) @throws)]))
+(throw_expression (call_expression function: (identifier) @throws))
+(arguments [(identifier) @passed (field_expression value: (identifier) field: (identifier) @passed)])

@@ -15,3 +15,9 @@
 (create_extension) @import
 (comment) @comment
 (marginalia) @comment
+
+; Relations
+(column_definition (keyword_references) . (object_reference name: (_) @references))
+(constraint (keyword_references) . (object_reference name: (_) @references))
+(relation (object_reference name: (_) @references))
+(insert (object_reference name: (_) @references))

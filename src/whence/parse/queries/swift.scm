@@ -3,6 +3,8 @@
 (class_declaration declaration_kind: "struct" name: (type_identifier) @name) @struct
 (class_declaration declaration_kind: "enum" name: (type_identifier) @name) @enum
 (class_declaration declaration_kind: "extension" name: (user_type (type_identifier) @name .)) @scope
+(class_declaration declaration_kind: "extension" name: (user_type (type_identifier) @name .)
+  (inheritance_specifier inherits_from: [(user_type (type_identifier) @implements .) (user_type (type_identifier) @implements . (type_arguments) .)])) @scope
 (protocol_declaration name: (type_identifier) @name) @interface
 (function_declaration "func" . name: _ @name) @function
 (protocol_function_declaration "func" . name: _ @name) @method
@@ -27,3 +29,17 @@
 (import_declaration) @import
 (comment) @comment
 (multiline_comment) @comment
+
+; Relations
+; The first parent of a class is mostly a class; all others are protocols.
+(class_declaration declaration_kind: "class" name: (_) . (type_parameters)? . (inheritance_specifier inherits_from: [(user_type (type_identifier) @extends .) (user_type (type_identifier) @extends . (type_arguments) .)]))
+(class_declaration declaration_kind: "class" (inheritance_specifier) (inheritance_specifier inherits_from: [(user_type (type_identifier) @implements .) (user_type (type_identifier) @implements . (type_arguments) .)]))
+(class_declaration declaration_kind: ["struct" "enum" "actor"] (inheritance_specifier inherits_from: [(user_type (type_identifier) @implements .) (user_type (type_identifier) @implements . (type_arguments) .)]))
+(protocol_declaration (inheritance_specifier inherits_from: [(user_type (type_identifier) @extends .) (user_type (type_identifier) @extends . (type_arguments) .)]))
+(attribute [(user_type (type_identifier) @decorates .) (user_type (type_identifier) @decorates . (type_arguments) .)])
+(control_transfer_statement (throw_keyword) . [
+  (call_expression . (simple_identifier) @throws)
+  (call_expression . (navigation_expression target: (simple_identifier) @throws))
+  (navigation_expression target: (simple_identifier) @throws)
+])
+(value_argument value: (simple_identifier) @passed)

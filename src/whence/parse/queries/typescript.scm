@@ -183,3 +183,28 @@
 (program (expression_statement (call_expression function: (identifier) @_require)) @import (#eq? @_require "require"))
 (comment) @comment
 (decorator) @attribute
+
+; Relations
+(extends_clause value: [
+  (identifier) @extends
+  (member_expression property: (property_identifier) @extends)
+  (call_expression arguments: (arguments (identifier) @extends))
+])
+(implements_clause [
+  (type_identifier) @implements
+  (nested_type_identifier name: (type_identifier) @implements)
+  (generic_type name: [(type_identifier) @implements (nested_type_identifier name: (type_identifier) @implements)])
+])
+(extends_type_clause type: [
+  (type_identifier) @extends
+  (nested_type_identifier name: (type_identifier) @extends)
+  (generic_type name: [(type_identifier) @extends (nested_type_identifier name: (type_identifier) @extends)])
+])
+(decorator [
+  (identifier) @decorates
+  (member_expression property: (property_identifier) @decorates)
+  (call_expression function: [(identifier) @decorates (member_expression property: (property_identifier) @decorates)])
+])
+(throw_statement (new_expression constructor: [(identifier) @throws (member_expression property: (property_identifier) @throws)]))
+(arguments [(identifier) @passed (member_expression object: [(identifier) (this)] property: (property_identifier) @passed)])
+(pair value: [(identifier) @passed (member_expression object: (identifier) property: (property_identifier) @passed)])

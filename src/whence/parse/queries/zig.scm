@@ -26,3 +26,7 @@
 ((builtin_function (builtin_identifier) @_builtin (arguments (string))) @import
   (#eq? @_builtin "@import"))
 (comment) @comment
+
+; Relations
+(return_expression (error_type (identifier) @throws))
+(call_expression function: (_) (identifier) @passed)

@@ -1,0 +1,1 @@
+"""What is near? Walks and paths over a compact adjacency."""

@@ -1,0 +1,192 @@
+"""Where the graph stops: calls of which it is not known what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from whence.graph.imports_spoken import Spoken
+from whence.graph.paths import edges_of
+from whence.index.arrayfile import Array, unpack_strings
+from whence.index.digest import name_hash
+from whence.index.graph import Graph
+from whence.index.relations import OF_RECEIVER
+from whence.index.resolve import OWN
+from whence.index.rows import distinct, member
+from whence.index.symbols import keyed
+from whence.parse.mentions import EXPRESSION, SUPER
+from whence.types import EDGE_KINDS
+
+#: Calls that are told of one by one; the rest are counted.
+MOST_TOLD = 1000
+_CALLS = EDGE_KINDS.index("calls")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call that leads to no definition."""
+
+    name: str
+    receiver: str  # what stands before the name, or its type; empty where nothing does
+    caller: str
+    path: str
+    line: int
+    imported: bool  # an import statement of the file speaks of it
+    outside: bool  # and that statement leads out of the repository, as far as can be told
+    definitions: int  # how many definitions of the repository bear the name
+
+    @property
+    def written(self) -> str:
+        """The call as it stands in the source, nearly."""
+        before = "(...)" if self.receiver == EXPRESSION else self.receiver
+        return f"{before}.{self.name}" if before else self.name
+
+    @property
+    def because(self) -> str:
+        """Why it leads nowhere."""
+        if self.imported:
+            return "imported from outside" if self.outside else "imported, and not found where it comes from"
+        if self.definitions:
+            return f"one of {self.definitions} of that name" if self.definitions > 1 else "may be the one of that name"
+        return "not defined here"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCalls:
+    """Calls that lead nowhere: how many, how many of them out of the repository, and the first of them."""
+
+    total: int = 0
+    outside: int = 0
+    first: tuple[OpenCall, ...] = ()
+
+    def unknown_only(self) -> OpenCalls:
+        """Without those that lead out of the repository: they are known to mean something else."""
+        return OpenCalls(self.total - self.outside, 0, tuple(one for one in self.first if not one.outside))
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Calls as columns: the unit, the hash and the text of the name, what stands before it, the line."""
+
+    unit: Array
+    hashed: Array
+    name: list[str]
+    receiver: list[str]
+    line: Array
+
+
+class Unresolved:
+    """The mentions of a snapshot that became no edge."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._symbols, self._snapshot = graph, graph.symbols, graph.symbols.snapshot
+        self._imports: dict[int, Spoken] = {}
+
+    def calls_of(self, units: Array) -> OpenCalls:
+        """What some units call that leads nowhere, by place."""
+        calls = self._calls(distinct(units))
+        return self._described(calls, np.flatnonzero(~self._settled(calls)).tolist())
+
+    def calls_named(self, name: str, *, receiver: str = "") -> OpenCalls:
+        """Calls of a name, after one receiver or any, that lead nowhere, by place."""
+        calls = self._calls(self._callers_by_name(name))
+        wanted = [row for row in np.flatnonzero(~self._settled(calls)).tolist() if calls.name[row] == name]
+        return self._described(calls, [row for row in wanted if receiver in ("", calls.receiver[row])])
+
+    # Reading mentions.
+    @cached_property
+    def _names(self) -> list[list[str]]:
+        return [unpack_strings(segment.arrays, "names").all() for segment in self._snapshot.segments]
+
+    def _callers_by_name(self, name: str) -> Array:
+        """The live units that call something of a name."""
+        found = [np.empty(0, np.int64)]
+        for segment, base, names in zip(self._snapshot.segments, self._snapshot.unit_bases, self._names, strict=True):
+            if name in names:
+                called = segment.arrays["relations.name"] == names.index(name)
+                called &= (segment.arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS
+                found.append(segment.arrays["relations.unit"][called].astype(np.int64) + base)
+        units = distinct(np.concatenate(found))
+        return np.asarray(units[self._snapshot.alive[self._symbols.file[units]]])
+
+    def _calls(self, units: Array) -> _Calls:
+        """All calls of some units, which must be in order."""
+        columns: list[tuple[Array, Array]] = []
+        name: list[str] = []
+        receiver: list[str] = []
+        for segment, base, names in zip(self._snapshot.segments, self._snapshot.unit_bases, self._names, strict=True):
+            arrays = segment.arrays
+            unit = arrays["relations.unit"].astype(np.int64) + base
+            rows = np.flatnonzero(((arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS) & member(unit, units))
+            columns.append((unit[rows], arrays["relations.line"][rows].astype(np.int64)))
+            name += [names[row] for row in arrays["relations.name"][rows].tolist()]
+            receiver += [names[row] for row in arrays["relations.receiver"][rows].tolist()]
+        empty = np.empty(0, np.int64)
+        unit, line = (np.concatenate(parts) for parts in zip((empty, empty), *columns, strict=True))
+        return _Calls(unit, np.array([name_hash(one) for one in name], np.int64), name, receiver, line)
+
+    def _settled(self, calls: _Calls) -> Array:
+        """Which calls became edges: to something of their name, or, under another name, from their line."""
+        graph, symbols = self._graph, self._symbols
+        edges, _ = edges_of(graph.starts, distinct(calls.unit))
+        edges = edges[(graph.kind[edges] == _CALLS) & (graph.target[edges] < symbols.units)]
+        source, named = graph.source[edges], symbols.name[graph.target[edges]]
+        said = keyed(calls.unit, calls.hashed)
+        renamed = edges[~member(keyed(source, named), np.sort(said))]
+        by_name = member(said, np.sort(keyed(source, named)))
+        by_line = member(keyed(calls.unit, calls.line), np.sort(keyed(graph.source[renamed], graph.line[renamed])))
+        own = OWN - {SUPER} | {""}
+        itself = np.array([receiver in own for receiver in calls.receiver], bool) & (calls.hashed == symbols.name[calls.unit])
+        return np.asarray(by_name | by_line | itself)
+
+    # Telling of them.
+    def _described(self, calls: _Calls, rows: list[int]) -> OpenCalls:
+        outside = [self._imports_of(calls, row).outside(self._spoken(calls, row)) for row in rows]
+        order = sorted(range(len(rows)), key=lambda at: (outside[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))[:MOST_TOLD]
+        told = [self._open_call(calls, rows[at], outside=outside[at]) for at in order]
+        return OpenCalls(len(rows), sum(outside), tuple(sorted(told, key=lambda one: (one.path, one.line, one.written))))
+
+    def _open_call(self, calls: _Calls, row: int, *, outside: bool) -> OpenCall:
+        unit = int(calls.unit[row])
+        path = self._snapshot.path(int(self._symbols.file[unit]))
+        caller, known = self._symbols.written_name(unit), self._definitions(int(calls.hashed[row]))
+        imported = self._spoken(calls, row) in self._imports_of(calls, row).words
+        return OpenCall(calls.name[row], calls.receiver[row], caller, path, int(calls.line[row]), imported, outside, known)
+
+    @staticmethod
+    def _spoken(calls: _Calls, row: int) -> str:
+        """The word of a call that an import statement may have made known."""
+        return calls.name[row] if calls.receiver[row] in ("", EXPRESSION) else calls.receiver[row]
+
+    @cached_property
+    def _defined(self) -> Array:
+        return np.sort(self._symbols.name[self._symbols.defines])
+
+    def _definitions(self, hashed: int) -> int:
+        return int(np.searchsorted(self._defined, hashed, side="right") - np.searchsorted(self._defined, hashed))
+
+    def _imports_of(self, calls: _Calls, row: int) -> Spoken:
+        file = int(self._symbols.file[calls.unit[row]])
+        if file not in self._imports:
+            self._imports[file] = Spoken.of(self._statements(file), self._places)
+        return self._imports[file]
+
+    def _statements(self, file: int) -> list[str]:
+        """The import statements of a file."""
+        base = 0
+        for segment in self._snapshot.segments:
+            if file < base + segment.files:
+                ends, rows = segment.arrays["files.import_ends"], segment.arrays["files.import_rows"]
+                texts = unpack_strings(segment.arrays, "imports")
+                first = int(ends[file - base - 1]) if file > base else 0
+                return [texts[row] for row in rows[first : int(ends[file - base])].tolist()]
+            base += segment.files
+        return []
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        """The names of all folders and files, without case and what follows the first point."""
+        paths = (path for row, path in enumerate(self._snapshot.paths) if self._snapshot.alive[row])
+        return frozenset(part.partition(".")[0].casefold() for path in paths for part in path.split("/"))

@@ -1,0 +1,1 @@
+"""What import statements mean, one file for each family of languages."""

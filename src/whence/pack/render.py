@@ -1,0 +1,203 @@
+"""How a pack is written down: Markdown, XML or JSON, the same bytes for the same pieces."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from whence.errors import UsageError
+from whence.pack.budget import Form, Head, Piece, Renderer, Tally
+from whence.parse.languages import UNKNOWN, language_of
+
+#: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
+LONGEST_TASK = 240
+#: What no text format can carry, and a terminal should not get: control characters, half characters, non-characters.
+_UNPRINTABLE = dict.fromkeys(
+    (*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"
+)
+_BACKQUOTES = re.compile("`+")
+_ASCII_CONTROLS = bytes(code for code in _UNPRINTABLE if code < 0x80)
+
+
+class Markdown:
+    """Bodies under headings, everything else as items of a list."""
+
+    def head(self, head: Head) -> str:
+        """The task, and how fresh the index is."""
+        return f"# {_task(head)}\n\n" + (f"{_facts(head.freshness)}\n\n" if head.freshness else "")
+
+    def symbol(self, piece: Piece, form: Form) -> str:
+        """A heading with fenced source, or one line."""
+        if form is Form.BODY:
+            return self._body(piece)
+        pointer = f"- {_inline_code(_pointer(piece))}"
+        if form is Form.POINTER:
+            return f"{pointer}\n"
+        signature = f" {_inline_code(_line(piece.signature))}" if piece.signature.strip() else ""
+        doc = f" {_line(piece.doc)}" if piece.doc.strip() else ""
+        because = f" ({_line(piece.because)})" if piece.because.strip() else ""
+        return f"{pointer}{signature}{doc}{because}\n"
+
+    def foot(self, head: Head, tally: Tally) -> str:
+        """One line."""
+        return f"\n{_account(head, tally)}\n"
+
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """One after the other."""
+        return head + "".join(symbols)
+
+    def _body(self, piece: Piece) -> str:
+        source = _source(piece.body)
+        fence = _quotes_around(source, "```")
+        because = f" ({_line(piece.because)})" if piece.because.strip() else ""
+        title = _inline_code(f"{_label(piece.path)}:{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}")
+        return f"\n## {title} {_line(piece.kind)}{because}\n{fence}{_tag(piece.path)}\n{source}{fence}\n"
+
+
+class Xml:
+    """One element for each symbol; well-formed whatever the source holds."""
+
+    def head(self, head: Head) -> str:
+        """The open element, and how fresh the index is."""
+        fresh = f"<freshness>{escape(_facts(head.freshness))}</freshness>\n" if head.freshness else ""
+        return f"<context task={quoteattr(_task(head))}>\n{fresh}"
+
+    def symbol(self, piece: Piece, form: Form) -> str:
+        """Where it is, and what is shown of it."""
+        if form is Form.POINTER:
+            return f"<symbol>{escape(_pointer(piece))}</symbol>\n"
+        because = f" because={quoteattr(_line(piece.because))}" if piece.because.strip() else ""
+        opening = f"<symbol at={quoteattr(_pointer(piece))} kind={quoteattr(_line(piece.kind))}{because}"
+        if form is Form.BODY:
+            return f'{opening} end="{piece.end_line}">\n{_cdata(_source(piece.body))}</symbol>\n'
+        doc = f"\n<doc>{escape(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
+        return f"{opening}>{_cdata(_line(piece.signature))}{doc}</symbol>\n"
+
+    def foot(self, head: Head, tally: Tally) -> str:
+        """The numbers, and the end of the context."""
+        return f"<budget>{escape(_account(head, tally))}</budget>\n</context>\n"
+
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """One after the other."""
+        return head + "".join(symbols)
+
+
+class Json:
+    """One object, one line for each symbol.
+
+    `task`, `freshness`, `symbols` (each with `form`, `key`, `start_line`; from the signature on also `end_line`, `path`,
+    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`), `inside` (how many are part
+    of the body of another), `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
+    """
+
+    def head(self, head: Head) -> str:
+        """Everything up to the symbols."""
+        return f'{{"task":{_json(_task(head))},"freshness":{_json(dict(head.freshness))},"symbols":[\n'
+
+    def symbol(self, piece: Piece, form: Form) -> str:
+        """An object with the comma before it."""
+        shown: dict[str, Any] = {"form": form.name.lower(), "key": piece.key, "start_line": piece.start_line}
+        if form is not Form.POINTER:
+            shown |= {"end_line": piece.end_line, "path": piece.path, "name": piece.qualified_name, "kind": piece.kind}
+            shown |= {"because": _line(piece.because)} if piece.because.strip() else {}
+        if form is Form.SIGNATURE:
+            shown |= {name: text for name, text in (("signature", _line(piece.signature)), ("doc", _line(piece.doc))) if text}
+        if form is Form.BODY:
+            shown["body"] = _source(piece.body)
+        return f",{_json(shown)}\n"
+
+    def foot(self, head: Head, tally: Tally) -> str:
+        """Everything after the symbols."""
+        left_out: dict[str, Any] = {"count": tally.left_out} | ({"how": _line(head.hint)} if tally.left_out and head.hint else {})
+        return f'],"inside":{tally.inside},"left_out":{_json(left_out)},"budget":{tally.asked},"tokens":{tally.gave}}}\n'
+
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """No comma before the first."""
+        return head + "".join(symbols).removeprefix(",")
+
+
+RENDERERS: dict[str, type[Renderer]] = {"markdown": Markdown, "xml": Xml, "json": Json}
+
+
+def renderer(name: str) -> Renderer:
+    """The format of that name."""
+    if name not in RENDERERS:
+        raise UsageError(f"there is no format {name!r}", hint=f"one of: {', '.join(RENDERERS)}")
+    return RENDERERS[name]()
+
+
+def _account(head: Head, tally: Tally) -> str:
+    """What was asked, given and left out, and how to get the rest (Z4)."""
+    inside = f", {tally.inside} inside these" if tally.inside else ""
+    more = f"; {_line(head.hint)}" if tally.left_out and head.hint.strip() else ""
+    shown = f"{tally.bodies} with body, {tally.signatures} with signature, {tally.pointers} named{inside}"
+    return f"Tokens: {tally.asked} asked, {tally.gave} given. Symbols: {shown}, {tally.left_out} left out{more}"
+
+
+def _pointer(piece: Piece) -> str:
+    return f"{_label(piece.path)}:{piece.start_line} {_label(piece.qualified_name)}"
+
+
+def _task(head: Head) -> str:
+    task = _line(head.task)
+    return task if len(task) <= LONGEST_TASK else f"{task[:LONGEST_TASK].rstrip()}…"
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    return _line("; ".join(f"{name}: {value}" for name, value in facts.items()))
+
+
+@lru_cache(maxsize=1024)
+def _tag(path: str) -> str:
+    """The word after a fence that tells the language."""
+    language = language_of(path)
+    return "" if language is UNKNOWN else language.name
+
+
+def _line(text: str) -> str:
+    """The text on one line."""
+    return " ".join(_printable(text).split()) if text else ""
+
+
+def _label(text: str) -> str:
+    """A path or a name on one line, with the spaces that are part of it."""
+    return text if text.isprintable() else _printable(" ".join(text.splitlines()).replace("\t", " "))
+
+
+def _source(text: str) -> str:
+    """Source as it is, with whole lines and nothing that cannot be printed."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    return f"{_printable(lines)}\n"
+
+
+def _printable(text: str) -> str:
+    if text.isascii():  # nearly always, and then the question is answered without looking at each character by itself
+        plain = text.encode("ascii")
+        if len(plain.translate(None, _ASCII_CONTROLS)) == len(plain):
+            return text
+    return text.translate(_UNPRINTABLE)
+
+
+def _inline_code(text: str) -> str:
+    """A code span: more backquotes around it than in it."""
+    quotes = _quotes_around(text, "`")
+    return f"{quotes}{text}{quotes}" if quotes == "`" else f"{quotes} {text} {quotes}"
+
+
+def _quotes_around(text: str, fewest: str) -> str:
+    """Backquotes that do not occur in the text, no fewer than given."""
+    return fewest if fewest not in text else "`" * (max(map(len, _BACKQUOTES.findall(text))) + 1)
+
+
+def _cdata(text: str) -> str:
+    """Source without escapes, which would cost tokens: only the end mark must be cut in two."""
+    return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
+def _json(value: Any) -> str:
+    """Compact, and with every letter as it is: escapes cost tokens."""
+    return _printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))

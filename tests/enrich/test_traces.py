@@ -1,0 +1,111 @@
+"""Spans that mean symbols become edges with a count, a time and a confidence; none counts twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from enrich.test_functions import Parts
+from whence.enrich.functions import Functions
+from whence.enrich.otlp import Span, TraceUnreadable
+from whence.enrich.traces import Observations, confidence, relation_of
+from whence.errors import StorageError
+from whence.types import RUNTIME, Edge
+
+FILES = {"app.py": "def view():\n    pay()\n\n\ndef pay():\n    pass\n"}
+NOW = 2_000_000_000.0
+
+
+def span(number: int, function: str, parent: int = 0, ended: float = 0.0, kind: str = "", **attributes: str) -> Span:
+    said = {"code.function": function, **{name.replace("_", "."): value for name, value in attributes.items()}}
+    return Span(bytes([number]) * 16, bytes([parent]) * 16 if parent else b"", kind, ended, said)
+
+
+def observed(path: Path, *batches: list[Span]) -> list[Edge]:
+    functions = Functions(Parts(FILES))
+    with Observations(path) as observations:
+        for batch in batches:
+            observations.ingest(batch, functions)
+        return observations.edges(NOW)
+
+
+def test_a_child_span_is_a_call_of_its_parent(tmp_path):
+    (edge,) = observed(tmp_path / "t.db", [span(1, "view"), span(2, "pay", 1, 50.0), span(3, "pay", 1, 90.0)])
+    assert (edge.source, edge.target, edge.kind, edge.provenance) == ("app.py#view", "app.py#pay", "calls", RUNTIME)
+    assert (edge.count, edge.seen, edge.confidence) == (2, 90.0, round(confidence(2), 4))
+
+
+def test_the_same_spans_count_once_however_often_they_come(tmp_path):
+    batch = [span(1, "view"), span(2, "pay", 1)]
+    grown = [*batch, span(3, "pay", 1)]
+    assert observed(tmp_path / "t.db", batch, batch, grown, grown)[0].count == 2
+
+
+def test_a_child_finds_its_parent_in_another_file_whichever_came_first(tmp_path):
+    assert len(observed(tmp_path / "a.db", [span(2, "pay", 1)], [span(1, "view")])) == 1
+    assert len(observed(tmp_path / "b.db", [span(1, "view")], [span(2, "pay", 1)])) == 1
+
+
+def test_a_function_inside_itself_is_no_call_of_another(tmp_path):
+    assert observed(tmp_path / "t.db", [span(1, "pay"), span(2, "pay", 1)]) == []
+
+
+def test_what_is_not_known_is_counted_by_its_reason(tmp_path):
+    with Observations(tmp_path / "t.db") as observations:
+        did = observations.ingest([span(1, "view"), span(2, "nobody"), None], Functions(Parts(FILES)))
+    assert (did.spans, did.mapped, did.unmapped) == (3, 1, {"unknown": 1, "without a number": 1})
+
+
+def test_a_file_that_turns_out_to_be_unreadable_leaves_nothing(tmp_path):
+    def spans():
+        yield from (span(1, "view"), span(2, "pay", 1))
+        raise TraceUnreadable("half of it is missing")
+
+    with Observations(tmp_path / "t.db") as observations:
+        with pytest.raises(TraceUnreadable):
+            observations.ingest(spans(), Functions(Parts(FILES)))
+        assert observations.edges(NOW) == []
+        observations.ingest([span(1, "view"), span(2, "pay", 1)], Functions(Parts(FILES)))
+        assert len(observations.edges(NOW)) == 1
+
+
+def test_a_clock_that_is_ahead_says_no_later_than_now(tmp_path):
+    assert observed(tmp_path / "t.db", [span(1, "view"), span(2, "pay", 1, NOW * 2)])[0].seen == NOW
+
+
+@pytest.mark.parametrize(
+    ("kind", "attributes", "relation"),
+    [
+        ("server", {"http.route": "/users/{id}", "http.request.method": "get"}, ("handles_route", "route:GET /users/{id}")),
+        ("", {"http.route": "/users", "http.method": "POST"}, ("handles_route", "route:POST /users")),
+        ("client", {"url.template": "/users", "http.method": "GET"}, ("consumes_endpoint", "route:GET /users")),
+        ("server", {"rpc.service": "shop.Pay", "rpc.method": "Charge"}, ("implements_rpc", "rpc:shop.Pay/Charge")),
+        ("client", {"rpc.method": "shop.Pay/Charge"}, ("consumes_rpc", "rpc:shop.Pay/Charge")),
+        ("internal", {"rpc.method": "shop.Pay/Charge"}, None),
+        ("server", {"http.route": "/\x1b[31m"}, None),
+        ("server", {"http.route": "/" + "x" * 5_000}, None),
+        ("server", {}, None),
+    ],
+)
+def test_routes_and_remote_procedures_are_read_from_attributes(kind, attributes, relation):
+    assert relation_of(Span(b"1", b"", kind, 0.0, attributes)) == relation
+
+
+def test_a_route_is_an_edge_of_the_function_that_handled_it(tmp_path):
+    (edge,) = observed(tmp_path / "t.db", [span(1, "view", 0, 7.0, "server", http_route="/pay", http_method="GET")])
+    assert (edge.source, edge.target, edge.kind, edge.count, edge.seen) == ("app.py#view", "route:GET /pay", "handles_route", 1, 7.0)
+
+
+def test_confidence_rises_with_observations_and_stays_within_its_bounds():
+    values = [confidence(count) for count in (1, 2, 20, 100, 10**6)]
+    assert values == sorted(values)
+    assert values[0] > 0.2
+    assert values[-1] <= 0.95
+    assert round(values[2], 2) == 0.67
+
+
+def test_a_damaged_file_of_observations_is_one_clear_line(tmp_path):
+    (tmp_path / "t.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(StorageError, match="not a database"):
+        Observations(tmp_path / "t.db")

@@ -1,0 +1,80 @@
+"""Related words and short forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import whence.query.abbreviations
+from whence.parse.tokens import stem
+from whence.query.abbreviations import abbreviations_of
+from whence.query.synonyms import lines_of
+from whence.query.thesaurus import widened
+
+QUERY = Path(whence.query.abbreviations.__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("word", "other"), [("consumer", "subscriber"), ("listener", "handler"), ("lexer", "tokenizer"), ("raise", "throw")]
+)
+def test_related_words_widen_each_other(word, other):
+    assert stem(other) in widened(stem(word))
+    assert stem(word) in widened(stem(other))
+
+
+def test_a_word_in_two_clusters_is_widened_by_both():
+    assert {stem("subscriber"), stem("controller")} <= widened(stem("handler"))
+
+
+def test_widening_reaches_no_further_than_the_clusters_of_a_word():
+    assert stem("controller") not in widened(stem("subscriber"))
+
+
+def test_a_word_does_not_widen_to_itself():
+    assert [word for line in lines_of(QUERY / "thesaurus.txt") for word in line.split() if stem(word) in widened(stem(word))] == []
+
+
+def test_an_unknown_word_is_not_widened():
+    assert widened("xyzzy") == frozenset()
+
+
+def test_no_word_is_widened_to_many():
+    assert [word for line in lines_of(QUERY / "thesaurus.txt") for word in line.split() if len(widened(stem(word))) > 12] == []
+
+
+def test_every_cluster_relates_at_least_two_words():
+    assert [line for line in lines_of(QUERY / "thesaurus.txt") if len({stem(word) for word in line.split()}) < 2] == []
+
+
+@pytest.mark.parametrize(("short", "full"), [("ctx", "context"), ("cfg", "config"), ("svc", "service"), ("config", "configuration")])
+def test_short_forms_go_both_ways(short, full):
+    assert full in abbreviations_of(short)
+    assert short in abbreviations_of(full)
+
+
+def test_a_word_in_another_form_has_the_same_short_forms():
+    assert "svc" in abbreviations_of("Services")
+
+
+def test_two_meanings_of_a_short_form_are_not_forms_of_each_other():
+    assert {"request", "requirement"} <= abbreviations_of("req")
+    assert "requirement" not in abbreviations_of("request")
+
+
+def test_two_short_forms_of_one_word_are_forms_of_each_other():
+    assert "tpl" in abbreviations_of("tmpl")
+
+
+def test_a_word_is_no_short_form_of_itself():
+    words = [word for line in lines_of(QUERY / "abbreviations.txt") for word in line.replace(":", " ").split()]
+    assert [word for word in words if word in abbreviations_of(word)] == []
+
+
+def test_an_unknown_word_has_no_short_forms():
+    assert abbreviations_of("xyzzy") == frozenset()
+
+
+def test_a_short_form_is_shorter_than_what_it_stands_for():
+    groups = [line.partition(":")[::2] for line in lines_of(QUERY / "abbreviations.txt")]
+    assert [short for short, full in groups if min(map(len, full.split())) <= max(map(len, short.split()))] == []
