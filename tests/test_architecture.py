@@ -19,8 +19,8 @@ PACKAGE = SOURCES / "whence"
 ROOMS = """
     errors types version profiles settings trace
     source parse encode index
-    query retrieve fuse rank pack
-    answer related explain results engine
+    query retrieve fuse graph rank learn pack
+    answer related context explain results opened engine enrich
     bench serve
     __init__ __main__
 """.split()

@@ -16,11 +16,20 @@ from whence.version import __version__
 if TYPE_CHECKING:
     from whence.engine import Freshness, Index
     from whence.explain.why import Why
+    from whence.graph.neighbours import Neighbour
+    from whence.graph.ways import Step
     from whence.results import Result
 
-__all__ = ["Freshness", "Index", "Result", "WhenceError", "Why", "__version__"]
+__all__ = ["Freshness", "Index", "Neighbour", "Result", "Step", "WhenceError", "Why", "__version__"]
 
-_HOMES = {"Freshness": "whence.engine", "Index": "whence.engine", "Result": "whence.results", "Why": "whence.explain.why"}
+_HOMES = {
+    "Freshness": "whence.engine",
+    "Index": "whence.engine",
+    "Neighbour": "whence.graph.neighbours",
+    "Result": "whence.results",
+    "Step": "whence.graph.ways",
+    "Why": "whence.explain.why",
+}
 
 
 def __getattr__(name: str) -> Any:

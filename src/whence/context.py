@@ -7,12 +7,12 @@ what is near; then all are scored for good. The score is the ledger of that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from whence.encode.encoder import Encoder
-from whence.fuse.pool import MEANING, Pool, union
+from whence.fuse.pool import MEANING, Beside, Pool, union
 from whence.graph.walk import walk
 from whence.index.arrayfile import Array
 from whence.index.digest import name_hash
@@ -35,8 +35,12 @@ from whence.retrieve.semantic import Semantics
 BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
 #: Members of one type or file that become candidates, the best by their words.
 MOST_MEMBERS = 60
-#: The walk starts at so many of the best.
-SEEDS = 10
+#: The walk starts at so many of the best, takes so many steps, and returns to them so often.
+SEEDS, STEPS, RETURN = 10, 4, 0.3
+#: Characters of a task that an encoder reads.
+MOST_ENCODED = 4_000
+#: The name under which units stand in the pool that were asked for, not found.
+ASKED = "asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,7 @@ def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
     plan = make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
     allowed = _allowed(tasking.snapshot, plan)
     pool = _first_pool(tasking, plan, allowed)
-    seeds = score(pool).scores()
-    walked = _walked(tasking.graph, pool, seeds)
-    pool = _with_neighbours(pool, walked, allowed, tasking)
+    pool = _with_neighbours(pool, score(pool, tasking.seeding.signals).scores(), allowed)
     ledger = score(pool)
     return RankedSymbols(pool, ledger, _ordered(pool, ledger.scores()))
 
@@ -88,26 +90,23 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
     path_match = PathMatch(evidence)
     semantics = None
     if tasking.encoder is not None and snapshot.vectors is not None:
-        semantics = Semantics(snapshot, snapshot.vectors, tasking.encoder.encode_query(plan.text[:4000]))
+        semantics = Semantics(snapshot, snapshot.vectors, tasking.encoder.encode_query(plan.text[:MOST_ENCODED]))
         semantics = None if semantics.says_nothing else semantics
-    empty = np.empty(0, np.int64)
-    pool = Pool(evidence, path_match, empty, {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
+    bare = Pool(evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
     found = {
         "words": lexical.best_units(evidence, BY_WORDS, allowed),
-        "classes": _members_of_best_types(pool, allowed),
-        "files": _members_of_best_files(pool, allowed),
+        "types": _members_of_best_types(bare, allowed),
+        "files": _members_of_best_files(bare, allowed),
         "names": _named(snapshot, plan, allowed),
     }
     if semantics is not None:
         passages, scores = semantics.nearest(BY_MEANING, allowed)
         found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
     if tasking.include is not None:
-        found["asked"] = (tasking.include, np.zeros(len(tasking.include)))
+        found[ASKED] = (tasking.include, np.zeros(len(tasking.include)))
     units, retrieved = union(found)
     depth = snapshot.column("files.depth")[snapshot.alive]
-    later = replace(pool.with_scores(np.zeros(len(units))), units=units, retrieved=retrieved, shallowest=int(depth.min(initial=255)))
-    later.__dict__.update({name: pool.__dict__[name] for name in ("names", "class_text") if name in pool.__dict__})
-    return later
+    return bare.with_candidates(units, retrieved, shallowest=int(depth.min(initial=255)))
 
 
 def _members_of_best_types(pool: Pool, allowed: Array) -> tuple[Array, Array]:
@@ -140,22 +139,34 @@ def _named(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array
     return units, np.ones(len(units))
 
 
-def _walked(graph: Graph, pool: Pool, scores: Array) -> Array:
-    """How often a walk from the best candidates comes by each node; 1 is the most."""
+def _with_neighbours(pool: Pool, scores: Array, allowed: Array) -> Pool:
+    """The pool with what a walk from its best candidates finds, and how near everything is to them."""
+    graph = pool.graph
     rows, best = highest(np.arange(len(scores)), scores, SEEDS)
-    if not len(rows):
-        return np.zeros(graph.nodes)
-    restart = np.exp(best - best.max())
-    return walk(graph.both_ways, pool.units[rows], restart, alpha=0.3, rounds=4, hops=4, floor=0.0)
+    if graph is None or not len(rows):
+        return pool
+    seeds, restart = pool.units[rows], np.exp(best - best.max())
+    walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
+    near = lexical.top(walked[: len(allowed)], BY_WALK, allowed)
+    known = {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
+    units, retrieved = union({**known, "graph": near})
+    beside = _beside(graph, seeds, restart / restart.sum(), units)
+    return pool.with_candidates(units, retrieved, walked=walked[units], beside=beside)
 
 
-def _with_neighbours(pool: Pool, walked: Array, allowed: Array, tasking: Tasking) -> Pool:
-    units, scores = lexical.top(walked[: len(allowed)], BY_WALK, allowed)
-    found = {**{name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}, "graph": (units, scores)}
-    units, retrieved = union(found)
-    later = replace(pool, units=units, retrieved=retrieved, scores=np.zeros(len(units)), walked=walked[units])
-    later.__dict__.update({name: pool.__dict__[name] for name in ("names", "class_text") if name in pool.__dict__})
-    return later
+def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
+    """How much every candidate has to do with the seeds, one edge away."""
+    used, using, kin = (np.zeros(graph.nodes) for _ in range(3))
+    for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
+        out, into = graph.out_of(seed), graph.into(seed)
+        for edges, ends, mass in (
+            (out[graph.is_use[out]], graph.target, used),
+            (into[graph.is_use[into]], graph.source, using),
+            (out[graph.is_kin[out]], graph.target, kin),
+        ):
+            if len(edges):
+                np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))
+    return Beside(used[units], using[units], kin[units])
 
 
 def _ordered(pool: Pool, scores: Array) -> list[int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whence.answer import Asking, Ranked, answer, ranked_with
 from whence.errors import QueryError
@@ -17,6 +17,12 @@ from whence.results import Result
 from whence.retrieve.evidence import FieldWeights
 from whence.types import Parsed
 
+if TYPE_CHECKING:
+    from whence.graph.neighbours import Neighbour
+    from whence.graph.package_hash import PackageHashes
+    from whence.graph.questions import Questions
+    from whence.graph.ways import Step
+
 __all__ = ["Freshness", "Index", "load_settings"]
 
 
@@ -26,6 +32,8 @@ class Index(OpenIndex):
     def __init__(self, *opened: Any) -> None:
         super().__init__(*opened)
         self._weights: dict[str, FieldWeights] = {}
+        self._questions: Questions | None = None
+        self._packages: PackageHashes | None = None
 
     def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
         """What codes are worth under a profile, worked out once."""
@@ -53,6 +61,48 @@ class Index(OpenIndex):
         asking = self._asking("related", k, None, asked)
         unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
         return [Result(self, found) for found in related(self._example(unit), asking)]
+
+    # Questions to the graph (W5). A name that several symbols bear, or none, is a UsageError that lists them, or the nearest.
+    @property
+    def questions(self) -> Questions:
+        """The graph, ready to be asked; what was worked out is kept as long as the graph is the same."""
+        from whence.graph.questions import Questions  # noqa: PLC0415  -- a search does without
+
+        if self._questions is None or self._questions.graph is not self.graph:
+            self._questions = Questions(self.graph)
+        return self._questions
+
+    def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
+        """Who calls a symbol, surest first; with other kinds of edge, who uses it so; with depth, through others."""
+        return self.questions.callers(self.questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
+
+    def callees(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
+        """What a symbol calls, surest first."""
+        return self.questions.callees(self.questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
+
+    def impact(self, name: str, *, depth: int = 3) -> list[Neighbour]:
+        """Everything that depends on a symbol, nearest first."""
+        return self.questions.impact(self.questions.one(name), depth=depth).neighbours()
+
+    def tests(self, name: str, *, depth: int = 4) -> list[Neighbour]:
+        """The tests that call a symbol, those that do so directly first."""
+        return self.questions.tests(self.questions.one(name), depth=depth).neighbours()
+
+    def path(self, source: str, target: str, *, hops: int = 12) -> list[Step] | None:
+        """The shortest way from one symbol to another, edge by edge; None when there is none."""
+        return self.questions.path([self.questions.one(source)], [self.questions.one(target)], hops=hops)
+
+    def symbol_keys(self, name: str) -> list[str]:
+        """The keys, `path#qualified.name`, of every symbol that a name may mean."""
+        return [one.key for one in self.questions.meant(name)]
+
+    def subgraph_root(self, key: str) -> str:
+        """A hash of the code of a symbol's package; empty when the symbol is gone (L3)."""
+        from whence.graph.package_hash import PackageHashes  # noqa: PLC0415
+
+        if self._packages is None or self._packages.symbols is not self.snapshot.symbols:
+            self._packages = PackageHashes(self.snapshot.symbols, self.store.hashes)
+        return self._packages.of(key)
 
     def _example(self, unit: int) -> Example:
         path = self.snapshot.path(int(self.snapshot.file_of_unit[unit]))

@@ -18,7 +18,7 @@ PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"
 ENVIRONMENT_PREFIX = "WHENCE_"
 #: Variables of the environment that are ours and no settings.
-OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_TRACE"})
+OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TRACE"})
 
 
 def _knob(default: Any, doc: str, **limits: Any) -> Any:
@@ -63,11 +63,31 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """What use teaches, and what that is worth."""
+
+    enabled: bool = _knob(True, "learn from use; off, nothing is learned and nothing that was learned counts")
+    kept: int = _knob(50_000, "verdicts kept; the oldest go first", min=100, max=10_000_000)
+    session_weight: float = _knob(0.20, "what being shown in this session adds at most", min=0, max=10)
+    session_half_life: float = _knob(180.0, "seconds after which having been shown counts half", min=1)
+    session_cap: float = _knob(2.0, "times of being shown, each faded, that count at most", min=0.1, max=1_000)
+    session_floor: float = _knob(0.01, "what has faded below this is forgotten", min=1e-6, max=1)
+    session_kept: int = _knob(20, "times of being shown that are kept of each symbol", min=1, max=1_000)
+    useful_weight: float = _knob(0.25, "what verdicts add when all are good", min=0, max=10)
+    useless_weight: float = _knob(0.05, "what verdicts take away when all are bad", min=0, max=10)
+    pair_least: int = _knob(2, "times a word must have gone with a symbol to lead to it", min=1, max=1_000_000)
+    pair_most: int = _knob(10, "times after which it leads no more strongly", min=1, max=1_000_000)
+    pair_least_weight: float = _knob(0.3, "weight in the fusion of a word that went with a symbol least often", min=0, max=10)
+    pair_most_weight: float = _knob(0.8, "weight in the fusion of one that did so most often", min=0, max=10)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
 
     index: IndexSettings = field(default_factory=IndexSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
 
     @property

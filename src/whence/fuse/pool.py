@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,20 @@ from whence.retrieve.evidence import Evidence
 from whence.retrieve.names import ClassText, NameMatch
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
+from whence.retrieve.seeds import Seeding
 from whence.retrieve.semantic import Semantics
 
 #: The name of the retriever that goes by vectors.
 MEANING = "meaning"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """How much each candidate has to do with the best, one step along the graph."""
+
+    used: Array  # by them
+    using: Array  # them
+    kin: Array  # to them
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,10 @@ class Pool:
     semantics: Semantics | None = None  # None where vectors have nothing to say
     graph: Graph | None = None  # for symbols: what they refer to and what refers to them
     walked: Array | None = None  # for symbols: how near the walk found each candidate
+    beside: Beside | None = None  # for symbols: what the best of them call, are called by and descend from
+    seeding: Seeding | None = None  # for symbols of the classic profile: where the walk began
+    feedback: Array | None = None  # for symbols: what verdicts add to each (L2)
+    session: Array | None = None  # for symbols: what having been shown adds to each (L1)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -115,8 +130,17 @@ class Pool:
 
     def with_scores(self, scores: Array) -> Pool:
         """The same pool in a later phase; what was worked out stays worked out."""
-        later = replace(self, scores=scores)
-        for name in ("files", "_distinct", "_matrix", "nearness", "unit_nearness", "names", "class_text"):
+        return self._kept(
+            replace(self, scores=scores), ("files", "_distinct", "_matrix", "nearness", "unit_nearness", "names", "class_text")
+        )
+
+    def with_candidates(self, units: Array, retrieved: Mapping[str, Array], **facts: Any) -> Pool:
+        """The same question with other candidates; what depends on the question alone stays worked out."""
+        later = replace(self, units=units, retrieved=retrieved, scores=np.zeros(len(units)), **facts)
+        return self._kept(later, ("names", "class_text"))
+
+    def _kept(self, later: Pool, names: tuple[str, ...]) -> Pool:
+        for name in names:
             if name in self.__dict__:
                 later.__dict__[name] = self.__dict__[name]
         return later

@@ -211,10 +211,8 @@ class Questions:
         edge, _ = edges_of(graph.starts, np.concatenate([level, constructors]))
         edge = edge[allowed[graph.kind[edge]]]
         calls = edge[graph.kind[edge] == _KIND["calls"]]
-        places, counts = edges_of(graph.in_starts, graph.target[calls].astype(np.int64))
-        over, again = graph.in_edges[places], np.repeat(calls, counts)
-        kept = graph.kind[over] == _OVERRIDES
-        over, again = over[kept], again[kept]
+        at, over = self._overriding.pairs(graph.target[calls])
+        again = calls[at]
         edges = np.concatenate([edge, again]).astype(np.int64)
         return _Hop(
             edges,
@@ -228,6 +226,12 @@ class Questions:
         """The edges of one kind that start at some nodes."""
         edges, _ = edges_of(self.graph.starts, nodes)
         return np.asarray(edges[self.graph.kind[edges] == kind])
+
+    @cached_property
+    def _overriding(self) -> Table:
+        """The edges that say what overrides a node: by that node, so that its many callers are not looked through."""
+        edges = np.flatnonzero(self.graph.kind == _OVERRIDES)
+        return Table(self.graph.target[edges], edges)
 
     # Types, their members and what makes them.
     def _with_members(self, symbol: Named) -> Array:

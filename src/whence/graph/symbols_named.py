@@ -128,6 +128,8 @@ class Names:
     def _fits(self, unit: int, name: str, *, loosely: bool = False) -> bool:
         """Whether a name is the end of a unit's: what is around it may be types, then the file or its folders."""
         own = _joined(self._symbols.qualified_name(unit))
+        if _ends(own, name):
+            return True
         folder, _, file = self._snapshot.path(int(self._symbols.file[unit])).rpartition("/")
         folders = folder.replace("/", ".")
         whole = (f"{folders}.{file.rpartition('.')[0]}.{own}", f"{folders}.{own}")

@@ -22,6 +22,7 @@ from whence.index.rows import counted, distinct, first_of_each
 from whence.parse import paths, tokens
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
 from whence.parse.spans import own_spans
+from whence.parse.visibility import is_constructor, is_hidden
 from whence.types import DEFINITIONS, KINDS, Parsed, Unit
 
 FIELDS = ("name", "parents", "signature", "doc", "body")
@@ -55,6 +56,8 @@ KIND_NAMES = tuple(sorted(KINDS))
 _KIND_ROWS = {kind: row for row, kind in enumerate(KIND_NAMES)}
 TOP_LEVEL = 1  # a flag of units: nothing encloses it
 DEFINES = 2  # a flag of units: it defines a name
+HIDDEN = 4  # a flag of units: it is not meant for others
+CONSTRUCTS = 8  # a flag of units: it makes a value of the type around it
 
 
 def name_hash(word: str) -> int:
@@ -110,6 +113,7 @@ class Digest:
         self._languages: list[str] = []
         self._sizes: list[int] = []
         self._units: list[Unit] = []
+        self._flags: list[int] = []
         self._unit_ends: list[int] = []
         self._window_ends: list[int] = []
         self._word: list[Array] = []  # every word of every unit, ...
@@ -130,6 +134,7 @@ class Digest:
         self._languages.append(parsed.language)
         self._sizes.append(len(source))
         self._units += units
+        self._flags += [_flags(unit, parsed.language) for unit in units]
         self._unit_ends.append(len(self._units))
         self._window_ends.append(len(cuts) + (self._window_ends[-1] if self._window_ends else 0))
 
@@ -209,13 +214,12 @@ class Digest:
         }
 
     def _unit_arrays(self) -> dict[str, Array]:
-        flags = [(TOP_LEVEL if not unit.parents else 0) | (DEFINES if unit.kind in DEFINITIONS else 0) for unit in self._units]
         return {
             **pack_strings("units.name", [unit.name for unit in self._units]),
             "units.first": narrow(np.array([unit.first_line for unit in self._units], np.uint32)),
             "units.last": narrow(np.array([unit.last_line for unit in self._units], np.uint32)),
             "units.kind": np.array([_KIND_ROWS[unit.kind] for unit in self._units], np.uint8),
-            "units.flags": np.array(flags, np.uint8),
+            "units.flags": np.array(self._flags, np.uint8),
             "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
             "units.scope_hash": np.array([name_hash(".".join(unit.parents)) if unit.parents else 0 for unit in self._units], np.uint32),
             "units.full_hash": np.array([name_hash(unit.qualified_name) if unit.name else 0 for unit in self._units], np.uint32),
@@ -256,6 +260,13 @@ class Digest:
         pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._mentions)]
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
         return mention_arrays(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]))
+
+
+def _flags(unit: Unit, language: str) -> int:
+    if unit.kind not in DEFINITIONS:
+        return 0 if unit.parents else TOP_LEVEL
+    found = DEFINES | (HIDDEN if is_hidden(unit, language) else 0)
+    return found | (CONSTRUCTS if is_constructor(unit) else 0) if unit.parents else found | TOP_LEVEL
 
 
 def unit_arrays(lists: Lists) -> dict[str, Array]:

@@ -35,6 +35,8 @@ GRAPH_FORMAT = 1
 LSP_SHARE = 0.3
 _KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 _REFERRING = [_KIND_ROWS[kind] for kind in ("calls", "references", "type_hint_of", "extends", "implements", "decorates", "throws")]
+_KIN = [_KIND_ROWS[kind] for kind in ("contains", "member_of", "extends", "implements", "overrides", "inherits")]
+_TESTING = [_KIND_ROWS[kind] for kind in ("tests", "tested_by", "co_tested_with")]
 _WEIGHTS = np.array(list(EDGE_WEIGHTS.values()), np.float32)
 
 
@@ -75,6 +77,16 @@ class Graph:
         weights = np.concatenate([self.walk_weights, self.walk_weights])
         order = np.argsort(source, kind="stable")
         return Adjacency(self.nodes, np.searchsorted(source[order], np.arange(self.nodes + 1)), target[order], weights[order])
+
+    @cached_property
+    def is_kin(self) -> Array:
+        """Whether each edge says what contains, extends, implements or inherits what."""
+        return np.isin(self.kind, _KIN)
+
+    @cached_property
+    def is_use(self) -> Array:
+        """Whether each edge says what uses what, tests aside."""
+        return ~np.isin(self.kind, _KIN + _TESTING)
 
     @cached_property
     def referrers(self) -> Array:

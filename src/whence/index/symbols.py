@@ -27,6 +27,8 @@ FAMILIES = (
 SCOPED_WITH_COLONS = frozenset({"ruby"})
 IS_CONTAINER = np.array([kind in CONTAINERS for kind in KIND_NAMES])
 IS_CALLABLE = np.array([kind in CALLABLES for kind in KIND_NAMES])
+IS_INTERFACE = np.array([kind in ("interface", "trait") for kind in KIND_NAMES])
+IS_FUNCTION = np.array([kind == "function" for kind in KIND_NAMES])
 IS_VALUE = np.array([kind in VALUES for kind in KIND_NAMES])
 
 

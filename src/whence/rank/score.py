@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from whence.fuse.pool import Pool
 from whence.index.arrayfile import Array
+from whence.profiles import Weight
 from whence.rank.ledger import Entry, Ledger, Operation
 from whence.rank.registry import Signal, signal_named
 
 
-def score(pool: Pool, leave_out: str = "") -> Ledger:
-    """The ledger of a pool: every signal that has a weight (but one that is left out), in the order of phases."""
-    weights = {name: weight.at(pool.plan.length) for name, weight in pool.profile.signals.items()}
-    signals = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
+def score(pool: Pool, signals: Mapping[str, Weight] | None = None, *, leave_out: str = "") -> Ledger:
+    """The ledger of a pool: every signal that has a weight (but one that is left out), in the order of phases.
+
+    `signals` takes the place of the profile's, for a first look at the candidates.
+    """
+    chosen = pool.profile.signals if signals is None else signals
+    weights = {name: weight.at(pool.plan.length) for name, weight in chosen.items()}
+    used = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
     ledger = Ledger(len(pool.units))
-    for phase in sorted({one.phase for one in signals}):
+    for phase in sorted({one.phase for one in used}):
         frozen = pool.with_scores(ledger.scores())
         pool = frozen
-        ledger = ledger.with_entries([_entry(one, frozen, weights[one.name]) for one in signals if one.phase is phase])
+        ledger = ledger.with_entries([_entry(one, frozen, weights[one.name]) for one in used if one.phase is phase])
     return ledger
 
 

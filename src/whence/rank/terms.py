@@ -39,3 +39,21 @@ def spoken_terms(pool: Pool, row: int) -> str:
     missing = [found.term.text for number, found in enumerate(pool.evidence.terms) if worth[number] <= 0 and not found.term.whole]
     said = "holds " + ", ".join(pool.evidence.terms[number].term.text for number in order[:6]) if order else "holds none of the words"
     return said + (f"; not {', '.join(missing[:4])}" if missing else "")
+
+
+#: The least of a mass that tells from nothing: logarithms are taken against it.
+LEAST = 1e-2
+
+
+def logarithmic(mass: Array | None, size: int) -> Array:
+    """A mass as how many times e it is above the least that counts; 0 for none."""
+    return np.log1p(mass / LEAST) if mass is not None else np.zeros(size)
+
+
+def better_of_same(group: Array, scores: Array) -> Array:
+    """How many of the same group have a better score; equal ones in their order."""
+    order = np.lexsort((-scores, group))
+    ordered = group[order]
+    better = np.empty(len(group), np.int64)
+    better[order] = np.arange(len(group)) - np.searchsorted(ordered, ordered)
+    return better

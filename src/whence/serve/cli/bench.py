@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from whence.errors import StorageError, UsageError
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
+    from whence.bench.context_corpus import ContextCorpus
     from whence.bench.corpus import Corpus
 
 json_file_option = click.option(
@@ -99,6 +101,68 @@ def _taken_apart(
 
 
 @bench.command()
+@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch context DIR` lays it out.")
+@click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
+@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again.")
+@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
+@click.option("--ablate", is_flag=True, help="What each stage of a profile is worth, instead.")
+@click.option("--knowing", metavar="PATH", help="The knowing command to run beside, for its CPU time.")
+@click.option("--knowing-quality", "quality", is_flag=True, help="Also measure its answers to all tasks: slow.")
+@json_file_option
+def context(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
+    """How well the symbols that a task needs are ranked: P@10, R@10, NDCG@10, MRR, and strictly.
+
+    Official figures follow the public benchmark, where several results may
+    match one wanted name. Strict ones credit every wanted name once. Nothing
+    is learned from one task for the next.
+    """
+    from whence.bench import context_corpus, report  # noqa: PLC0415
+
+    loaded = context_corpus.load(Path(corpus), names)
+    progress = Progress("measuring")
+    try:
+        text, figures = _contexts(loaded, Path(index_dir) if index_dir else None, progress, **how)
+    finally:
+        progress.close()
+    click.echo(text)
+    for line in [*(f"{name} is listed and is not there; left out" for name in loaded.missing), *figures["notes"]]:
+        _warn(line)
+    if json_file:
+        report.write_json(json_file, figures)
+    return 0
+
+
+def _contexts(
+    loaded: ContextCorpus,
+    place: Path | None,
+    progress: Progress,
+    *,
+    profiles: tuple[str, ...],
+    ablate: bool,
+    knowing: str | None,
+    quality: bool,
+) -> tuple[str, dict[str, Any]]:
+    """Whole profiles, perhaps beside a peer, or one profile taken apart."""
+    from whence.bench import context as benchmark  # noqa: PLC0415
+    from whence.bench import context_tables as tables  # noqa: PLC0415
+    from whence.bench.knowing import find_knowing  # noqa: PLC0415
+
+    if ablate and (len(profiles) > 1 or knowing):
+        raise UsageError("--ablate takes one profile apart, and nothing beside it", hint="give it one --profile and no --knowing")
+    if quality and not knowing:
+        raise UsageError("--knowing-quality needs the command to measure", hint="give --knowing PATH too")
+    if ablate:
+        ways = benchmark.taken_apart(profiles[0] if profiles else "default")
+        done = benchmark.run(loaded, ways, place, progress)
+        parts = {measure: [asdict(one) for one in of] for measure, of in tables.worths(done, ways).items()}
+        return tables.ablated_text(done, ways), {**benchmark.as_json(done, loaded), "benchmark": "context, ablated", "parts": parts}
+    with TemporaryDirectory(prefix="whence-bench-") as home:
+        peer = benchmark.Peer(find_knowing(knowing, Path(home)), quality) if knowing else None
+        done = benchmark.run(loaded, benchmark.whole(profiles or benchmark.DEFAULT_PROFILES), place, progress, peer)
+    return tables.as_text(done), benchmark.as_json(done, loaded)
+
+
+@bench.command()
 @click.option("--corpus", required=True, metavar="DIR", help="Repositories with history, as `whence bench fetch history DIR` has them.")
 @click.option("--questions", "count", type=click.IntRange(min=1), metavar="N", help="How many in all (default: 1000).")
 @click.option("--per-repository", type=click.IntRange(min=1), metavar="N", help="At most so many of one repository.")
@@ -159,13 +223,13 @@ def speed(tree: str | None, large: bool, semble: str | None, json_file: str | No
 
 
 @bench.command()
-@click.argument("what", metavar="search|history")
+@click.argument("what", metavar="search|context|history")
 @click.argument("directory", metavar="DIR")
 @click.option(
     "--from",
     "source",
     metavar="URL",
-    help="Another repository with benchmarks/repos.json and benchmarks/annotations; for history, another place of OWNER/NAME.",
+    help="Another repository that publishes the benchmark in the same folders; for history, another place of OWNER/NAME.",
 )
 def fetch(what: str, directory: str, source: str | None) -> int:
     """Clone the repositories of a public benchmark, at their pinned revisions.

@@ -17,7 +17,9 @@ from whence.version import __version__
 
 FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 #: In the order in which help shows them.
-COMMANDS = ("search", "related", "why", "index", "status", "config", "clear", "bench")
+COMMANDS = tuple("search related why callers callees impact path tests index status config feedback clear bench".split())
+#: Commands that share a file; every other has one of its name.
+_FILES = dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "graph")
 
 
 class Commands(click.Group):
@@ -31,7 +33,7 @@ class Commands(click.Group):
         """One command."""
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(f"whence.serve.cli.{name}"), name)
+        command = getattr(import_module(f"whence.serve.cli.{_FILES.get(name, name)}"), name)
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:

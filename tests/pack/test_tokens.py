@@ -1,0 +1,128 @@
+"""The estimate of tokens: near what models count, rather above than below, and quick to add up."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whence.pack import tokens
+
+#: Texts with what three public tokenizers count for them: two of the GPT family (cl100k, o200k), one of Claude's.
+SAMPLES = {
+    "python": (
+        '''def read_rows(path: str, *, limit: int = 100) -> list[dict[str, str]]:
+    """The first rows of a table, each with its column names."""
+    with open(path, encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        return [row for row, _ in zip(reader, range(limit))]
+''',
+        (75, 75, 82),
+    ),
+    "go": (
+        """func (s *Server) handleUpload(w http.ResponseWriter, r *http.Request) {
+\tif r.Method != http.MethodPost {
+\t\thttp.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+\t\treturn
+\t}
+\tdefer r.Body.Close()
+}
+""",
+        (52, 54, 71),
+    ),
+    "rust": (
+        """impl<T: Clone> Stack<T> {
+    pub fn pop(&mut self) -> Option<T> {
+        self.items.last().cloned().map(|item| { self.items.pop(); item })
+    }
+}
+""",
+        (44, 44, 54),
+    ),
+    "html": (
+        """<ul class="menu" id="main-menu">
+  <li><a href="/about.html" title="About us">About</a></li>
+</ul>
+""",
+        (34, 34, 39),
+    ),
+    "prose": (
+        """A folder whose time stamp has not moved has the same entries, so only its known files
+are looked at. Nothing is read twice, and an edit in the same second is still seen.
+""",
+        (39, 39, 40),
+    ),
+    "numbers": ("const PRIMES = [10007, 10009, 10037, 10039, 10061, 10067, 10069, 10079];\n", (37, 37, 30)),
+    "russian": ("Функция возвращает список всех открытых соединений с базой данных.\n", (20, 16, 28)),
+    "chinese": ("该函数返回与数据库的所有打开连接的列表。\n", (13, 12, 13)),
+}
+
+#: Any text, half characters included, and texts of the characters that matter for the rules.
+texts = st.one_of(
+    st.text(st.characters(exclude_categories=())),
+    st.text("aB_ \n\t019.=`"),
+    st.lists(st.sampled_from(["word ", "Camel", "\n    ", "é", "语", "😀"])).map("".join),
+)
+
+
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_text_is_never_counted_below_any_of_three_tokenizers(language):
+    text, real = SAMPLES[language]
+    assert tokens.count(text) >= max(real)
+
+
+def test_the_count_of_code_and_prose_is_within_a_tenth_of_the_greatest_of_the_three():
+    kinds = ("python", "go", "rust", "html", "prose")
+    ours = sum(tokens.count(SAMPLES[kind][0]) for kind in kinds)
+    assert ours <= 1.1 * sum(max(SAMPLES[kind][1]) for kind in kinds)
+
+
+def test_nothing_costs_nothing_and_anything_costs_something():
+    assert tokens.count("") == 0
+    assert [tokens.count(one) for one in ("a", " ", "\n", "0", "\0", "\ud800", "😀")] == [1, 1, 1, 2, 2, 2, 4]
+
+
+def test_long_words_camel_case_and_identifiers_cost_more_than_plain_words():
+    assert tokens.count("read") < tokens.count("readRowsOfFile") < tokens.count("read_rows_of_the_file_here")
+
+
+def test_a_rule_of_dashes_is_cheap_and_as_many_different_marks_are_not():
+    assert tokens.count("-" * 80) < 6 < tokens.count("+-*/" * 20)
+
+
+@given(texts, texts)
+def test_appending_never_makes_a_text_cheaper(before, after):
+    assert tokens.count(before + after) >= tokens.count(before)
+
+
+@given(texts, texts)
+def test_two_texts_joined_cost_what_they_cost_apart_but_for_a_few_tokens(before, after):
+    assert abs(tokens.count(before + after) - tokens.count(before) - tokens.count(after)) <= tokens.MOST_AT_A_JOINT
+
+
+@given(st.lists(texts.map(lambda text: text + "\n")))
+def test_texts_that_end_their_lines_add_up_exactly(parts):
+    assert tokens.weigh(["".join(parts)]) == [sum(tokens.weigh(parts))]
+
+
+@given(st.lists(texts))
+def test_many_texts_weighed_at_once_weigh_what_each_weighs_alone(parts):
+    assert tokens.weigh(parts) == [tokens.weigh([part])[0] for part in parts]
+
+
+@given(texts)
+def test_no_text_weighs_less_than_the_least_that_is_known_of_it(text):
+    assert tokens.least(text) <= tokens.weigh([text])[0]
+
+
+def test_a_megabyte_is_counted_in_a_blink():
+    text = SAMPLES["python"][0] * 4000
+    assert len(text) > 1_000_000
+    took = []
+    for _ in range(5):
+        start = time.process_time()
+        tokens.count(text)
+        took.append(time.process_time() - start)
+    assert min(took) < 0.1

@@ -1,0 +1,314 @@
+"""Where the walk of a task begins: names, words, classes, folders, and what is made of them together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sample_trees import write
+from whence.opened import OpenIndex
+from whence.profiles import CLASSIC
+from whence.query.concepts import Concept, Match
+from whence.query.keywords import keywords
+from whence.retrieve.channels import SeedLimits, Sought, by_folders, by_names, by_words
+from whence.retrieve.evidence import FieldWeights
+from whence.retrieve.seeds import CLASSES, VECTORS, _injected, find_seeds
+
+LIMITS = SeedLimits()
+TREE = {
+    "shop/cart.py": """
+        class Cart:
+            def add_line(self, line): self.check_stock(line)
+            def check_stock(self, line): return line.stock
+            def remove_line(self, line): pass
+        def open_cart(): return Cart()
+        def blast_radius_of(node): return spread(node)
+        def spread(node): return node
+    """,
+    "shop/payments/gateway.py": """
+        class Gateway:
+            def charge(self, amount): return self.retry_charge(amount)
+            def retry_charge(self, amount): pass
+        class Refund: pass
+        def authorise(): pass
+    """,
+    "shop/payments/ledger.py": """
+        class Ledger:
+            def book(self): pass
+            def balance(self): pass
+            def close_year(self): pass
+        class MockLedger:
+            def book(self): pass
+        def ab(): pass
+    """,
+    "queue/worker.go": """
+        package queue
+        type Runner interface {
+            Start() error
+            Drain() error
+        }
+        type Pooled struct{}
+        func (p *Pooled) Start() error { return nil }
+        func (p *Pooled) Drain() error { return nil }
+    """,
+    "vendor/charge.py": "def charge(): pass\n",
+    "tests/test_cart.py": "from shop.cart import Cart\ndef check_stock(): Cart()\n",
+    "many.py": "\n".join(f"def parcel_{number:02d}(): pass" for number in range(50)) + "\n",
+}
+
+
+def dedented(text):
+    return "\n".join(line[8:] if line.startswith("        ") else line for line in text.split("\n"))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    files = {name: dedented(text) for name, text in TREE.items()}
+    root = write(tmp_path_factory.mktemp("tree"), files)
+    with OpenIndex.open(root, data_dir=tmp_path_factory.mktemp("data"), settings={"index.model": "none", "index.workers": 1}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def seek(index):
+    def sought(task, **limits):
+        symbols = index.snapshot.symbols
+        return Sought(
+            task, keywords(task), index.graph, symbols.defines, FieldWeights.of(CLASSIC), CLASSIC.fields, replace(LIMITS, **limits)
+        )
+
+    return sought
+
+
+def names(sought, units):
+    return [sought.symbols.qualified_name(unit) for unit in units.tolist()]
+
+
+def paths(sought, units):
+    return [sought.snapshot.path(int(sought.symbols.file[unit])) for unit in units.tolist()]
+
+
+# N1
+def test_a_quoted_name_is_found_whatever_its_case(seek):
+    sought = seek("why is `CART` slow")
+    assert names(sought, by_names(sought))[0] == "Cart"
+
+
+def test_a_name_with_dots_is_the_member_of_that_type_alone(seek):
+    sought = seek("change `Ledger.book`", path_below=0, prefix_below=0, components_below=0, substring_below=0)
+    assert names(sought, by_names(sought)) == ["Ledger.book"]
+
+
+def test_two_neighbouring_words_find_what_begins_with_them(seek):
+    sought = seek("compute the blast radius")
+    assert names(sought, by_names(sought))[0] == "blast_radius_of"
+
+
+def test_names_that_begin_with_a_word_fill_up_to_their_limit(seek):
+    sought = seek("`parcel` labels")
+    assert len(by_names(sought)) == LIMITS.prefix_most
+
+
+def test_single_words_are_asked_for_only_when_compounds_find_little(seek):
+    sought = seek("`check_stock` for a gateway", path_below=0, substring_below=0, components_below=1)
+    assert names(sought, by_names(sought)) == ["Cart.check_stock", "check_stock"]
+    sought = seek("`check_stock` for a gateway", path_below=0, substring_below=0)
+    assert "Gateway" in names(sought, by_names(sought))
+
+
+def test_a_part_of_a_name_counts_when_nothing_else_does(seek):
+    sought = seek("`adius`", path_below=0)
+    assert names(sought, by_names(sought)) == ["blast_radius_of"]
+    sought = seek("`ius`", path_below=0)
+    assert names(sought, by_names(sought)) == []
+
+
+def test_a_segment_of_the_path_comes_last(seek):
+    sought = seek("`payments`")
+    assert set(paths(sought, by_names(sought))) == {"shop/payments/gateway.py", "shop/payments/ledger.py"}
+    sought = seek("`payments`", path_below=0)
+    assert len(by_names(sought)) == 0
+
+
+def test_of_equal_names_those_in_tests_come_last(seek):
+    sought = seek("`check_stock`")
+    assert paths(sought, by_names(sought))[:2] == ["shop/cart.py", "tests/test_cart.py"]
+
+
+# N2
+def test_words_in_a_body_find_a_symbol(seek):
+    sought = seek("something about the stock")
+    assert names(sought, by_words(sought))[0] in ("Cart.check_stock", "check_stock")
+
+
+def test_a_compound_outweighs_its_words_apart(seek):
+    sought = seek("where is the retry charge done")
+    assert names(sought, by_words(sought))[0] == "Gateway.retry_charge"
+
+
+def test_a_compound_that_no_name_holds_is_taken_apart(seek):
+    sought = seek("`Basket.remove_everything`")
+    assert "Cart.remove_line" in names(sought, by_words(sought))
+
+
+def test_related_words_are_asked_for_too(seek):
+    sought = seek("the proxy broke")
+    assert names(sought, by_words(sought))[0].startswith("Gateway")
+
+
+def test_a_word_with_which_a_folder_begins_finds_what_is_in_it(seek):
+    sought = seek("every paym")
+    assert set(paths(sought, by_words(sought))) == {"shop/payments/gateway.py", "shop/payments/ledger.py"}
+
+
+def test_words_find_no_more_than_their_limit(seek):
+    sought = seek("send a parcel")
+    assert len(by_words(sought)) == LIMITS.bm25_most
+
+
+# N3
+def test_a_class_leads_to_names_that_share_no_word_with_the_task(seek):
+    sought = seek("undo it and stop gracefully")
+    match = Match(Concept("x/stopping", ("stop gracefully",), ("drain", "add", "get"), 0.95, frozenset()), ("stop gracefully",))
+    assert set(names(sought, np.array(_injected(sought, [match])))) == {"Pooled.Drain", "Runner.Drain"}
+
+
+def test_of_a_target_with_a_type_the_type_must_fit(seek):
+    sought = seek("books")
+    match = Match(Concept("x/books", ("double entry",), ("Gateway.book", "Ledger.balance"), 0.95, frozenset()), ("double entry",))
+    assert names(sought, np.array(_injected(sought, [match]))) == ["Ledger.balance"]
+
+
+def test_only_a_heavy_class_that_surely_matched_is_injected(seek):
+    sought = seek("books")
+    concept = Concept("x/books", ("books", "entry"), ("Ledger",), 0.95, frozenset())
+    assert _injected(sought, [Match(concept, ("books",))]) == []
+    assert len(_injected(sought, [Match(concept, ("books", "entry"))])) == 1
+    assert _injected(sought, [Match(replace(concept, weight=0.8), ("books", "entry"))]) == []
+
+
+def test_the_words_of_a_caller_point_back_at_what_it_calls(seek):
+    sought = seek("`spread` the blast radius")
+    assert "spread" in names(sought, find_seeds(sought).channels[CLASSES])
+    sought = seek("`spread` the butter thickly")
+    assert "spread" not in names(sought, find_seeds(sought).channels[CLASSES])
+
+
+def test_classes_give_no_more_than_a_share_of_what_names_and_words_gave(seek):
+    sought = seek("`spread` the blast radius", equivalent_share=0.0)
+    assert len(find_seeds(sought).channels[CLASSES]) == 0
+
+
+def test_what_was_learned_becomes_a_seed_while_it_is_there(seek):
+    sought = seek("`spread`", candidates=40)
+    learned = [("shop/payments/ledger.py#Ledger.close_year", 0.8), ("shop/gone.py#Ledger.close_year", 0.8), ("nothing", 0.3)]
+    assert "Ledger.close_year" not in names(sought, find_seeds(sought).units)
+    found = find_seeds(sought, learned)
+    assert names(sought, found.channels["learned"]) == ["Ledger.close_year"]
+    assert "Ledger.close_year" in names(sought, found.units)
+
+
+# N4
+def test_a_type_whose_members_the_task_speaks_of_leads_its_folder(seek):
+    assert names(*folders(seek("book payments for the balance")))[0] == "Ledger"
+    assert names(*folders(seek("charge payments")))[0] == "Gateway"
+
+
+def folders(sought):
+    return sought, by_folders(sought)
+
+
+def test_types_with_members_come_before_those_without_and_before_functions(seek):
+    found = names(*folders(seek("payments")))
+    assert found.index("Gateway") < found.index("Refund") < found.index("authorise")
+
+
+def test_each_sort_of_symbol_of_a_folder_has_its_limit(seek):
+    found = names(*folders(seek("payments", folder_rich_types=1, folder_lean_types=0, folder_others=2)))
+    assert [name[0].isupper() and "." not in name for name in found] == [True, False, False]
+    assert len(by_folders(seek("payments", folder_most=2))) == 2
+
+
+def test_what_stands_in_a_folder_is_no_candidate_of_the_fusion(seek):
+    sought = seek("payments", path_below=0, bm25_weight=0.0)
+    found = find_seeds(sought)
+    assert len(found.units) == 0
+    assert len(found.folders) > 0
+
+
+# N5
+def test_vectors_are_asked_only_when_all_else_finds_next_to_nothing(seek):
+    asked = []
+
+    def nearest(count):
+        asked.append(count)
+        return np.flatnonzero(seek("x").kept)[:3]
+
+    assert len(find_seeds(seek("zzyzx"), nearest=nearest).units) == 3
+    assert VECTORS not in find_seeds(seek("`parcel`"), nearest=nearest).channels
+    assert len(asked) == 1
+    assert VECTORS in find_seeds(seek("`parcel`", vector_weight=1.0), nearest=nearest).channels
+
+
+# N6
+def test_what_implements_a_matched_interface_joins_the_seeds(seek):
+    sought = seek("`Runner`", candidates=1)
+    assert names(sought, find_seeds(sought).units) == ["Runner", "Pooled"]
+    assert names(sought, find_seeds(seek("`Runner`", candidates=1, implementors=0)).units) == ["Runner"]
+
+
+@pytest.mark.parametrize("noise", ["MockLedger", "ab"])
+def test_stand_ins_and_names_of_two_letters_are_no_candidates(seek, noise):
+    sought = seek(f"`{noise}`")
+    assert noise not in names(sought, by_names(sought))
+
+
+def test_copied_code_is_no_candidate(seek):
+    sought = seek("`charge`")
+    assert "Gateway.charge" in names(sought, by_names(sought))
+    assert "vendor/charge.py" not in paths(sought, by_names(sought))
+
+
+# N7
+def test_the_package_with_most_candidates_comes_first(seek):
+    task = "`blast_radius_of` and `Gateway` and `Ledger` and `Refund`"
+    sought = seek(task, candidates=4, seeds_small=3)
+    assert set(names(sought, find_seeds(sought).units)) == {"Gateway", "Ledger", "Refund"}
+
+
+def test_a_large_graph_takes_more_seeds_and_types_before_functions(seek):
+    task = "`parcel` `authorise` `Gateway`"
+    small = find_seeds(seek(task))
+    large = find_seeds(seek(task, large_nodes=1))
+    assert (len(small.units), len(large.units)) == (LIMITS.seeds_small, LIMITS.seeds_large)
+    sought = seek("`authorise` `Gateway`", large_nodes=1, seeds_large=1, candidates=2)
+    assert names(sought, find_seeds(sought).units) == ["Gateway"]
+    sought = seek("`authorise` `Gateway`", seeds_small=1, candidates=2, bm25_weight=0.0)
+    assert names(sought, find_seeds(sought).units) == ["authorise"]
+
+
+def test_the_first_seed_weighs_most_and_the_last_least(seek):
+    restart = find_seeds(seek("`parcel` labels")).restart
+    assert restart[0] == LIMITS.restart_first
+    assert restart[-1] == LIMITS.restart_last
+    assert (np.diff(restart) < 0).all()
+
+
+def test_a_name_that_two_channels_find_stands_before_one_that_one_finds(seek):
+    task = "`authorise` and `close_year`"
+    sought = seek(task, seeds_small=1, bm25_most=1)
+    first = names(sought, by_words(sought))
+    assert names(sought, by_names(sought))[:2] == ["authorise", "Ledger.close_year"]
+    assert first == ["Ledger.close_year"]
+    assert names(sought, find_seeds(sought).units) == first
+
+
+def test_a_task_without_any_known_word_has_no_seeds(seek):
+    assert len(find_seeds(seek("zzyzx")).units) == 0
+
+
+def test_a_long_pasted_text_is_no_trouble(seek):
+    text = " ".join(f"word{number} alpha_{number} Beta{number}Gamma" for number in range(20_000))
+    assert len(find_seeds(seek(text + " `Cart`")).units) <= LIMITS.seeds_small + LIMITS.implementors
