@@ -34,6 +34,7 @@ TREE = {
     "shop/stock.py": "def reserve_stock(line):\n    log_line(line)\n    return find_shelf(line)\n\n"
     "def find_shelf(line):\n    return line.shelf\n\ndef log_line(line):\n    print(line)\n\n"
     "def count_shelves():\n    log_line(1)\n",
+    "shop/fakes.py": "from shop.stock import reserve_stock\n\ndef fake_reserve(line):\n    return reserve_stock(line)\n",
     "shop/far.py": "def unrelated():\n    return 1\n",
     "tests/test_stock.py": "from shop.stock import reserve_stock\n\ndef test_reserve_stock():\n    assert reserve_stock(1)\n",
 }
@@ -88,6 +89,10 @@ def test_what_no_edge_leads_to_is_no_candidate(index):
     assert "unrelated" not in asked(index, "make `reserve_stock` faster").names
 
 
+def test_a_stand_in_is_no_candidate_though_the_walk_comes_by(index):
+    assert "fake_reserve" not in asked(index, "make `reserve_stock` faster").names
+
+
 def test_every_score_is_the_sum_of_its_parts_before_the_factor_for_tests(index):
     found = asked(index, "make `reserve_stock` faster")
     for row in range(len(found.names)):
@@ -112,6 +117,7 @@ def test_a_seed_is_no_hop_away_and_all_else_one(index):
 def test_what_the_parser_found_is_sure_to_seven_tenths(index):
     found = asked(index, "make `reserve_stock` faster")
     assert found.part("confidence", "reserve_stock") == pytest.approx(0.7)
+    assert found.part("confidence", "Cart.add_line") == pytest.approx(0.7)
 
 
 def test_a_test_counts_three_tenths_unless_the_task_speaks_of_tests(index):
@@ -147,7 +153,8 @@ def test_verdicts_and_the_session_are_added_as_they_are(index):
 
 
 def test_a_learned_symbol_becomes_a_seed(index):
-    found = asked(index, "make `reserve_stock` faster", learned=[("shop/far.py#unrelated", 0.8)])
+    far = int(index.snapshot.definitions("unrelated")[0])
+    found = asked(index, "make `reserve_stock` faster", learned=[(far, 0.8)])
     assert found.part("distance", "unrelated") == 1.0
 
 

@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from whence.explain.why import Why
     from whence.graph.neighbours import Neighbour
     from whence.graph.ways import Step
+    from whence.packs import Pack, Symbol
     from whence.results import Result
 
-__all__ = ["Freshness", "Index", "Neighbour", "Result", "Step", "WhenceError", "Why", "__version__"]
+__all__ = ["Freshness", "Index", "Neighbour", "Pack", "Result", "Step", "Symbol", "WhenceError", "Why", "__version__"]
 
 _HOMES = {
     "Freshness": "whence.engine",
     "Index": "whence.engine",
     "Neighbour": "whence.graph.neighbours",
+    "Pack": "whence.packs",
     "Result": "whence.results",
     "Step": "whence.graph.ways",
+    "Symbol": "whence.packs",
     "Why": "whence.explain.why",
 }
 

@@ -7,12 +7,13 @@ what is near; then all are scored for good. The score is the ledger of that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from whence.encode.encoder import Encoder
-from whence.fuse.pool import MEANING, Beside, Pool, union
+from whence.fuse.pool import CONCEPTS, LEARNED, MEANING, Beside, Pool, union
 from whence.graph.walk import walk
 from whence.index.arrayfile import Array
 from whence.index.digest import name_hash
@@ -22,6 +23,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.symbols import Table
 from whence.parse.paths import Role
 from whence.profiles import Profile
+from whence.query.concepts import is_generic, matching, name_key
 from whence.query.plan import Plan, make_plan
 from whence.rank.ledger import Ledger
 from whence.rank.score import score
@@ -37,10 +39,18 @@ BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
 MOST_MEMBERS = 60
 #: The walk starts at so many of the best, takes so many steps, and returns to them so often.
 SEEDS, STEPS, RETURN = 10, 4, 0.3
+#: A usual name that more symbols bear says nothing.
+MOST_OF_A_NAME = 20
 #: Characters of a task that an encoder reads.
 MOST_ENCODED = 4_000
 #: The name under which units stand in the pool that were asked for, not found.
 ASKED = "asked"
+
+
+#: What use taught of some units: what verdicts add to each, and what having been shown adds.
+FromUse = Callable[[Array], tuple[Array, Array]]
+#: Parts of the way to an answer that can be left out, to see what each is worth.
+STAGES = ("words", "types", "files", "names", MEANING, CONCEPTS, "walk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +59,15 @@ class Tasking:
 
     snapshot: Snapshot
     graph: Graph
-    seeding: Profile
+    first: Profile  # for the first look
     profile: Profile
     weights: FieldWeights
     encoder: Encoder | None = None
-    include: Array | None = None
+    include: Array | None = None  # units to rank whether or not they are found
+    now: float = 0.0
+    from_use: FromUse | None = None
+    learned: Sequence[tuple[int, float]] = ()  # units that words of the task have led to before (L5)
+    without: str = ""  # a stage or a signal to leave out
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,7 @@ class RankedSymbols:
     pool: Pool
     ledger: Ledger
     order: list[int]  # rows of the pool
+    scores: Array  # of all rows of the pool
 
 
 def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
@@ -71,9 +86,19 @@ def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
     plan = make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
     allowed = _allowed(tasking.snapshot, plan)
     pool = _first_pool(tasking, plan, allowed)
-    pool = _with_neighbours(pool, score(pool, tasking.seeding.signals).scores(), allowed)
-    ledger = score(pool)
-    return RankedSymbols(pool, ledger, _ordered(pool, ledger.scores()))
+    if tasking.without != "walk":
+        pool = _with_neighbours(pool, score(pool, tasking.first.signals).scores(), allowed)
+    return ranked(pool, tasking)
+
+
+def ranked(pool: Pool, tasking: Tasking) -> RankedSymbols:
+    """Candidates scored for good, with what use taught of them."""
+    if tasking.from_use is not None:
+        feedback, session = tasking.from_use(pool.units)
+        pool = replace(pool, feedback=feedback, session=session)
+    ledger = score(pool, leave_out=tasking.without)
+    scores = ledger.scores()
+    return RankedSymbols(pool, ledger, _ordered(pool, scores), scores)
 
 
 def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
@@ -81,7 +106,7 @@ def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
     unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
     unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
     files = (snapshot.column("files.roles") & unwanted) == 0
-    return snapshot.symbols.defines & files[snapshot.file_of_unit]
+    return np.asarray(snapshot.symbols.defines & files[snapshot.file_of_unit])
 
 
 def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
@@ -102,6 +127,9 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
     if semantics is not None:
         passages, scores = semantics.nearest(BY_MEANING, allowed)
         found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    found[CONCEPTS] = _usual_names(snapshot, plan, allowed)
+    found[LEARNED] = _learned(tasking, allowed)
+    found.pop(tasking.without, None)
     if tasking.include is not None:
         found[ASKED] = (tasking.include, np.zeros(len(tasking.include)))
     units, retrieved = union(found)
@@ -137,6 +165,27 @@ def _named(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array
     wanted = np.array(sorted(name_hash(word) for word in plan.identifiers), np.int64)
     units = np.flatnonzero(np.isin(snapshot.symbols.name, wanted) & allowed)[:BY_WORDS] if len(wanted) else np.empty(0, np.int64)
     return units, np.ones(len(units))
+
+
+def _usual_names(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array]:
+    """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
+    found: dict[int, float] = {}
+    sounds = snapshot.symbols.by_sound
+    for match in matching(plan.text[:MOST_ENCODED], frozenset(snapshot.languages)):
+        for target in match.concept.targets:
+            if is_generic(target):
+                continue
+            _, units = sounds.pairs(np.array([name_hash(name_key(target.rpartition(".")[2]))]))
+            kept = units[allowed[units]]
+            if len(kept) <= MOST_OF_A_NAME:
+                found |= {unit: max(match.concept.weight, found.get(unit, 0.0)) for unit in kept.tolist()}
+    units = np.array(sorted(found), np.int64)
+    return units, np.array([found[unit] for unit in units.tolist()])
+
+
+def _learned(tasking: Tasking, allowed: Array) -> tuple[Array, Array]:
+    kept = sorted({unit: weight for unit, weight in tasking.learned if allowed[unit]}.items())
+    return np.array([unit for unit, _ in kept], np.int64), np.array([weight for _, weight in kept])
 
 
 def _with_neighbours(pool: Pool, scores: Array, allowed: Array) -> Pool:
@@ -175,4 +224,4 @@ def _ordered(pool: Pool, scores: Array) -> list[int]:
     order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
     full = symbols.full[pool.units][order]
     _, first = np.unique(full, return_index=True)
-    return order[np.sort(first)].tolist()
+    return [int(row) for row in order[np.sort(first)]]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from whence.answer import Asking, Ranked, answer, ranked_with
 from whence.errors import QueryError
-from whence.explain.why import Why, explain, find_target
+from whence.explain.why import Why, explain, explain_symbol, find_target
 from whence.opened import Freshness, OpenIndex, load_settings
 from whence.profiles import Profile
 from whence.query.options import check_compared, make_options, with_fusion
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from whence.graph.package_hash import PackageHashes
     from whence.graph.questions import Questions
     from whence.graph.ways import Step
+    from whence.packing import Packing
+    from whence.packs import Pack
 
 __all__ = ["Freshness", "Index", "load_settings"]
 
@@ -33,6 +38,7 @@ class Index(OpenIndex):
         super().__init__(*opened)
         self._weights: dict[str, FieldWeights] = {}
         self._questions: Questions | None = None
+        self._packing: Packing | None = None
         self._packages: PackageHashes | None = None
 
     def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
@@ -61,6 +67,26 @@ class Index(OpenIndex):
         asking = self._asking("related", k, None, asked)
         unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
         return [Result(self, found) for found in related(self._example(unit), asking)]
+
+    def context(self, task: str = "", **asked: Any) -> Pack:
+        """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
+
+        Instead of a task, `files=[...]` asks for what depends on files, and `diff="HEAD"` for what a change reaches.
+        `asked` are the fields of `packing.Wanted`: budget, profile, format, session, ...
+        """
+        from whence.packing import Packing, Wanted  # noqa: PLC0415  -- a search does without
+
+        if self._packing is None or self._packing.graph is not self.graph:
+            self._packing = Packing(self, self.graph, self.encoder)
+        return self._packing.pack(Wanted.of(task, self.settings.context, asked), time.time())
+
+    def why_symbol(self, task: str, name: str, **asked: Any) -> Why:
+        """Why a symbol stands where it stands among those for a task, or is not there."""
+        from whence.packing import Packing, Wanted  # noqa: PLC0415
+
+        units = np.array([unit for one in self.questions.meant(name) for unit in one.nodes if unit < self.snapshot.units], np.int64)
+        packing = Packing(self, self.graph, self.encoder)
+        return explain_symbol(task, units, packing.ranked(Wanted.of(task, self.settings.context, asked), time.time(), include=units))
 
     # Questions to the graph (W5). A name that several symbols bear, or none, is a UsageError that lists them, or the nearest.
     @property
@@ -139,6 +165,6 @@ class Index(OpenIndex):
             chosen.pool,
             chosen.pool_per_result,
             self.read_text,
-            self._encoder,
+            self.encoder,
             self._trace,
         )

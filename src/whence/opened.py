@@ -155,6 +155,11 @@ class OpenIndex:
         self.notes.append(f"{trouble}: answers are by words alone")
 
     @property
+    def encoder(self) -> Encoder | None:
+        """What reads meaning here, if anything does."""
+        return self._encoder
+
+    @property
     def model(self) -> str:
         """What reads meaning here; empty when nothing does."""
         return self._encoder.fingerprint if self._encoder is not None else ""

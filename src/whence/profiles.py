@@ -110,4 +110,26 @@ SEMANTIC = Profile(signals=_both(meaning=1.0))
 #: For units like another one (Q9); not for questions, so not among the profiles to choose.
 RELATED = Profile(signals=_both(passage=2.0, unit=1.0), decay=0.0)
 
+#: How symbols are ranked for a task. Weights are learned (weights/CARD.md), but for what no benchmark can teach: use.
+_FROM_USE = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
+SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **_FROM_USE}), decay=0.15, boilerplate=0.3)
+#: The first look at symbols, which says where the walk begins.
+SYMBOLS_FIRST = Profile(signals=_learned("symbols_first"), decay=0.15, boilerplate=0.3)
+#: Symbols by the rules S1 and S2, found by the rules N.
+SYMBOLS_CLASSIC = Profile(
+    fields=CLASSIC.fields,
+    decay=0.0,
+    quoted=1.0,
+    signals=_both(
+        blast=0.35, confidence=0.20, observed=0.15, distance=0.15, authority=1.0, feedback=1.0, session=1.0, recency=0.05, test_factor=1.0
+    ),
+)
+#: Symbols of files and of changes: S1 without authorities.
+SYMBOLS_NEAR = Profile(signals=_both(blast=0.40, confidence=0.25, observed=0.20, distance=0.15, feedback=1.0, session=1.0, test_factor=1.0))
+
 PROFILES: Mapping[str, Profile] = MappingProxyType({"default": DEFAULT, "classic": CLASSIC, "semantic": SEMANTIC})
+#: The profiles of `context`, by the name they are chosen by; in settings they stand beside the others.
+SYMBOL_PROFILES: Mapping[str, Profile] = MappingProxyType({"default": SYMBOLS, "classic": SYMBOLS_CLASSIC})
+ALL_PROFILES: Mapping[str, Profile] = MappingProxyType(
+    {**PROFILES, "symbols": SYMBOLS, "symbols_first": SYMBOLS_FIRST, "symbols_classic": SYMBOLS_CLASSIC, "symbols_near": SYMBOLS_NEAR}
+)

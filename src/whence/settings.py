@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import SettingError
-from whence.profiles import PROFILES, Profile
+from whence.profiles import ALL_PROFILES, PROFILES, SYMBOL_PROFILES, Profile
 
 PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"
@@ -63,6 +63,25 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How the symbols of a task are chosen and printed when it is not said otherwise."""
+
+    profile: str = _knob("default", "which ranking of symbols", choices=tuple(SYMBOL_PROFILES))
+    budget: int = _knob(50_000, "tokens of a pack for a task or for files", min=1, max=10_000_000)
+    diff_budget: int = _knob(8_000, "tokens of a pack for a change", min=1, max=10_000_000)
+    format: str = _knob("markdown", "how a pack is printed", choices=("markdown", "xml", "json"))
+    symbols: int = _knob(150, "symbols that a pack chooses from, the best ranked", min=1, max=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class EnrichSettings:
+    """Which language servers are asked. A project's own file may not set these: they name programs."""
+
+    python: str = _knob("", "the command of a language server for Python; empty takes the first that is installed")
+    typescript: str = _knob("", "the command of one for TypeScript and JavaScript; empty likewise")
+
+
+@dataclass(frozen=True, slots=True)
 class LearnSettings:
     """What use teaches, and what that is worth."""
 
@@ -87,8 +106,10 @@ class Settings:
 
     index: IndexSettings = field(default_factory=IndexSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
+    enrich: EnrichSettings = field(default_factory=EnrichSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
-    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)
 
     @property
     def profile(self) -> Profile:

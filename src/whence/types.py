@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 #: Kinds of unit that hold other units; their names qualify what is inside.
 CONTAINERS = frozenset({"class", "struct", "enum", "interface", "trait", "module", "namespace", "type", "union"})
@@ -52,9 +53,8 @@ EDGE_KINDS = tuple(EDGE_WEIGHTS)
 PROVENANCES = AST, LSP, RUNTIME = ("ast_inferred", "lsp_resolved", "runtime")
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A name that a unit uses, before it is known what it stands for."""
+class Mention(NamedTuple):
+    """A name that a unit uses, before it is known what it stands for. A tuple: a file has hundreds."""
 
     unit: int  # the row, in the file, of the innermost unit that holds it
     kind: str  # the edge it will be: one of EDGE_KINDS

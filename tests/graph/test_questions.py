@@ -438,6 +438,18 @@ def test_java_constructors_and_overloads_are_one_symbol_with_what_bears_their_na
     assert names(index.tests("Ledger.note")) == ["TillTest.sells"]
 
 
+def test_what_a_c_header_declares_is_one_symbol_with_its_definition(own):
+    index = own(
+        {
+            "src/area.h": "int area(int x);\n",
+            "src/area.c": '#include "area.h"\n\nint area(int x) { return x * x; }\n',
+            "main.c": '#include "src/area.h"\n\nint main(void) { return area(2); }\n',
+        }
+    )
+    assert index.symbol_keys("area") == ["src/area.c#area"]
+    assert names(index.callers("area")) == ["main"]
+
+
 # Changes.
 def test_after_an_edit_callers_of_other_files_stay_and_those_that_went_are_gone(own, tmp_path):
     index = own(

@@ -24,6 +24,7 @@ TREE = {
             def check_stock(self, line): return line.stock
             def remove_line(self, line): pass
         def open_cart(): return Cart()
+        def get(): pass
         def blast_radius_of(node): return spread(node)
         def spread(node): return node
     """,
@@ -53,14 +54,16 @@ TREE = {
         func (p *Pooled) Start() error { return nil }
         func (p *Pooled) Drain() error { return nil }
     """,
+    "apart.py": "def weigh(): pass\n",
+    "scales.py": "def weigh(): pass\ndef balance_all(): weigh()\n",
     "vendor/charge.py": "def charge(): pass\n",
-    "tests/test_cart.py": "from shop.cart import Cart\ndef check_stock(): Cart()\n",
+    "acceptance_tests/cart.py": "from shop.cart import Cart\ndef check_stock(): Cart()\ndef open_cart(): pass\n",
     "many.py": "\n".join(f"def parcel_{number:02d}(): pass" for number in range(50)) + "\n",
 }
 
 
 def dedented(text):
-    return "\n".join(line[8:] if line.startswith("        ") else line for line in text.split("\n"))
+    return "\n".join(line.removeprefix("        ") for line in text.split("\n"))
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +136,13 @@ def test_a_segment_of_the_path_comes_last(seek):
 
 
 def test_of_equal_names_those_in_tests_come_last(seek):
-    sought = seek("`check_stock`")
-    assert paths(sought, by_names(sought))[:2] == ["shop/cart.py", "tests/test_cart.py"]
+    sought = seek("`open_cart`")
+    assert paths(sought, by_names(sought))[:2] == ["shop/cart.py", "acceptance_tests/cart.py"]
+
+
+def test_of_equal_names_what_others_refer_to_comes_first(seek):
+    sought = seek("`weigh`")
+    assert paths(sought, by_names(sought))[:2] == ["scales.py", "apart.py"]
 
 
 # N2
@@ -201,13 +209,19 @@ def test_classes_give_no_more_than_a_share_of_what_names_and_words_gave(seek):
     assert len(find_seeds(sought).channels[CLASSES]) == 0
 
 
-def test_what_was_learned_becomes_a_seed_while_it_is_there(seek):
-    sought = seek("`spread`", candidates=40)
-    learned = [("shop/payments/ledger.py#Ledger.close_year", 0.8), ("shop/gone.py#Ledger.close_year", 0.8), ("nothing", 0.3)]
-    assert "Ledger.close_year" not in names(sought, find_seeds(sought).units)
-    found = find_seeds(sought, learned)
-    assert names(sought, found.channels["learned"]) == ["Ledger.close_year"]
-    assert "Ledger.close_year" in names(sought, found.units)
+def test_what_was_learned_becomes_a_seed_unless_it_is_noise(seek, index):
+    sought = seek("`spread`")
+    close_year, stand_in = (int(index.snapshot.definitions(name)[0]) for name in ("close_year", "MockLedger"))
+    assert close_year not in find_seeds(sought).units
+    found = find_seeds(sought, [(stand_in, 0.8), (close_year, 0.3)])
+    assert found.channels["learned"].tolist() == [close_year]
+    assert close_year in found.units
+
+
+def test_what_was_learned_more_surely_comes_first(seek, index):
+    close_year, refund = (int(index.snapshot.definitions(name)[0]) for name in ("close_year", "Refund"))
+    for learned in ([(close_year, 0.3), (refund, 0.8)], [(refund, 0.3), (close_year, 0.8)]):
+        assert find_seeds(seek("zzyzx"), learned).units.tolist() == [learned[1][0], learned[0][0]]
 
 
 # N4
@@ -283,7 +297,7 @@ def test_a_large_graph_takes_more_seeds_and_types_before_functions(seek):
     small = find_seeds(seek(task))
     large = find_seeds(seek(task, large_nodes=1))
     assert (len(small.units), len(large.units)) == (LIMITS.seeds_small, LIMITS.seeds_large)
-    sought = seek("`authorise` `Gateway`", large_nodes=1, seeds_large=1, candidates=2)
+    sought = seek("`authorise` `Gateway`", large_nodes=1, seeds_large=1, candidates=2, bm25_weight=0.0)
     assert names(sought, find_seeds(sought).units) == ["Gateway"]
     sought = seek("`authorise` `Gateway`", seeds_small=1, candidates=2, bm25_weight=0.0)
     assert names(sought, find_seeds(sought).units) == ["authorise"]

@@ -62,10 +62,10 @@ def worths(judged: Sequence[Judged], profile: Profile) -> list[Worth]:
     whole = np.array([ndcg(one, profile.signals) for one in judged])
     places = [one.repository for one in judged]
     found = [
-        _worth(name, "signal", whole - [ndcg(one, _without(profile.signals, name)) for one in judged], places) for name in profile.signals
+        worth_of(name, "signal", whole - [ndcg(one, _without(profile.signals, name)) for one in judged], places) for name in profile.signals
     ]
     found += [
-        _worth(name, "retriever", whole - [ndcg(one, profile.signals, without=name) for one in judged], places)
+        worth_of(name, "retriever", whole - [ndcg(one, profile.signals, without=name) for one in judged], places)
         for name in dict.fromkeys(retriever for one in judged for retriever in one.retrievers)
     ]
     return sorted(found, key=lambda one: (one.kind, -one.loss))
@@ -75,7 +75,8 @@ def _without(weights: Mapping[str, Weight], name: str) -> dict[str, Weight]:
     return {other: weight for other, weight in weights.items() if other != name}
 
 
-def _worth(part: str, kind: str, losses: Any, places: Sequence[str]) -> Worth:
+def worth_of(part: str, kind: str, losses: Any, places: Sequence[str]) -> Worth:
+    """What the answers lose without a part, with bounds over repositories."""
     names = sorted(set(places))
     of = [np.array([loss for loss, place in zip(losses, places, strict=True) if place == name]) for name in names]
     sums, sizes = np.array([found.sum() for found in of]), np.array([len(found) for found in of])

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from whence.bench import metrics, report
-from whence.bench.ablation import Worth
-from whence.bench.ablation import _worth as worth_of
+from whence.bench.ablation import Worth, worth_of
 from whence.bench.context import MEASURES, PEER, Answered, Run, Way, figures, summary
 
 #: The profile that the bars are for.

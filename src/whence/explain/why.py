@@ -10,7 +10,9 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from whence.answer import ASKED, Ranked
+from whence.context import RankedSymbols
 from whence.errors import UsageError
+from whence.fuse.pool import Pool
 from whence.index.arrayfile import Array
 from whence.index.rows import member
 from whence.index.snapshot import Snapshot
@@ -53,6 +55,7 @@ class Why:
     lines: tuple[WhyLine, ...]
     leader: str  # the first file of the answer, and its score, to compare with
     leader_score: float
+    leader_is_symbol: bool = False  # in the answer to a task the first is a symbol, not a file
 
 
 def find_target(snapshot: Snapshot, target: str, *, wants_line: bool = False) -> Array:
@@ -139,12 +142,39 @@ def explain(query: str, units: Array, ranked: Ranked) -> Why:
         rank=_rank(ranked, scores, row, file),
         candidates=len(ranked.hits),
         score=float(scores[row]),
-        found_by=tuple(_retrievals(ranked, [row] if len(rows) == 1 else rows.tolist())),
+        found_by=tuple(_retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
         lines=tuple(
             WhyLine(line, _rank(ranked, score(pool, leave_out=line.signal).scores(), row, file)) for line in ranked.ledger.lines(row)
         ),
         leader=pool.path(leader.row),
         leader_score=leader.score,
+    )
+
+
+def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
+    """Read the receipt of a symbol off the answer to a task whose pool holds at least one of some units."""
+    pool, scores = ranked.pool, ranked.scores
+    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    row = int(rows[np.argmax(scores[rows])])
+    unit, leader = int(pool.units[row]), ranked.order[0]
+
+    def rank(totals: Array) -> int:
+        return 1 + int((totals[ranked.order] > totals[row]).sum())
+
+    return Why(
+        query=task,
+        path=pool.path(row),
+        unit=pool.snapshot.symbols.written_name(unit),
+        kind=pool.snapshot.kind(unit),
+        line=int(pool.snapshot.column("units.first")[unit]),
+        rank=rank(scores),
+        candidates=len(ranked.order),
+        score=float(scores[row]),
+        found_by=tuple(_retrievals(pool, [row])),
+        lines=tuple(WhyLine(line, rank(score(pool, leave_out=line.signal).scores())) for line in ranked.ledger.lines(row)),
+        leader=pool.snapshot.symbols.written_name(int(pool.units[leader])),
+        leader_score=float(scores[leader]),
+        leader_is_symbol=True,
     )
 
 
@@ -154,9 +184,9 @@ def _rank(ranked: Ranked, scores: Array, row: int, file: int) -> int:
     return 1 + len(better)
 
 
-def _retrievals(ranked: Ranked, rows: list[int]) -> list[Retrieval]:
+def _retrievals(pool: Pool, rows: list[int]) -> list[Retrieval]:
     found = []
-    for name, scores in ranked.pool.retrieved.items():
+    for name, scores in pool.retrieved.items():
         mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]
         if mine and name != ASKED:
             found.append(Retrieval(name, max(mine), 1 + int(np.nansum(scores > max(mine)))))

@@ -24,6 +24,8 @@ from whence.retrieve.semantic import Semantics
 
 #: The name of the retriever that goes by vectors.
 MEANING = "meaning"
+#: The names of those that go by what use taught, and by what software commonly calls a thing.
+LEARNED, CONCEPTS = "learned", "concepts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,9 @@ _WITH_LINE = re.compile(r"(?P<path>.+):(?P<line>[0-9]{1,9})", re.DOTALL)
 _JOINTS = re.compile(r"::|\\")
 #: Where the names of a crate begin, in Rust: it is in no path.
 _ROOT = "crate."
+#: Languages that declare in one file what they define in another.
+_WITH_HEADERS = frozenset({"c", "cpp"})
+_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +141,10 @@ class Names:
     # What was found.
     def _grouped(self, units: Iterable[int]) -> list[Named]:
         groups: dict[str, list[int]] = {}
-        for unit in dict.fromkeys(units):
+        for unit in sorted(set(units)):
             groups.setdefault(self._symbols.key(unit), []).append(unit)
         self._join_constructors(groups)
+        self._join_declarations(groups)
         return sorted((self._named(key, rows) for key, rows in groups.items()), key=lambda one: (one.path, one.line, one.key))
 
     def _join_constructors(self, groups: dict[str, list[int]]) -> None:
@@ -151,11 +155,24 @@ class Names:
             if owner != key and self._symbols.name[units[0]] == self._symbols.name[groups[owner][0]]:
                 groups[owner] += groups.pop(key)
 
+    def _join_declarations(self, groups: dict[str, list[int]]) -> None:
+        """What a header declares and one other file defines is one symbol, by the name of the definition."""
+        same: dict[str, list[str]] = {}
+        for key, units in groups.items():
+            if self._snapshot.languages[int(self._symbols.file[units[0]])] in _WITH_HEADERS:
+                same.setdefault(key.partition("#")[2], []).append(key)
+        for keys in same.values():
+            headers = [key for key in keys if key.partition("#")[0].endswith(_HEADERS)]
+            sources = [key for key in keys if key not in headers]
+            if len(sources) == 1:
+                for key in headers:
+                    groups[sources[0]] += groups.pop(key)
+
     def _named(self, key: str, units: list[int]) -> Named:
-        first = min(units)
+        first = units[0]
         path = self._snapshot.path(int(self._symbols.file[first]))
         line = int(self._snapshot.column("units.first")[first])
-        return Named(key, self._symbols.written_name(units[0]), self._snapshot.kind(units[0]), path, line, tuple(sorted(units)))
+        return Named(key, self._symbols.written_name(first), self._snapshot.kind(first), path, line, tuple(units))
 
     # What was not.
     @cached_property

@@ -65,6 +65,11 @@ def name_hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogateescape"))
 
 
+def sound(name: str) -> str:
+    """A name without case and underscores, so that `http_client` is HttpClient; one of the language's own stays as it is."""
+    return name if name.startswith("__") else tokens.joined(name)
+
+
 @lru_cache(maxsize=KNOWN_WORDS)
 def _terms_of(raw: bytes) -> tuple[str, ...]:
     """The terms of a run of word characters; the same words come back in batch after batch."""
@@ -222,6 +227,7 @@ class Digest:
             "units.flags": np.array(self._flags, np.uint8),
             "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
             "units.scope_hash": np.array([name_hash(".".join(unit.parents)) if unit.parents else 0 for unit in self._units], np.uint32),
+            "units.sound_hash": np.array([name_hash(sound(unit.name)) if unit.name else 0 for unit in self._units], np.uint32),
             "units.full_hash": np.array([name_hash(unit.qualified_name) if unit.name else 0 for unit in self._units], np.uint32),
         }
 

@@ -134,7 +134,15 @@ def _arrays(symbols: Symbols, edges: Resolved, outside: list[str], extra: Sequen
         "seen": np.concatenate([np.zeros(len(edges.source)), [edge.seen for _, _, edge in others]]),
     }
     order = np.lexsort((columns["kind"], columns["target"], columns["source"]))
-    types = {"source": np.int32, "target": np.int32, "kind": np.uint8, "provenance": np.uint8, "confidence": np.float32, "line": np.uint32, "seen": np.float64}
+    types = {
+        "source": np.int32,
+        "target": np.int32,
+        "kind": np.uint8,
+        "provenance": np.uint8,
+        "confidence": np.float32,
+        "line": np.uint32,
+        "seen": np.float64,
+    }
     found = {name: column[order].astype(types[name]) for name, column in columns.items()}
     nodes = symbols.units + len(outside)
     into = np.argsort(found["target"], kind="stable")

@@ -31,12 +31,18 @@ def with_consequences(symbols: Symbols, found: Resolved) -> Resolved:
 def _edges(source: Array, target: Array, kind: str, worth: float = CONFIDENCE) -> Resolved:
     size = len(source)
     return Resolved(
-        source.astype(np.int64), target.astype(np.int64), np.full(size, _KIND[kind], np.int64), np.full(size, worth, np.float32), np.zeros(size, np.int64)
+        source.astype(np.int64),
+        target.astype(np.int64),
+        np.full(size, _KIND[kind], np.int64),
+        np.full(size, worth, np.float32),
+        np.zeros(size, np.int64),
     )
 
 
 def _joined(parts: list[Resolved]) -> Resolved:
-    return Resolved(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "kind", "confidence", "line")))
+    return Resolved(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "kind", "confidence", "line"))
+    )
 
 
 def _once(edges: Resolved, units: int) -> Resolved:
@@ -102,7 +108,9 @@ def _met_interfaces(symbols: Symbols) -> Resolved:
         if len(wanted) < FEWEST_METHODS:
             continue
         _, bearing = by_name.pairs(np.array(sorted(wanted)))
-        owner, count = np.unique(np.unique(np.stack([symbols.owner[bearing], symbols.name[bearing]], axis=1), axis=0)[:, 0], return_counts=True)
+        owner, count = np.unique(
+            np.unique(np.stack([symbols.owner[bearing], symbols.name[bearing]], axis=1), axis=0)[:, 0], return_counts=True
+        )
         meets = owner[(count == len(wanted)) & (owner != one) & (snapshot.kinds[owner] != _INTERFACE)]
         source += meets.tolist()
         target += [one] * len(meets)
@@ -126,4 +134,8 @@ def _tests(symbols: Symbols, edges: Resolved) -> list[Resolved]:
     at, other = spread(np.searchsorted(test, test), np.searchsorted(test, test, side="right"))
     apart = code[at] != code[other]
     together = _edges(code[at][apart], code[other][apart], "co_tested_with")
-    return [Resolved(there.source, there.target, there.kind, worth, there.line), Resolved(back.source, back.target, back.kind, worth, back.line), together]
+    return [
+        Resolved(there.source, there.target, there.kind, worth, there.line),
+        Resolved(back.source, back.target, back.kind, worth, back.line),
+        together,
+    ]

@@ -112,7 +112,11 @@ def lead_hash(term: str) -> int:
 
 def lead_hashes(doc: str) -> list[int]:
     """Small hashes of the terms of a leading comment, each once."""
-    return [lead_hash(term) for term in dict.fromkeys(stem(part) for word in words(doc[:LEAD_CHARACTERS]) for part in parts(word))] if doc else []
+    return (
+        [lead_hash(term) for term in dict.fromkeys(stem(part) for word in words(doc[:LEAD_CHARACTERS]) for part in parts(word))]
+        if doc
+        else []
+    )
 
 
 def merge_relations(files: Sequence[tuple[ArrayFile, Array, Array]]) -> dict[str, Array]:

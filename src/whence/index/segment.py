@@ -25,7 +25,16 @@ FILE_COLUMNS = (
     "files.stem",
     "files.singular_stem",
 )
-UNIT_COLUMNS = ("units.first", "units.last", "units.kind", "units.flags", "units.name_hash", "units.scope_hash", "units.full_hash")
+UNIT_COLUMNS = (
+    "units.first",
+    "units.last",
+    "units.kind",
+    "units.flags",
+    "units.name_hash",
+    "units.scope_hash",
+    "units.sound_hash",
+    "units.full_hash",
+)
 
 
 class Segment:

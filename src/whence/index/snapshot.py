@@ -180,7 +180,7 @@ class Snapshot:
     @property
     def unit_bases(self) -> list[int]:
         """The first unit of each segment."""
-        return self._unit_base[:-1].tolist()
+        return [int(base) for base in self._unit_base[:-1]]
 
     def path(self, file: int) -> str:
         """The path of a file, relative to the root."""

@@ -11,7 +11,6 @@ from whence.index.arrayfile import Array, unpack_strings
 from whence.index.digest import DEFINES, KIND_NAMES, name_hash
 from whence.index.rows import spread
 from whence.parse.paths import Role
-from whence.parse.tokens import joined
 from whence.types import CALLABLES, CONTAINERS, VALUES
 
 if TYPE_CHECKING:
@@ -63,6 +62,7 @@ class Symbols:
         self.file = np.asarray(snapshot.file_of_unit, np.int64)
         self.name = snapshot.column("units.name_hash").astype(np.int64)
         self.scope = snapshot.column("units.scope_hash").astype(np.int64)
+        self.sound = snapshot.column("units.sound_hash").astype(np.int64)
         self.full = snapshot.column("units.full_hash").astype(np.int64)
         alive = snapshot.alive[self.file] if self.units else np.zeros(0, bool)
         self.defines = alive & ((snapshot.column("units.flags") & DEFINES) > 0)
@@ -149,8 +149,13 @@ class Symbols:
     def types_by_sound(self) -> Table:
         """Types by (family, name without case and underscores), so that `http_client` finds HttpClient."""
         rows = np.flatnonzero(self.container & ~self.test[self.file])
-        sound = np.array([name_hash(joined(self.snapshot.unit_name(row))) for row in rows.tolist()], np.int64)
-        return Table(keyed(self.family[self.file[rows]], sound) if len(rows) else np.empty(0, np.int64), rows)
+        return Table(keyed(self.family[self.file[rows]], self.sound[rows]), rows)
+
+    @cached_property
+    def by_sound(self) -> Table:
+        """Definitions outside tests by name without case and underscores; names of the language's own by themselves."""
+        rows = np.flatnonzero(self.defines & ~self.test[self.file])
+        return Table(self.sound[rows], rows)
 
     # Names as text.
     @cached_property
@@ -181,3 +186,18 @@ class Symbols:
     def key(self, unit: int) -> str:
         """What a unit is called outside one snapshot: `path#qualified.name`."""
         return f"{self.snapshot.path(int(self.file[unit]))}#{self.qualified_name(unit)}"
+
+    def with_key(self, key: str) -> list[int]:
+        """The live definitions of a key; several where a file defines a name more than once."""
+        path, _, name = key.partition("#")
+        file = self.file_row.get(path, -1)
+        if file < 0 or not self.snapshot.alive[file]:
+            return []
+        units = np.arange(int(self.snapshot.unit_starts[file]), int(self.snapshot.unit_starts[file + 1]))
+        same = units[self.defines[units] & (self.full[units] == name_hash(name))]
+        return [unit for unit in same.tolist() if self.qualified_name(unit) == name]
+
+    @cached_property
+    def file_row(self) -> dict[str, int]:
+        """The row of each live file by its path."""
+        return {path: row for row, path in enumerate(self.snapshot.paths) if self.snapshot.alive[row]}

@@ -17,6 +17,8 @@ from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line
 from whence.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, Parsed, Unit
 
 SIGNATURE_BYTES = 600
+#: Of an import the end may say where it comes from: it is kept whole unless it is no import at all.
+IMPORT_CHARACTERS = 8_000
 #: Of a long comment the beginning says what it is about; the rest is in the file.
 DOC_CHARACTERS = 400
 NAME_CHARACTERS = 160
@@ -110,7 +112,7 @@ class _Reader:
             if name == "call":
                 self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]
             elif name == "import":  # captures come in no particular order
-                self.imports += [_one_line(self._cut(start, end))[:SIGNATURE_BYTES] for start, end in sorted(spans)]
+                self.imports += [_one_line(self._cut(start, end))[:IMPORT_CHARACTERS] for start, end in sorted(spans)]
             elif name == "passed":
                 self.passed += spans
             elif name in EDGE_WEIGHTS:

@@ -31,8 +31,8 @@ _PROMISES = np.array([kind in ("interface", "trait") for kind in KIND_NAMES])
 
 #: Gives the units nearest in meaning, at most so many, best first.
 Nearest = Callable[[int], Array]
-#: Symbols that words of the task went with before, `path#qualified.name`, each with its weight in the fusion (L5).
-Learned = Sequence[tuple[str, float]]
+#: Units that words of the task went with before, each with its weight in the fusion (L5).
+Learned = Sequence[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +148,12 @@ def _callers_and_callees(sought: Sought, unit: int) -> list[int]:
     graph = sought.graph
     out, into = graph.out_of(unit), graph.into(unit)
     ends = np.concatenate([graph.target[out[graph.kind[out] == _CALLS]], graph.source[into[graph.kind[into] == _CALLS]]])
-    return ends[ends < sought.symbols.units][:MOST_NEIGHBOURS].tolist()
+    return [int(end) for end in ends[ends < sought.symbols.units][:MOST_NEIGHBOURS]]
 
 
 def _learned_units(sought: Sought, learned: Learned) -> dict[int, float]:
-    """Learned symbols that are still there, heaviest first."""
-    found: dict[int, float] = {}
-    for key, weight in learned:
-        name = key.rpartition("#")[2].rpartition(".")[2].lower()
-        for unit in sought.tables.names.equal(name).tolist():
-            if sought.kept[unit] and sought.symbols.key(unit) == key:
-                found.setdefault(unit, weight)
-    return found
+    """Learned units that may be returned, heaviest first."""
+    return {unit: weight for unit, weight in sorted(learned, key=lambda one: -one[1]) if sought.kept[unit]}
 
 
 # N6 and N7: what joins, and what comes first.

@@ -21,6 +21,7 @@ _TRAILER = re.compile(r"(?im)^\s*[a-z]+(?:-[a-z]+)+-?(?:by|to|for|id)?\s*:.*$|^\
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "log.showRoot=true", "--no-pager", "--no-optional-locks")
 #: No question, no lock, and no fetching of what is missing: the configuration would say which program does that.
 _ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 #: Variables of the caller that are not about another repository.
 _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
 
@@ -65,6 +66,29 @@ def _commit(text: str) -> Commit | None:
         return None
     subject, _, body = message.partition("\n")  # a subject is never a trailer, even if it looks like one
     return Commit(min(int(time), LATEST), f"{subject}\n{_TRAILER.sub('', body)}".strip(), paths)
+
+
+def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | None:
+    """The lines of each file that differ from a commit, as (first, last) now; where lines were only taken out, the one before.
+
+    Files that git does not know yet are changed from end to end. None where git cannot tell.
+    """
+    how = ["-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/"]
+    text = _asked(root, ["-c", "core.quotePath=false", "diff", *how, "--end-of-options", base, "--", "."])
+    if text is None:
+        return None
+    found: dict[str, list[tuple[int, int]]] = {}
+    path = ""
+    for line in text.split("\n"):
+        if line.startswith("+++ "):
+            path = line[6:].rstrip("\t\r").rstrip('"') if line[4:6] == "b/" or line[4:7] == '"b/' else ""
+        elif path and (hunk := _HUNK.match(line)):
+            first, count = int(hunk[1]), int(hunk[2]) if hunk[2] is not None else 1
+            found.setdefault(path, []).append((max(first, 1), max(first + count - 1, first, 1)))
+    for new in (_asked(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."]) or "").split("\0"):
+        if new:
+            found[new] = [(1, LATEST)]
+    return found
 
 
 def _asked(root: Path, arguments: list[str]) -> str | None:

@@ -183,3 +183,4 @@
 (throw_statement (new_expression constructor: [(identifier) @throws (member_expression property: (property_identifier) @throws)]))
 (arguments [(identifier) @passed (member_expression object: [(identifier) (this)] property: (property_identifier) @passed)])
 (pair value: [(identifier) @passed (member_expression object: (identifier) property: (property_identifier) @passed)])
+(call_expression function: (import)) @import

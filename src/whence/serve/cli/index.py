@@ -39,16 +39,18 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
             remove_index(target.root)
     began = time.monotonic()
     with open_indexes(targets, refresh=True, values=settings_of(assignments)) as opened:
+        graphs = [one.graph for one in opened]  # made now, so that the first question does not wait for it
         seconds = time.monotonic() - began
         say_notes(opened)
         done: list[dict[str, Any]] = []
-        for one in opened:
+        for one, graph in zip(opened, graphs, strict=True):
             did, snapshot = one.refreshed, one.snapshot
             done.append(
                 {
                     "root": str(one.root),
                     "files": snapshot.live_files,
                     "units": snapshot.live_units,
+                    "edges": len(graph.source),
                     "read": did.read,
                     "touched": did.touched,
                     "deleted": did.deleted,
@@ -57,7 +59,7 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
                 }
             )
             if not as_json:
-                held = f"{snapshot.live_files} files, {snapshot.live_units} units"
+                held = f"{snapshot.live_files} files, {snapshot.live_units} units, {len(graph.source)} edges"
                 click.echo(f"{safe(str(one.root))}: {held}; {did.read} read, {did.deleted} gone, {seconds:.1f} s")
                 click.echo(freshness_words(one.freshness, time.time()))
         if as_json:

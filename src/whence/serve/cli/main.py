@@ -17,7 +17,9 @@ from whence.version import __version__
 
 FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 #: In the order in which help shows them.
-COMMANDS = tuple("search related why callers callees impact path tests index status config feedback clear bench".split())
+COMMANDS = tuple(
+    "search context related why callers callees impact path tests index enrich ingest status config feedback clear bench".split()
+)
 #: Commands that share a file; every other has one of its name.
 _FILES = dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "graph")
 

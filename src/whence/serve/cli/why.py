@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 Examples:
   whence why "open a session" src/shop/session.py
   whence why "open a session" SessionStore
-  whence why "open a session" app.py:120"""
+  whence why "open a session" app.py:120
+  whence why --context "add retry to the http client" Client.send"""
 )
 @click.argument("query")
 @click.argument("target")
 @click.argument("path", required=False, default=".")
+@click.option("--context", "for_task", is_flag=True, help="Of a symbol among those for a task, as whence context ranks them.")
 @click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
 @click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
@@ -51,7 +53,10 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
     targets = targets_of((path,))
     with open_indexes(targets, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         say_notes([index])
-        found = index.why(query, target, profile=options["profile"], content=options["content"])
+        if options["for_task"]:
+            found = index.why_symbol(query, target, profile=options["profile"])
+        else:
+            found = index.why(query, target, profile=options["profile"], content=options["content"])
         if options["as_json"]:
             print_json({**asdict(found), "path": relative(index.root, found.path)})
         else:
@@ -64,7 +69,8 @@ def _print(index: Index, found: Why, style: Any) -> None:
     click.echo(f"{style(safe(relative(index.root, found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}", color=True)
     click.echo(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
     if found.rank > 1:
-        click.echo(f"first is {safe(relative(index.root, found.leader))} with {found.leader_score:.4f}")
+        leader = found.leader if found.leader_is_symbol else relative(index.root, found.leader)
+        click.echo(f"first is {safe(leader)} with {found.leader_score:.4f}")
     said = [f"{one.retriever} (rank {one.rank}, {one.score:.2f})" for one in found.found_by]
     click.echo(f"found by {', '.join(said)}" if said else "found by no retriever: ranked only because you asked")
     click.echo(style(f"\n{'signal':<17}{'value':>9}   {'weight':>7}   {'part':>10}  {'without':>7}  because", dim=True), color=True)

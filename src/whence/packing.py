@@ -1,0 +1,232 @@
+"""From what is wanted to a pack: which symbols are ranked and how, what use taught of them, what is remembered of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from whence.context import RankedSymbols, Tasking, rank_symbols, ranked
+from whence.context_classic import classic_pool
+from whence.context_near import rank_changes, rank_files
+from whence.encode.encoder import Encoder
+from whence.errors import QueryError, StorageError, UsageError
+from whence.index.arrayfile import Array
+from whence.index.graph import Graph
+from whence.index.layout import Layout
+from whence.index.snapshot import Snapshot
+from whence.learn.feedback import boosts
+from whence.learn.session import Session
+from whence.learn.store import Learned
+from whence.learn.vocabulary import learned_symbols
+from whence.pack.budget import Head
+from whence.pack.render import RENDERERS
+from whence.packs import Pack
+from whence.profiles import SYMBOL_PROFILES, Profile
+from whence.query.plan import make_plan
+from whence.retrieve.evidence import FieldWeights
+from whence.settings import ContextSettings, Settings
+from whence.source.history import changed_lines
+from whence.types import Parsed
+
+#: Packs that are remembered, the latest.
+MOST_KEPT = 64
+#: Symbols that learned words may lead to.
+MOST_LEARNED = 40
+_HINT = "a larger --budget gives more; whence callers, callees or search go on from a name"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a pack is asked for: a task, or files, or a change."""
+
+    task: str
+    files: tuple[str, ...] = ()
+    diff: str | None = None  # the commit to compare with
+    budget: int = 50_000
+    profile: str = "default"
+    format: str = "markdown"
+    symbols: int = 150
+    session: str = ""  # a name under which what was shown is remembered beyond this process
+    without: str = ""  # a stage or a signal to leave out
+    freshness: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, task: str, chosen: ContextSettings, asked: Mapping[str, Any]) -> Wanted:
+        """What was asked, with settings where nothing was said; checked before any work."""
+        given = {name: value for name, value in asked.items() if value is not None}
+        if unknown := [name for name in given if name not in cls.__dataclass_fields__]:
+            raise UsageError(f"context knows no option {unknown[0]!r}", hint=f"it has {', '.join(list(cls.__dataclass_fields__)[1:])}")
+        given["files"] = tuple(given.get("files", ()))
+        budget = chosen.diff_budget if given.get("diff") is not None else chosen.budget
+        wanted = cls(task, **{"budget": budget, "profile": chosen.profile, "format": chosen.format, "symbols": chosen.symbols, **given})
+        wanted.check()
+        return wanted
+
+    def check(self) -> None:
+        """Refuse what cannot be answered."""
+        ways = [bool(self.task.strip()), bool(self.files), self.diff is not None]
+        if sum(ways) != 1:
+            said = "nothing was asked for" if not any(ways) else "a task, files and a change cannot be asked for at once"
+            raise QueryError(said, hint="give a task in words, or files, or a change")
+        for name, allowed in (("profile", SYMBOL_PROFILES), ("format", RENDERERS)):
+            if getattr(self, name) not in allowed:
+                raise QueryError(f"there is no {name} {getattr(self, name)!r}", hint=f"allowed: {', '.join(allowed)}")
+        for name in ("budget", "symbols"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise QueryError(f"{name} must be a whole number above 0, not {value!r}")
+
+
+class Ground(Protocol):
+    """The index that packs are made of."""
+
+    settings: Settings
+    layout: Layout
+    notes: list[str]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The view that answers are of."""
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file."""
+
+    def parsed(self, path: str) -> Parsed | None:
+        """What a file holds."""
+
+    def subgraph_root(self, key: str) -> str:
+        """A hash of a symbol's package."""
+
+
+class Packing:
+    """Makes packs of one snapshot, and remembers them as long as it stands (P4)."""
+
+    def __init__(self, ground: Ground, graph: Graph, encoder: Encoder | None) -> None:
+        self.graph = graph
+        self._ground, self._encoder = ground, encoder
+        self._kept: dict[tuple[Wanted, object], Pack] = {}
+        self._weights: dict[str, FieldWeights] = {}
+        self._learned = Learned.beside(ground.layout.directory)
+
+    def pack(self, wanted: Wanted, now: float) -> Pack:
+        """The answer; the same for the same question until the code or what was learned of it changes."""
+        key = (wanted, _stamp(self._learned.path))
+        if key not in self._kept:
+            ranked = self.ranked(wanted, now)
+            while len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            head = Head(_asked(wanted), _HINT, wanted.freshness)
+            self._kept[key] = Pack(
+                self._ground,
+                ranked,
+                head,
+                budget=wanted.budget,
+                form=wanted.format,
+                most=wanted.symbols,
+                shown=lambda keys: self._remember(wanted, keys, now),
+            )
+        return self._kept[key]
+
+    def ranked(self, wanted: Wanted, now: float, include: Array | None = None) -> RankedSymbols:
+        """The symbols, ranked."""
+        if wanted.files:
+            return rank_files(wanted.files, self._tasking("symbols_near", wanted, now, include))
+        if wanted.diff is not None:
+            changed = changed_lines(self._ground.layout.root, wanted.diff)
+            if changed is None:
+                raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
+            return rank_changes(changed, self._tasking("symbols_near", wanted, now, include))
+        if wanted.profile == "classic":
+            return self._classic(wanted.task, self._tasking("symbols_classic", wanted, now, include))
+        return rank_symbols(wanted.task, self._tasking("symbols", wanted, now, include))
+
+    def _classic(self, task: str, tasking: Tasking) -> RankedSymbols:
+        """Symbols by the rules N, W and S."""
+        profile, symbols = tasking.profile, tasking.snapshot.symbols
+        plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
+        return ranked(classic_pool(task, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned), tasking)
+
+    def _tasking(self, name: str, wanted: Wanted, now: float, include: Array | None) -> Tasking:
+        profiles = self._ground.settings.profiles
+        return Tasking(
+            self._ground.snapshot,
+            self.graph,
+            profiles["symbols_first"],
+            profiles[name],
+            self._weights_of(name, profiles[name]),
+            self._encoder,
+            include,
+            now,
+            self._from_use(wanted, now),
+            self._words_learned(wanted.task),
+            wanted.without,
+        )
+
+    def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
+        if name not in self._weights:
+            self._weights[name] = FieldWeights.of(profile)
+        return self._weights[name]
+
+    # What use taught. Trouble with it is a note, never the end of an answer.
+    def _from_use(self, wanted: Wanted, now: float) -> Any:
+        chosen = self._ground.settings.learn
+        if not chosen.enabled or not self._learned.path.exists():
+            return None
+        session = self._session(wanted.session)
+
+        def taught(units: Array) -> tuple[Array, Array]:
+            keys = [self._ground.snapshot.symbols.key(unit) for unit in units.tolist()]
+            try:
+                shown = session.contributions(keys, now) if session is not None else np.zeros(len(keys))
+                return boosts(self._learned, keys, self._ground.subgraph_root, chosen), shown
+            except StorageError as trouble:
+                self._ground.notes.append(f"what was learned has no part in this answer: {trouble.message}")
+                return np.zeros(len(keys)), np.zeros(len(keys))
+
+        return taught
+
+    def _words_learned(self, task: str) -> Sequence[tuple[int, float]]:
+        chosen = self._ground.settings.learn
+        if not task or not chosen.enabled or not self._learned.path.exists():
+            return ()
+        try:
+            found = learned_symbols(self._learned, task, chosen)[:MOST_LEARNED]
+        except StorageError as trouble:
+            self._ground.notes.append(f"what was learned has no part in this answer: {trouble.message}")
+            return ()
+        symbols = self._ground.snapshot.symbols
+        return [(unit, weight) for key, weight in found for unit in symbols.with_key(key)]
+
+    def _session(self, name: str) -> Session | None:
+        """What is remembered under a name; without one nothing is, and the same question has the same answer (L1)."""
+        return Session(self._ground.settings.learn, self._learned, name) if name else None
+
+    def _remember(self, wanted: Wanted, keys: Sequence[str], now: float) -> None:
+        session = self._session(wanted.session)
+        if session is not None and self._ground.settings.learn.enabled:
+            try:
+                session.record(keys, now)
+            except StorageError as trouble:
+                self._ground.notes.append(f"what was shown is not remembered: {trouble.message}")
+
+
+def _asked(wanted: Wanted) -> str:
+    if wanted.files:
+        return f"files {' '.join(wanted.files)}"
+    return f"changes since {wanted.diff}" if wanted.diff is not None else wanted.task
+
+
+def _stamp(path: Path) -> object:
+    """Moves when what was learned changes."""
+    found = []
+    for file in (path, path.with_name(path.name + "-wal")):
+        try:
+            state = file.stat()
+            found.append((state.st_mtime_ns, state.st_size, state.st_ino))
+        except OSError:
+            found.append((0, 0, 0))
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""`whence context`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.errors import UsageError
+from whence.serve.cli.main import FOUND, NOTHING_FOUND
+from whence.serve.cli.shared import (
+    color_option,
+    freshness_json,
+    json_option,
+    open_indexes,
+    print_json,
+    relative,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    styler,
+    targets_of,
+)
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.packs import Pack, Symbol
+
+#: A name for a conversation: what it was shown is remembered for a few minutes (L1).
+SESSION = "WHENCE_SESSION"
+#: Bytes of a task that are read from standard input.
+MOST_READ = 1 << 20
+LISTED = 20
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence context "add retry to the http client"
+  whence context "add retry to the http client" --budget 4000 --format xml
+  whence context - < issue.txt
+  whence context --files src/shop/session.py
+  whence context --diff main
+  whence context "add retry to the http client" --list --why"""
+)
+@click.argument("task", required=False, default="")
+@click.option(
+    "--files", multiple=True, metavar="FILE", help="Instead of a task: what is in a file and what depends on it; may be given again."
+)
+@click.option(
+    "--diff", is_flag=False, flag_value="HEAD", metavar="[COMMIT]", help="Instead of a task: what a change reaches (default: since HEAD)."
+)
+@click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+@click.option("--budget", type=int, metavar="TOKENS", help="Print no more than this, all included (default: setting context.budget).")
+@click.option("--format", "form", metavar="markdown|xml|json", help="How to print it (default: setting context.format).")
+@click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
+@click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
+@click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
+@click.option("--profile", metavar="NAME", help="Ranking of symbols: default or classic.")
+@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@json_option
+@color_option
+@set_option
+def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **options: Any) -> int:
+    """Print the symbols that TASK needs, within a budget of tokens.
+
+    TASK is in words: what to do, a question, an issue's text, a stack trace; - reads
+    it from standard input. The last line says what was asked, given and left out.
+    """
+    if options["as_json"] and options["form"] not in (None, "json"):
+        raise UsageError(f"--json and --format {options['form']} are two forms", hint="give one")
+    if options["with_why"] and not options["listed"]:
+        raise UsageError("--why shows the scores of a list", hint="add --list, or ask whence why --context TASK SYMBOL")
+    target = targets_of(files or (place,))
+    if len(target) > 1:
+        raise UsageError("the files are of several repositories", hint="ask one at a time")
+    with open_indexes(target, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+        pack = index.context(
+            sys.stdin.read(MOST_READ) if task == "-" else task,
+            files=target[0].paths if files else (),
+            diff=diff,
+            budget=options["budget"],
+            profile=options["profile"],
+            format="json" if options["as_json"] else options["form"],
+            session=os.environ.get(SESSION, ""),
+            freshness=_freshness(index),
+        )
+        if options["listed"]:
+            _print_list(index, pack, options)
+        else:
+            click.echo(pack.text, nl=False)
+        say_notes([index])
+        return FOUND if pack.symbols else NOTHING_FOUND
+
+
+def _freshness(index: Index) -> dict[str, Any]:
+    """What the answer is of, without the time: the same question of the same code has the same answer."""
+    found = freshness_json(index.freshness)
+    return {name: found[name] for name in ("commit", "changed_files", "fresh")}
+
+
+def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
+    best = pack.symbols[: options["k"]]
+    if options["as_json"]:
+        print_json(
+            {
+                "task": pack.task,
+                "symbols": [_as_json(index, one, with_why=options["with_why"]) for one in best],
+                "ranked": len(pack.symbols),
+            }
+        )
+        return
+    style = styler(options["color"])
+    width = max((len(one.qualified_name) for one in best), default=0)
+    for number, one in enumerate(best, 1):
+        where = f"{safe(relative(index.root, one.path))}:{one.start_line}"
+        name = style(safe(one.qualified_name).ljust(min(width, 60)), bold=True)
+        click.echo(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {style(where, fg='magenta')}", color=True)
+        if options["with_why"]:
+            for line in sorted(one.why, key=lambda line: -abs(line.contribution)):
+                if round(line.contribution, 4):
+                    click.echo(style(f"     {line.contribution:>+9.4f}  {line.signal:<14} {safe(line.because)}", dim=True), color=True)
+
+
+def _as_json(index: Index, one: Symbol, *, with_why: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "qualified_name": one.qualified_name,
+        "kind": one.kind,
+        "path": relative(index.root, one.path),
+        "start_line": one.start_line,
+        "end_line": one.end_line,
+        "score": one.score,
+        "found_by": one.found_by,
+    }
+    if with_why:
+        found["why"] = [{name: getattr(line, name) for name in line.__slots__} for line in one.why]
+    return found
