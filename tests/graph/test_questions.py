@@ -89,7 +89,7 @@ def test_paid():
 TYPESCRIPT = {
     "ui/view.ts": "import { draw } from './draw';\n\nexport class View {\n  render() {\n    return draw(1);\n  }\n}\n",
     "ui/draw.ts": "import { View } from './view';\n\nexport function draw(n: number) {\n  return n + 1;\n}\n\nexport function show(): number {\n  return new View().render();\n}\n",
-    "paper/other.ts": "import { draw } from 'canvas';\n\nexport function paint() {\n  return draw(2);\n}\n",
+    "ui/other.ts": "import { draw } from 'canvas';\n\nexport function paint() {\n  return draw(2);\n}\n",
 }
 GO = {
     "go.mod": "module example.org/shop\n",
@@ -534,3 +534,20 @@ def test_a_wrong_name_among_half_a_million_is_answered_soon(own):
     began = time.process_time()
     assert lookup.nearest("reticulate_spline") == ["reticulate_splines"]
     assert time.process_time() - began < 2
+
+
+def test_super_means_the_parent(own):
+    index = own(
+        {"a.py": "class A:\n    def save(self):\n        return 1\n\n\nclass B(A):\n    def save(self):\n        return super().save()\n"}
+    )
+    assert names(index.callers("A.save")) == ["B.save"]
+    assert index.callers("B.save") == []
+
+
+def test_a_mere_name_in_a_python_method_is_not_a_method(own):
+    index = own(
+        {
+            "a.py": "from requests import get\n\n\ndef put(x):\n    return x\n\n\nclass Cart:\n    def get(self):\n        return 1\n\n    def put(self):\n        return 2\n\n    def load(self):\n        return put(get(3))\n"
+        }
+    )
+    assert [one.key for one in index.callees("Cart.load")] == ["a.py#put"]

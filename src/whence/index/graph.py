@@ -30,7 +30,7 @@ from whence.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, Edge
 
 ReadText = Callable[[str], str | None]
 #: Changes with anything that makes other edges of the same segments.
-GRAPH_FORMAT = 1
+GRAPH_FORMAT = 2
 #: Edges that a language server resolved are followed this much (W2).
 LSP_SHARE = 0.3
 _KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}

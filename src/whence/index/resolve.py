@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.index.arrayfile import Array, unpack_strings
-from whence.index.digest import name_hash
+from whence.index.digest import KIND_NAMES, name_hash
 from whence.index.imports import Imports
 from whence.index.relations import OF_RECEIVER
 from whence.index.rows import distinct, member, spread
@@ -34,9 +34,14 @@ BY_NAME = 0.6
 #: How far up a line of parents a member is looked for.
 GENERATIONS = 6
 OWN = frozenset({"self", "this", "cls", "Self", SUPER, "base", "parent", "static", "__class__"})
+#: Languages in which a member is never meant by its mere name.
+EXPLICIT = frozenset("python javascript typescript tsx vue svelte go rust php lua perl".split())
+#: Of OWN, those that mean the parents and never the type itself.
+ABOVE = frozenset({SUPER, "base", "parent"})
 #: Names that stand for something outside the source: a node without a place.
 OUTSIDE = ("route:", "env:", "process:")
 _KIND = {kind: row for row, kind in enumerate(EDGE_KINDS)}
+_MODULES = np.array([KIND_NAMES.index("module"), KIND_NAMES.index("namespace")])
 _KIN = np.array([_KIND["extends"], _KIND["implements"]])
 
 
@@ -88,6 +93,7 @@ class Bindings:
     target: Array
     symbol: Array  # 0 where the local name stands for the file itself
     spoken: Array  # (file, word) of every word of an import statement, in order
+    foreign: Array  # those of them that no statement of the file binds to a file here
 
     @classmethod
     def of(cls, snapshot: Snapshot, imports: Imports) -> Bindings:
@@ -103,7 +109,8 @@ class Bindings:
             spoken += [file << 32 | name_hash(word) for word in WORD.findall(statement[:2000])]
         columns = np.array(found, np.int64).reshape(-1, 4)
         table = Table(keyed(columns[:, 0], columns[:, 1]), np.arange(len(columns)))
-        return cls(table, columns[:, 2], columns[:, 3], distinct(np.array(spoken, np.int64)))
+        words = distinct(np.array(spoken, np.int64))
+        return cls(table, columns[:, 2], columns[:, 3], words, words[~member(words, table.keys)])
 
 
 def _statements(snapshot: Snapshot) -> list[tuple[int, str]]:
@@ -142,7 +149,9 @@ class Resolver:
         self._parents = Table(np.empty(0, np.int64), np.empty(0, np.int64))
         own = np.array([name_hash(word) for word in OWN], np.int64)
         self._own = np.isin(said.receiver, own)
+        self._above = np.isin(said.receiver, np.array([name_hash(word) for word in ABOVE], np.int64))
         self._plain = said.receiver == 0
+        self._receivers_needed = np.array([language in EXPLICIT for language in symbols.snapshot.languages], bool)
         self._expression = said.receiver == name_hash(EXPRESSION)
 
     def resolve(self) -> Resolved:
@@ -185,7 +194,9 @@ class Resolver:
         symbols, place = self.symbols, self.file[rows]
         tiers = [symbols.in_file.pairs(keyed(place, name))]
         tiers.append(self._bound(place, name))
-        tiers.append(symbols.in_folder.pairs(keyed(symbols.folder[place], name)))
+        here = np.flatnonzero(~member(keyed(place, name), self.bindings.foreign))
+        at, target = symbols.in_folder.pairs(keyed(symbols.folder[place[here]], name[here]))
+        tiers.append((here[at], target))
         tiers.append(self._wildcard(place, name))
         inside = np.flatnonzero(~member(keyed(place, name), self.bindings.spoken))
         at, target = self._few(symbols.types, keyed(symbols.family[place[inside]], name[inside]), MOST_TYPES_BY_NAME)
@@ -218,7 +229,11 @@ class Resolver:
         unit = self.said.unit[rows]
         owner = np.where(self.symbols.container[unit], unit, self.symbols.owner[unit])
         known = owner >= 0
-        self._members(rows[known], owner[known], np.ones(int(known.sum())))
+        rows, owner = rows[known], owner[known]
+        own = ~self._above[rows]
+        self._members(rows[own], owner[own], np.ones(int(own.sum())))
+        at, parent = self._parents.pairs(owner[~own])
+        self._members(rows[~own][at], parent, np.ones(len(at)))
 
     def _members(self, mention: Array, of: Array, worth: Array) -> None:
         """Look for members in types, then in their parents, generation by generation."""
@@ -251,7 +266,9 @@ class Resolver:
     def _plain_names(self, rows: Array) -> None:
         unit = self.said.unit[rows]
         owner = self.symbols.owner[unit]
-        inside = owner >= 0
+        # Where members need a receiver, only what stands in a module may be called by its mere name.
+        free = ~self._receivers_needed[self.file[rows]] | np.isin(self.symbols.snapshot.kinds[owner], _MODULES)
+        inside = (owner >= 0) & free
         self._members(rows[inside], owner[inside], np.ones(int(inside.sum())))
         tiers: list[Callable[[Array, Array], tuple[Array, Array]]] = [
             lambda file, name: self.symbols.in_file.pairs(keyed(file, name)),
@@ -261,6 +278,8 @@ class Resolver:
         ]
         for tier in tiers:
             rows = rows[self.open[rows]]
+            if tier is tiers[-1]:  # what a file imports is not what lies beside it
+                rows = rows[~member(keyed(self.file[rows], self.said.name[rows]), self.bindings.foreign)]
             self._settle(rows, [tier(self.file[rows], self.said.name[rows])], lambda mention, target: (mention, target))
 
     def _settle(self, rows: Array, tiers: list[tuple[Array, Array]], pick: Callable[[Array, Array], tuple[Array, Array]]) -> None:
