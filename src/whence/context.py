@@ -91,6 +91,13 @@ def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
     return ranked(pool, tasking)
 
 
+def first_look(task: str, tasking: Tasking) -> RankedSymbols:
+    """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
+    profile = tasking.profile
+    plan = make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
+    return ranked(_first_pool(tasking, plan, _allowed(tasking.snapshot, plan)), tasking)
+
+
 def ranked(pool: Pool, tasking: Tasking) -> RankedSymbols:
     """Candidates scored for good, with what use taught of them."""
     if tasking.from_use is not None:

@@ -111,8 +111,8 @@ SEMANTIC = Profile(signals=_both(meaning=1.0))
 RELATED = Profile(signals=_both(passage=2.0, unit=1.0), decay=0.0)
 
 #: How symbols are ranked for a task. Weights are learned (weights/CARD.md), but for what no benchmark can teach: use.
-_FROM_USE = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
-SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **_FROM_USE}), decay=0.15, boilerplate=0.3)
+FROM_USE = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
+SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **FROM_USE}), decay=0.15, boilerplate=0.3)
 #: The first look at symbols, which says where the walk begins.
 SYMBOLS_FIRST = Profile(signals=_learned("symbols_first"), decay=0.15, boilerplate=0.3)
 #: Symbols by the rules S1 and S2, found by the rules N.

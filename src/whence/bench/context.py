@@ -18,9 +18,10 @@ from whence.bench.context_corpus import ContextCorpus, ContextRepository, Contex
 from whence.bench.knowing import Knowing
 from whence.bench.search import WARM_UP, default_settings
 from whence.bench.symbol_metrics import official, strict
+from whence.context import STAGES
 from whence.engine import Index
 from whence.errors import UsageError, WhenceError
-from whence.profiles import PROFILES
+from whence.profiles import FROM_USE, SYMBOL_PROFILES
 
 DEFAULT_PROFILES = ("default", "classic")
 #: What the peer's answers are called among those of the profiles.
@@ -88,9 +89,10 @@ def whole(profiles: Sequence[str]) -> list[Way]:
 
 def taken_apart(profile: str) -> list[Way]:
     """A profile as it is, and then without each of its stages."""
-    if profile not in PROFILES:
-        raise UsageError(f"there is no profile {profile!r}", hint=f"allowed: {', '.join(PROFILES)}")
-    return [Way(profile), *(Way(profile, stage) for stage in PROFILES[profile].signals)]
+    if profile not in SYMBOL_PROFILES:
+        raise UsageError(f"there is no profile {profile!r}", hint=f"allowed: {', '.join(SYMBOL_PROFILES)}")
+    parts = dict.fromkeys((*(STAGES if profile == "default" else ()), *SYMBOL_PROFILES[profile].signals))
+    return [Way(profile), *(Way(profile, part) for part in parts if part not in FROM_USE)]
 
 
 def run(corpus: ContextCorpus, ways: Sequence[Way], index_dir: Path | None, progress: Progress, peer: Peer | None = None) -> Run:
@@ -111,6 +113,7 @@ def _measure(repository: ContextRepository, ways: Sequence[Way], data_dir: Path,
     """Index a repository and ask for all its tasks."""
     began = _cpu()
     with Index.open(repository.root, data_dir=data_dir, settings=default_settings()) as index:
+        graph = index.graph  # part of the pipeline: no task is answered without it
         spent = _cpu() - began
         for way in ways:
             done.answered[way.name] += ask(index, repository, way)
@@ -122,6 +125,7 @@ def _measure(repository: ContextRepository, ways: Sequence[Way], data_dir: Path,
             "revision": repository.revision,
             "files": index.snapshot.live_files,
             "units": index.snapshot.live_units,
+            "edges": len(graph.source),
             "index_cpu": spent if fresh else None,  # an index that was there already cost nothing now
         }
 

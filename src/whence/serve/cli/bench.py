@@ -14,6 +14,7 @@ from whence.errors import StorageError, UsageError
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
+    from whence.bench.context import Run as ContextRun
     from whence.bench.context_corpus import ContextCorpus
     from whence.bench.corpus import Corpus
 
@@ -106,6 +107,7 @@ def _taken_apart(
 @click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again.")
 @click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
 @click.option("--ablate", is_flag=True, help="What each stage of a profile is worth, instead.")
+@click.option("--learn", is_flag=True, help="With weights learned from all repositories but the one asked, instead: slow.")
 @click.option("--knowing", metavar="PATH", help="The knowing command to run beside, for its CPU time.")
 @click.option("--knowing-quality", "quality", is_flag=True, help="Also measure its answers to all tasks: slow.")
 @json_file_option
@@ -139,6 +141,7 @@ def _contexts(
     *,
     profiles: tuple[str, ...],
     ablate: bool,
+    learn: bool,
     knowing: str | None,
     quality: bool,
 ) -> tuple[str, dict[str, Any]]:
@@ -149,6 +152,8 @@ def _contexts(
 
     if ablate and (len(profiles) > 1 or knowing):
         raise UsageError("--ablate takes one profile apart, and nothing beside it", hint="give it one --profile and no --knowing")
+    if learn and (ablate or profiles or knowing):
+        raise UsageError("--learn measures weights of its own, and nothing beside them", hint="give it alone")
     if quality and not knowing:
         raise UsageError("--knowing-quality needs the command to measure", hint="give --knowing PATH too")
     if ablate:
@@ -156,10 +161,27 @@ def _contexts(
         done = benchmark.run(loaded, ways, place, progress)
         parts = {measure: [asdict(one) for one in of] for measure, of in tables.worths(done, ways).items()}
         return tables.ablated_text(done, ways), {**benchmark.as_json(done, loaded), "benchmark": "context, ablated", "parts": parts}
+    if learn:
+        done = _learned_apart(loaded, place, progress)
+        return tables.as_text(done), {**benchmark.as_json(done, loaded), "benchmark": "context, learned"}
     with TemporaryDirectory(prefix="whence-bench-") as home:
         peer = benchmark.Peer(find_knowing(knowing, Path(home)), quality) if knowing else None
         done = benchmark.run(loaded, benchmark.whole(profiles or benchmark.DEFAULT_PROFILES), place, progress, peer)
     return tables.as_text(done), benchmark.as_json(done, loaded)
+
+
+def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: Progress) -> ContextRun:
+    """Every task answered with weights that its repository had no part in."""
+    from whence.bench import symbol_learning as learning  # noqa: PLC0415
+    from whence.bench.context import Run  # noqa: PLC0415
+
+    with TemporaryDirectory(prefix="whence-bench-") as temporary:
+        repositories = learning.opened(loaded, place or Path(temporary))
+        try:
+            return Run({"learned, left out": learning.left_out(repositories, progress)})
+        finally:
+            for one in repositories:
+                one.index.close()
 
 
 @bench.command()
