@@ -20,7 +20,7 @@ from whence.index.digest import name_hash
 from whence.index.graph import Graph
 from whence.index.rows import highest, ranges
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import Table
+from whence.index.symbols import Table, keyed
 from whence.parse.paths import Role
 from whence.profiles import Profile
 from whence.query.concepts import is_generic, matching, name_key
@@ -43,6 +43,8 @@ SEEDS, STEPS, RETURN = 10, 4, 0.3
 MOST_OF_A_NAME = 20
 #: Characters of a task that an encoder reads.
 MOST_ENCODED = 4_000
+#: Digits of a score after the point that tell two symbols apart.
+DIGITS = 9
 #: The name under which units stand in the pool that were asked for, not found.
 ASKED = "asked"
 
@@ -87,7 +89,9 @@ def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
     allowed = _allowed(tasking.snapshot, plan)
     pool = _first_pool(tasking, plan, allowed)
     if tasking.without != "walk":
-        pool = _with_neighbours(pool, score(pool, tasking.first.signals).scores(), allowed)
+        pool = _with_neighbours(pool, score(pool, tasking.first.signals).scores(), allowed, tasking.include)
+    else:
+        pool = _with_asked(pool, tasking.include)
     return ranked(pool, tasking)
 
 
@@ -98,22 +102,23 @@ def first_look(task: str, tasking: Tasking) -> RankedSymbols:
     return ranked(_first_pool(tasking, plan, _allowed(tasking.snapshot, plan)), tasking)
 
 
-def ranked(pool: Pool, tasking: Tasking) -> RankedSymbols:
-    """Candidates scored for good, with what use taught of them."""
+def ranked(pool: Pool, tasking: Tasking, *, by_file: bool = False) -> RankedSymbols:
+    """Candidates scored for good, with what use taught of them; each name once, or once in each file."""
     if tasking.from_use is not None:
         feedback, session = tasking.from_use(pool.units)
         pool = replace(pool, feedback=feedback, session=session)
     ledger = score(pool, leave_out=tasking.without)
     scores = ledger.scores()
-    return RankedSymbols(pool, ledger, _ordered(pool, scores), scores)
+    return RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
 
 
 def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
-    """Definitions outside tests and examples, unless the task speaks of those."""
+    """Definitions outside tests and examples, unless the task speaks of those or there are no others."""
     unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
     unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
     files = (snapshot.column("files.roles") & unwanted) == 0
-    return np.asarray(snapshot.symbols.defines & files[snapshot.file_of_unit])
+    allowed = np.asarray(snapshot.symbols.defines & files[snapshot.file_of_unit])
+    return allowed if allowed.any() else snapshot.symbols.defines
 
 
 def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
@@ -137,8 +142,6 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
     found[CONCEPTS] = _usual_names(snapshot, plan, allowed)
     found[LEARNED] = _learned(tasking, allowed)
     found.pop(tasking.without, None)
-    if tasking.include is not None:
-        found[ASKED] = (tasking.include, np.zeros(len(tasking.include)))
     units, retrieved = union(found)
     depth = snapshot.column("files.depth")[snapshot.alive]
     return bare.with_candidates(units, retrieved, shallowest=int(depth.min(initial=255)))
@@ -195,17 +198,30 @@ def _learned(tasking: Tasking, allowed: Array) -> tuple[Array, Array]:
     return np.array([unit for unit, _ in kept], np.int64), np.array([weight for _, weight in kept])
 
 
-def _with_neighbours(pool: Pool, scores: Array, allowed: Array) -> Pool:
-    """The pool with what a walk from its best candidates finds, and how near everything is to them."""
+def _found(pool: Pool) -> dict[str, tuple[Array, Array]]:
+    """What each retriever found, as units and scores."""
+    return {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
+
+
+def _with_asked(pool: Pool, include: Array | None) -> Pool:
+    """The pool with units that were asked for, found or not."""
+    return pool if include is None else pool.with_candidates(*union({**_found(pool), ASKED: (include, np.zeros(len(include)))}))
+
+
+def _with_neighbours(pool: Pool, scores: Array, allowed: Array, include: Array | None) -> Pool:
+    """The pool with what a walk from its best candidates finds, and how near everything is to them.
+
+    What was asked for comes in after the walk has begun: a question about one symbol changes nothing for the others.
+    """
     graph = pool.graph
     rows, best = highest(np.arange(len(scores)), scores, SEEDS)
     if graph is None or not len(rows):
-        return pool
+        return _with_asked(pool, include)
     seeds, restart = pool.units[rows], np.exp(best - best.max())
     walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
     near = lexical.top(walked[: len(allowed)], BY_WALK, allowed)
-    known = {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
-    units, retrieved = union({**known, "graph": near})
+    asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
+    units, retrieved = union({**_found(pool), "graph": near, **asked})
     beside = _beside(graph, seeds, restart / restart.sum(), units)
     return pool.with_candidates(units, retrieved, walked=walked[units], beside=beside)
 
@@ -225,10 +241,16 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
     return Beside(used[units], using[units], kin[units])
 
 
-def _ordered(pool: Pool, scores: Array) -> list[int]:
-    """Rows by score, best first; of several symbols of one name in one place the best."""
-    symbols = pool.snapshot.symbols
-    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
-    full = symbols.full[pool.units][order]
-    _, first = np.unique(full, return_index=True)
+def _ordered(pool: Pool, scores: Array, *, by_file: bool) -> list[int]:
+    """Rows by score, best first; of several symbols of one name, or of one name in one file, the best.
+
+    Equal ones stand by path and line. Their rows would tell in which order files were indexed, and so would the last
+    digits of a sum: the same code has the same order however its index came to be.
+    """
+    snapshot = pool.snapshot
+    paths = np.argsort(np.argsort([snapshot.path(file) for file in pool.distinct_files.tolist()]))
+    lines = snapshot.column("units.first")[pool.units]
+    order = np.lexsort((lines, pool.by_file(paths), -np.round(np.nan_to_num(scores, nan=-np.inf), DIGITS)))
+    names = snapshot.symbols.full[pool.units]
+    _, first = np.unique((keyed(pool.files, names) if by_file else names)[order], return_index=True)
     return [int(row) for row in order[np.sort(first)]]

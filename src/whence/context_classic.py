@@ -20,12 +20,13 @@ from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.keywords import keywords
 from whence.query.plan import Plan
-from whence.retrieve.channels import SeedLimits, Sought
+from whence.retrieve.channels import Sought
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.seeds import Learned, Nearest, Seeding, Seeds, find_seeds
 from whence.retrieve.semantic import Semantics
+from whence.settings import ClassicSettings
 
 #: Characters of a task that an encoder reads.
 MOST_ENCODED = 4_000
@@ -60,11 +61,11 @@ class Ground(Protocol):
 
 
 def classic_pool(
-    task: str, tasking: Ground, plan: Plan, allowed: Array, *, now: float, learned: Learned = (), limits: SeedLimits | None = None
+    task: str, tasking: Ground, plan: Plan, allowed: Array, *, now: float, learned: Learned = (), limits: ClassicSettings | None = None
 ) -> Pool:
     """The candidates of a task for the signals of the classic profile. `allowed` must hold tests: S2 makes less of them."""
     snapshot, graph = tasking.snapshot, tasking.graph
-    limits = limits or SeedLimits()
+    limits = limits or ClassicSettings()
     evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
     sought = Sought(task, keywords(task), graph, allowed, tasking.weights, tasking.profile.fields, limits)
     seeds = find_seeds(sought, learned, _nearest(tasking, evidence, sought.kept))
@@ -72,7 +73,7 @@ def classic_pool(
     units = np.flatnonzero((walked[: snapshot.units] > 0) & sought.kept)
     if tasking.include is not None:
         units = distinct(np.concatenate([units, tasking.include])).astype(np.int64)
-    seeding = _seeding(graph, seeds, walked, units, now)
+    seeding = _seeding(graph, seeds, walked, units, now, limits.authorities)
     depth = snapshot.column("files.depth")[snapshot.alive]
     return Pool(
         evidence,
@@ -104,15 +105,25 @@ def _nearest(tasking: Ground, evidence: Evidence, allowed: Array) -> Nearest | N
     return nearest
 
 
-def _walked(graph: Graph, seeds: Seeds, limits: SeedLimits) -> Array:
+def _walked(graph: Graph, seeds: Seeds, limits: ClassicSettings) -> Array:
     """How near each node is to the seeds, and less strongly to what stands in folders that the task names."""
     begun = np.concatenate([seeds.units, seeds.folders])
     restart = np.concatenate([seeds.restart, np.full(len(seeds.folders), limits.folder_restart)])
-    return walk(graph.both_ways, begun, restart, external=np.arange(graph.symbols.units, graph.nodes))
+    return walk(
+        graph.both_ways,
+        begun,
+        restart,
+        alpha=limits.walk_return,
+        rounds=limits.walk_rounds,
+        tolerance=limits.walk_tolerance,
+        hops=limits.walk_hops,
+        floor=limits.walk_floor,
+        external=np.arange(graph.symbols.units, graph.nodes),
+    )
 
 
-def _seeding(graph: Graph, seeds: Seeds, walked: Array, units: Array, now: float) -> Seeding:
-    rows = best_rows(walked)
+def _seeding(graph: Graph, seeds: Seeds, walked: Array, units: Array, now: float, authorities: int) -> Seeding:
+    rows = best_rows(walked, authorities)
     authority, hub = np.zeros(graph.nodes), np.zeros(graph.nodes)
     authority[rows], hub[rows] = hits(graph.starts, graph.target, rows)
     ranks = {}

@@ -58,14 +58,18 @@ def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: Tas
             for low, high in changed[path]:
                 touched |= (first[units] <= high) & (last[units] >= low)
             inner = units[touched]
-            holds = [((first[inner] >= first[unit]) & (last[inner] <= last[unit])).sum() > 1 for unit in inner.tolist()]
+            size = last[inner] - first[inner]
+            holds = [
+                bool(((first[inner] >= first[unit]) & (last[inner] <= last[unit]) & (size < last[unit] - first[unit])).any())
+                for unit in inner.tolist()
+            ]
             found += inner[~np.array(holds, bool)].tolist() if len(inner) else []
     return np.array(found, np.int64)
 
 
 def _files_of(path: str, row_of: Mapping[str, int]) -> list[int]:
-    """A file's row, or those of all files in a folder."""
-    folder = path.rstrip("/") + "/"
+    """A file's row, or those of all files in a folder; a dot is the root."""
+    folder = "" if path == "." else path.rstrip("/") + "/"
     found = [row_of[path]] if path in row_of else [row for one, row in row_of.items() if one.startswith(folder)]
     if not found:
         raise UsageError(f"{path!r} is not indexed", hint="whence status --files says why a file is left out")
@@ -99,4 +103,4 @@ def _near(tasking: Tasking, seeds: Array, units: Array, blast: Array) -> RankedS
         walked=blast[units],
         seeding=seeding,
     )
-    return ranked(pool, tasking)
+    return ranked(pool, tasking, by_file=True)

@@ -148,7 +148,9 @@ class Packing:
         """Symbols by the rules N, W and S."""
         profile, symbols = tasking.profile, tasking.snapshot.symbols
         plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
-        return ranked(classic_pool(task, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned), tasking)
+        limits = self._ground.settings.classic
+        pool = classic_pool(task, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned, limits=limits)
+        return ranked(pool, tasking)
 
     def _tasking(self, name: str, wanted: Wanted, now: float, include: Array | None) -> Tasking:
         profiles = self._ground.settings.profiles

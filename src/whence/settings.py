@@ -74,6 +74,53 @@ class ContextSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassicSettings:
+    """The numbers of the classic way to the symbols of a task (N1 to N7, W3, W4)."""
+
+    prefix_below: int = _knob(15, "N1: names that begin with a keyword are looked for while fewer symbols than this are found", min=0)
+    prefix_most: int = _knob(30, "N1: symbols found by then at most", min=0)
+    components_below: int = _knob(5, "N1: single words are looked for only while fewer symbols than this are found", min=0)
+    substring_letters: int = _knob(4, "N1: letters a keyword needs to be looked for inside names", min=0)
+    substring_below: int = _knob(5, "N1: that is done while fewer symbols than this are found", min=0)
+    substring_most: int = _knob(20, "N1: symbols found by then at most", min=0)
+    path_letters: int = _knob(3, "N1: letters a keyword needs to be looked for on paths", min=0)
+    path_below: int = _knob(30, "N1: that is done while fewer symbols than this are found", min=0)
+    path_most: int = _knob(40, "N1: symbols found by then at most", min=0)
+    bm25_most: int = _knob(30, "N2: symbols found by their words at most", min=0)
+    folder_letters: int = _knob(4, "N4: letters a word needs to name a folder", min=0)
+    folder_rich_types: int = _knob(5, "N4: types with members taken of the folders a word names", min=0)
+    folder_lean_types: int = _knob(10, "N4: other types taken of them", min=0)
+    folder_others: int = _knob(15, "N4: other symbols taken of them", min=0)
+    folder_most: int = _knob(30, "N4: symbols of folders at most", min=0)
+    folder_restart: float = _knob(0.3, "N4: what they count among the seeds of the walk", min=0)
+    equivalent_share: float = _knob(2.0, "N3: symbols by equivalence classes at most, times those by names and words", min=0)
+    alias_seeds: int = _knob(10, "N3: symbols whose callers and callees give them further names", min=0)
+    alias_weight: float = _knob(0.7, "N3: what such a name counts", min=0)
+    injected_weight: float = _knob(0.9, "N3: a class of at least this weight may lead the candidates", min=0)
+    fusion_k: int = _knob(60, "N: the constant of the fusion by rank", min=0)
+    tiered_weight: float = _knob(2.0, "N1: weight of names in the fusion", min=0)
+    bm25_weight: float = _knob(2.0, "N2: weight of words in the fusion", min=0)
+    equivalent_weight: float = _knob(2.0, "N3: weight of equivalence classes in the fusion", min=0)
+    vector_weight: float = _knob(0.0, "N5: weight of vectors in the fusion", min=0)
+    vector_below: int = _knob(5, "N5: vectors are asked in any case when fewer symbols than this are found", min=0)
+    candidates: int = _knob(40, "N: candidates for seeds at most", min=0)
+    implementors: int = _knob(25, "N6: implementors of interfaces that join at most", min=0)
+    medium_nodes: int = _knob(10_000, "N7: a graph of more nodes than this has more seeds", min=0)
+    large_nodes: int = _knob(40_000, "N7: one of more than this has still more, types first", min=0)
+    seeds_small: int = _knob(15, "N7: seeds of a small graph", min=0)
+    seeds_medium: int = _knob(20, "N7: seeds of a graph above medium_nodes", min=0)
+    seeds_large: int = _knob(25, "N7: seeds of a graph above large_nodes", min=0)
+    restart_first: float = _knob(1.0, "W3: what the first seed counts when the walk returns", min=0)
+    restart_last: float = _knob(0.4, "W3: what the last one counts", min=0)
+    walk_return: float = _knob(0.2, "W3: how often the walk returns to its seeds", min=0)
+    walk_rounds: int = _knob(20, "W3: rounds of the walk at most", min=0)
+    walk_tolerance: float = _knob(0.001, "W3: it ends when a round changes less than this", min=0)
+    walk_hops: int = _knob(4, "W3: steps away from the seeds at most", min=0)
+    walk_floor: float = _knob(0.02, "W3: what scores less is dropped", min=0)
+    authorities: int = _knob(200, "W4: symbols among which authorities are looked for", min=0)
+
+
+@dataclass(frozen=True, slots=True)
 class EnrichSettings:
     """Which language servers are asked. A project's own file may not set these: they name programs."""
 
@@ -107,6 +154,7 @@ class Settings:
     index: IndexSettings = field(default_factory=IndexSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    classic: ClassicSettings = field(default_factory=ClassicSettings)
     enrich: EnrichSettings = field(default_factory=EnrichSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)

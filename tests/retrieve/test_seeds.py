@@ -12,11 +12,12 @@ from whence.opened import OpenIndex
 from whence.profiles import CLASSIC
 from whence.query.concepts import Concept, Match
 from whence.query.keywords import keywords
-from whence.retrieve.channels import SeedLimits, Sought, by_folders, by_names, by_words
+from whence.retrieve.channels import Sought, by_folders, by_names, by_words
 from whence.retrieve.evidence import FieldWeights
 from whence.retrieve.seeds import CLASSES, VECTORS, _injected, find_seeds
+from whence.settings import ClassicSettings
 
-LIMITS = SeedLimits()
+LIMITS = ClassicSettings()
 TREE = {
     "shop/cart.py": """
         class Cart:

@@ -155,6 +155,8 @@ def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
     """Read the receipt of a symbol off the answer to a task whose pool holds at least one of some units."""
     pool, scores = ranked.pool, ranked.scores
     rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    if not len(rows):
+        raise UsageError("what has no place in the source is not ranked", hint="ask for a symbol that is defined here")
     row = int(rows[np.argmax(scores[rows])])
     unit, leader = int(pool.units[row]), ranked.order[0]
 
@@ -167,7 +169,7 @@ def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
         unit=pool.snapshot.symbols.written_name(unit),
         kind=pool.snapshot.kind(unit),
         line=int(pool.snapshot.column("units.first")[unit]),
-        rank=rank(scores),
+        rank=ranked.order.index(row) + 1 if row in ranked.order else rank(scores),
         candidates=len(ranked.order),
         score=float(scores[row]),
         found_by=tuple(_retrievals(pool, [row])),

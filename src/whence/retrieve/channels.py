@@ -29,6 +29,7 @@ from whence.query.keywords import Keywords
 from whence.query.thesaurus import widened
 from whence.retrieve.evidence import FieldWeights, rarity
 from whence.retrieve.lexical import top
+from whence.settings import ClassicSettings
 
 #: Of a pasted text only so many keywords of a tier are looked for.
 MOST_ASKED = 60
@@ -46,47 +47,6 @@ SHORTEST_NAME = 3
 #: Names shorter than that which say something all the same.
 SHORT_NAMES = frozenset("ID OK DB IP IO Go Do".split())
 _LAST = "\U0010ffff"
-
-
-@dataclass(frozen=True, slots=True)
-class SeedLimits:
-    """The numbers of N1 to N7."""
-
-    prefix_below: int = 15
-    prefix_most: int = 30
-    components_below: int = 5
-    substring_letters: int = 4
-    substring_below: int = 5
-    substring_most: int = 20
-    path_letters: int = 3
-    path_below: int = 30
-    path_most: int = 40
-    bm25_most: int = 30
-    folder_letters: int = 4
-    folder_rich_types: int = 5
-    folder_lean_types: int = 10
-    folder_others: int = 15
-    folder_most: int = 30
-    folder_restart: float = 0.3
-    equivalent_share: float = 2.0
-    alias_seeds: int = 10
-    alias_weight: float = 0.7
-    injected_weight: float = 0.9
-    fusion_k: int = 60
-    tiered_weight: float = 2.0
-    bm25_weight: float = 2.0
-    equivalent_weight: float = 2.0
-    vector_weight: float = 0.0
-    vector_below: int = 5
-    candidates: int = 40
-    implementors: int = 25
-    medium_nodes: int = 10_000
-    large_nodes: int = 40_000
-    seeds_small: int = 15
-    seeds_medium: int = 20
-    seeds_large: int = 25
-    restart_first: float = 1.0
-    restart_last: float = 0.4
 
 
 class Texts:
@@ -188,7 +148,7 @@ class Sought:
     allowed: Array  # a mask over units: definitions that may be returned
     weights: FieldWeights
     fields: Fields
-    limits: SeedLimits
+    limits: ClassicSettings
 
     @property
     def symbols(self) -> Symbols:
