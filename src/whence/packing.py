@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -52,6 +53,7 @@ class Wanted:
     symbols: int = 150
     session: str = ""  # a name under which what was shown is remembered beyond this process
     without: str = ""  # a stage or a signal to leave out
+    caller: str = ""  # the folder that printed paths are relative to; empty: the root
     freshness: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
@@ -127,6 +129,7 @@ class Packing:
                 budget=wanted.budget,
                 form=wanted.format,
                 most=wanted.symbols,
+                shown_path=_shown_path(self._ground.layout.root, wanted.caller),
                 shown=lambda keys: self._remember(wanted, keys, now),
             )
         return self._kept[key]
@@ -140,9 +143,12 @@ class Packing:
             if changed is None:
                 raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
             return rank_changes(changed, self._tasking("symbols_near", wanted, now, include))
-        if wanted.profile == "classic":
-            return self._classic(wanted.task, self._tasking("symbols_classic", wanted, now, include))
-        return rank_symbols(wanted.task, self._tasking("symbols", wanted, now, include))
+        try:
+            if wanted.profile == "classic":
+                return self._classic(wanted.task, self._tasking("symbols_classic", wanted, now, include))
+            return rank_symbols(wanted.task, self._tasking("symbols", wanted, now, include))
+        except QueryError as error:
+            raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
 
     def _classic(self, task: str, tasking: Tasking) -> RankedSymbols:
         """Symbols by the rules N, W and S."""
@@ -214,6 +220,11 @@ class Packing:
                 session.record(keys, now)
             except StorageError as trouble:
                 self._ground.notes.append(f"what was shown is not remembered: {trouble.message}")
+
+
+def _shown_path(root: Path, caller: str) -> Callable[[str], str]:
+    """How a path of the index is printed: as whoever asks would write it (A4)."""
+    return (lambda path: os.path.relpath(f"{root}/{path}", caller)) if caller else str
 
 
 def _asked(wanted: Wanted) -> str:

@@ -59,9 +59,19 @@ class Pack:
     """The answer to a task. The text is made when it is first asked for."""
 
     def __init__(
-        self, source: Source, ranked: RankedSymbols, head: Head, *, budget: int, form: str, most: int, shown: Callable[[list[str]], None]
+        self,
+        source: Source,
+        ranked: RankedSymbols,
+        head: Head,
+        *,
+        budget: int,
+        form: str,
+        most: int,
+        shown: Callable[[list[str]], None],
+        shown_path: Callable[[str], str],
     ) -> None:
         self._source, self._ranked, self._head, self._form, self._most, self._shown = source, ranked, head, form, most, shown
+        self._shown_path = shown_path
         self.task, self.budget = head.task, budget
 
     @cached_property
@@ -73,7 +83,7 @@ class Pack:
     def packed(self) -> Packed:
         """The text with what is in it and what is not."""
         chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
-        packed = pack(pieces_of(self._source, chosen), self.budget, renderer(self._form), head=self._head)
+        packed = pack(pieces_of(self._source, chosen, self._shown_path), self.budget, renderer(self._form), head=self._head)
         self._shown([one.piece.key for one in packed.shown])
         return packed
 
@@ -93,8 +103,8 @@ class Pack:
         return [piece.key for piece in self.packed.left_out]
 
 
-def pieces_of(source: Source, symbols: Sequence[Symbol]) -> list[Piece]:
-    """Symbols with their signatures, comments and source, each file read once."""
+def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[Piece]:
+    """Symbols with their signatures, comments and source, each file read once; paths as `shown_path` writes them."""
     texts: dict[str, list[str]] = {}
     units: dict[str, dict[tuple[int, str], Unit]] = {}
     for path in dict.fromkeys(symbol.path for symbol in symbols):
@@ -109,7 +119,7 @@ def pieces_of(source: Source, symbols: Sequence[Symbol]) -> list[Piece]:
                 one.key,
                 one.qualified_name,
                 one.kind,
-                one.path,
+                shown_path(one.path),
                 one.start_line,
                 one.end_line,
                 one.score,

@@ -33,8 +33,8 @@ class Form(Enum):
     """How much of a symbol is shown, from most to least; the value is what of it is known then."""
 
     BODY = 1.0
-    SIGNATURE = 0.6
-    POINTER = 0.4
+    SIGNATURE = 0.5
+    POINTER = 0.25
 
 
 @dataclass(frozen=True, slots=True)

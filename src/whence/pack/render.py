@@ -148,7 +148,13 @@ def _task(head: Head) -> str:
 
 
 def _facts(facts: Mapping[str, Any]) -> str:
-    return _line("; ".join(f"{name}: {value}" for name, value in facts.items()))
+    """Facts in words; what is not known is not said."""
+    said = [f"{name.replace('_', ' ')} {_worded(value)}" for name, value in facts.items() if value is not None]
+    return _line(" · ".join(said))
+
+
+def _worded(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 @lru_cache(maxsize=1024)

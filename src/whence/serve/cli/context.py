@@ -11,6 +11,7 @@ import click
 from whence.errors import UsageError
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
 from whence.serve.cli.shared import (
+    Target,
     color_option,
     freshness_json,
     json_option,
@@ -74,18 +75,20 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
         raise UsageError(f"--json and --format {options['form']} are two forms", hint="give one")
     if options["with_why"] and not options["listed"]:
         raise UsageError("--why shows the scores of a list", hint="add --list, or ask whence why --context TASK SYMBOL")
-    target = targets_of(files or (place,))
-    if len(target) > 1:
-        raise UsageError("the files are of several repositories", hint="ask one at a time")
-    with open_indexes(target, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+    if options["listed"] and (options["budget"] is not None or options["form"] not in (None, "json")):
+        raise UsageError("a list has no budget and no format but --json", hint="-k says how many symbols it names")
+    options["as_json"] = options["as_json"] or options["form"] == "json"
+    target = _target(place, files)
+    with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         pack = index.context(
-            sys.stdin.read(MOST_READ) if task == "-" else task,
-            files=target[0].paths if files else (),
+            sys.stdin.buffer.read(MOST_READ).decode("utf-8", "replace") if task == "-" else task,
+            files=target.paths if files else (),
             diff=diff,
             budget=options["budget"],
             profile=options["profile"],
             format="json" if options["as_json"] else options["form"],
             session=os.environ.get(SESSION, ""),
+            caller=os.getcwd(),  # noqa: PTH109  -- as text
             freshness=_freshness(index),
         )
         if options["listed"]:
@@ -93,7 +96,28 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
         else:
             click.echo(pack.text, nl=False)
         say_notes([index])
-        return FOUND if pack.symbols else NOTHING_FOUND
+        if not pack.symbols:
+            click.echo("nothing found; only what is defined in code is looked at, whence search --content all reads every file", err=True)
+            return NOTHING_FOUND
+        return FOUND
+
+
+def _target(place: str, files: tuple[str, ...]) -> Target:
+    """The root to ask and the files below it. Files that are in no repository belong to the folder that is asked about."""
+    (whole,) = targets_of((place,))
+    if not files:
+        return whole
+    from whence.source.git import repository_root  # noqa: PLC0415
+
+    below: list[str] = []
+    roots = set()
+    for one in targets_of(files):
+        alone = repository_root(one.root) is None and one.root.is_relative_to(whole.root)
+        roots.add(root := whole.root if alone else one.root)
+        below += [(one.root / path).relative_to(root).as_posix() for path in one.paths or (".",)]
+    if len(roots) > 1:
+        raise UsageError("the files are of several repositories", hint="ask one at a time")
+    return Target(root, tuple(below))
 
 
 def _freshness(index: Index) -> dict[str, Any]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from whence.engine import Index
     from whence.explain.why import Why
 
+#: Symbols of one name that are named in a note.
+MOST_LISTED = 5
+
 
 @click.command(
     epilog="""\b
@@ -55,6 +58,7 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
         say_notes([index])
         if options["for_task"]:
             found = index.why_symbol(query, target, profile=options["profile"])
+            _say_others(target, index.symbol_keys(target))
         else:
             found = index.why(query, target, profile=options["profile"], content=options["content"])
         if options["as_json"]:
@@ -62,6 +66,13 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
         else:
             _print(index, found, styler(options["color"]))
     return 0
+
+
+def _say_others(name: str, keys: list[str]) -> None:
+    """A name that several symbols bear is answered for the best of them, and that is said."""
+    if len(keys) > 1:
+        listed = ", ".join(safe(key) for key in keys[:MOST_LISTED]) + (", ..." if len(keys) > MOST_LISTED else "")
+        click.echo(f"whence: {len(keys)} symbols are called {safe(name)!r}; answering for the best of {listed}", err=True)
 
 
 def _print(index: Index, found: Why, style: Any) -> None:
