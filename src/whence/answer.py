@@ -18,8 +18,9 @@ from whence.profiles import Profile
 from whence.query.options import FEWEST_WORDS_TO_RELAX, Options
 from whence.query.plan import Plan, make_plan
 from whence.rank.collapse import Hit, break_ties, collapse
-from whence.rank.ledger import Ledger, fold
+from whence.rank.ledger import Ledger
 from whence.rank.score import score
+from whence.rank.tracing import place, trace_ranking
 from whence.retrieve import lexical
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
@@ -219,19 +220,9 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
 def trace_stages(trace: Trace, plan: Plan, ranked: Ranked, hits: list[Hit]) -> None:
     """Write every stage of a query: what each retriever found, the pool after each signal, the answer."""
     pool = ranked.pool
-
-    def best(scores: Array) -> list[tuple[str, int, float]]:
-        known = np.flatnonzero(np.isfinite(scores))
-        order = known[np.argsort(-scores[known], kind="stable")]
-        first = pool.snapshot.column("units.first")
-        return [(pool.path(row), int(first[pool.units[row]]), float(scores[row])) for row in order.tolist()]
-
-    for name, scores in pool.retrieved.items():
-        trace.stage(f"retrieved by {name}", plan.text, best(scores))
-    for number, entry in enumerate(ranked.ledger.entries, 1):
-        trace.stage(f"after {entry.signal}", plan.text, best(fold(ranked.ledger.size, ranked.ledger.entries[:number])), weight=entry.weight)
+    trace_ranking(trace, pool, ranked.ledger)
     scores = ranked.ledger.scores()
-    final = [(pool.path(hit.row), int(pool.snapshot.column("units.first")[pool.units[hit.row]]), hit.score) for hit in hits]
+    final = [(*place(pool, hit.row), hit.score) for hit in hits]
     trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
 
 

@@ -27,11 +27,13 @@ from whence.query.concepts import is_generic, matching, name_key
 from whence.query.plan import Plan, make_plan
 from whence.rank.ledger import Ledger
 from whence.rank.score import score
+from whence.rank.tracing import place, trace_ranking
 from whence.retrieve import lexical
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.semantic import Semantics
+from whence.trace import Trace
 
 #: Candidates by their own words, and types and files whose members all become candidates.
 BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
@@ -70,6 +72,7 @@ class Tasking:
     from_use: FromUse | None = None
     learned: Sequence[tuple[int, float]] = ()  # units that words of the task have led to before (L5)
     without: str = ""  # a stage or a signal to leave out
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,12 @@ def ranked(pool: Pool, tasking: Tasking, *, by_file: bool = False) -> RankedSymb
         pool = replace(pool, feedback=feedback, session=session)
     ledger = score(pool, leave_out=tasking.without)
     scores = ledger.scores()
-    return RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
+    found = RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
+    if tasking.trace is not None:
+        trace_ranking(tasking.trace, pool, ledger)
+        final = [(*place(pool, row), float(scores[row])) for row in found.order]
+        tasking.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(scores)).sum()))
+    return found
 
 
 def _allowed(snapshot: Snapshot, plan: Plan) -> Array:

@@ -166,5 +166,5 @@ class Index(OpenIndex):
             chosen.pool_per_result,
             self.read_text,
             self.encoder,
-            self._trace,
+            self.trace,
         )

@@ -60,7 +60,7 @@ class OpenIndex:
         self.notes: list[str] = []  # what a user should know of how this index came to be
         self.refreshed = Refreshed()
         self.tree = Tree()
-        self._trace = trace
+        self.trace = trace
         self._store: Store | None = None
         self._snapshot: Snapshot | None = None
         self._graph: Graph | None = None

@@ -31,6 +31,7 @@ from whence.query.plan import make_plan
 from whence.retrieve.evidence import FieldWeights
 from whence.settings import ContextSettings, Settings
 from whence.source.history import changed_lines
+from whence.trace import Trace
 from whence.types import Parsed
 
 #: Packs that are remembered, the latest.
@@ -89,6 +90,7 @@ class Ground(Protocol):
     settings: Settings
     layout: Layout
     notes: list[str]
+    trace: Trace | None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -139,7 +141,8 @@ class Packing:
         if wanted.files:
             return rank_files(wanted.files, self._tasking("symbols_near", wanted, now, include))
         if wanted.diff is not None:
-            changed = changed_lines(self._ground.layout.root, wanted.diff)
+            # The lines of a range are those of its end, which need not be what is indexed.
+            changed = None if ".." in wanted.diff else changed_lines(self._ground.layout.root, wanted.diff)
             if changed is None:
                 raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
             return rank_changes(changed, self._tasking("symbols_near", wanted, now, include))
@@ -172,6 +175,7 @@ class Packing:
             self._from_use(wanted, now),
             self._words_learned(wanted.task),
             wanted.without,
+            self._ground.trace,
         )
 
     def _weights_of(self, name: str, profile: Profile) -> FieldWeights:

@@ -62,6 +62,7 @@ Examples:
 @click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
 @click.option("--profile", metavar="NAME", help="Ranking of symbols: default or classic.")
 @click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @json_option
 @color_option
 @set_option
