@@ -25,6 +25,7 @@ from whence.serve.cli.shared import (
     styler,
     targets_of,
 )
+from whence.serve.cli.tracing import tracing
 
 if TYPE_CHECKING:
     from whence.engine import Index
@@ -80,7 +81,11 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
         raise UsageError("a list has no budget and no format but --json", hint="-k says how many symbols it names")
     options["as_json"] = options["as_json"] or options["form"] == "json"
     target = _target(place, files)
-    with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+    values = settings_of(options["assignments"])
+    with (
+        tracing(options["trace_file"]) as trace,
+        open_indexes([target], refresh=not options["no_refresh"], values=values, trace=trace) as (index,),
+    ):
         pack = index.context(
             sys.stdin.buffer.read(MOST_READ).decode("utf-8", "replace") if task == "-" else task,
             files=target.paths if files else (),
