@@ -41,6 +41,8 @@ BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
 MOST_MEMBERS = 60
 #: The walk starts at so many of the best, takes so many steps, and returns to them so often.
 SEEDS, STEPS, RETURN = 10, 4, 0.3
+#: Digits of a sum over the graph: those behind depend on the order in which it is added up, and so on that of indexing.
+DIGITS = 9
 #: A usual name that more symbols bear says nothing.
 MOST_OF_A_NAME = 20
 #: Characters of a task that an encoder reads.
@@ -227,6 +229,7 @@ def _with_neighbours(pool: Pool, scores: Array, allowed: Array, include: Array |
         return _with_asked(pool, include)
     seeds, restart = pool.units[rows], np.exp(best - best.max())
     walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
+    walked = np.round(walked, DIGITS)
     near = lexical.top(walked[: len(allowed)], BY_WALK, allowed)
     asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
     units, retrieved = union({**_found(pool), "graph": near, **asked})
@@ -246,7 +249,7 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
         ):
             if len(edges):
                 np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))
-    return Beside(used[units], using[units], kin[units])
+    return Beside(*(np.round(mass[units], DIGITS) for mass in (used, using, kin)))
 
 
 def _ordered(pool: Pool, scores: Array, *, by_file: bool) -> list[int]:

@@ -23,7 +23,7 @@ from whence.source import git
 from whence.source.decode import to_utf8
 from whence.source.walk import Tree, Walker
 from whence.trace import Trace
-from whence.types import Edge, Parsed, Refreshed
+from whence.types import RUNTIME, Edge, Parsed, Refreshed
 from whence.version import __version__
 
 if TYPE_CHECKING:
@@ -292,6 +292,7 @@ class OpenIndex:
     def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
         """Build again what is damaged. What the user wrote is never part of it."""
         self.notes.append(f"{damage.message}; rebuilt")
+        observed = self._observed()
         if self._store is not None:
             self._store.close()
         with self.layout.writing(self.settings.index.lock_wait):
@@ -302,7 +303,17 @@ class OpenIndex:
             self.layout.create()
             self._store, self._seen = Store(self.layout.database), -1
             self._build(progress)
+            if observed:
+                with self._store.transaction():
+                    self._store.replace_edges(RUNTIME, observed)
         self._look()
+
+    def _observed(self) -> list[Edge]:
+        """What was observed at run time, as far as it can still be read: no file can give it back."""
+        try:
+            return self._store.edges(RUNTIME) if self._store is not None else []
+        except StorageError:
+            return []
 
     @property
     def freshness(self) -> Freshness:

@@ -20,6 +20,7 @@ from whence.index.graph import Graph
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.learn.feedback import boosts
+from whence.learn.pending import Pending, Returned
 from whence.learn.session import Session
 from whence.learn.store import Learned
 from whence.learn.vocabulary import learned_symbols
@@ -218,12 +219,22 @@ class Packing:
         return Session(self._ground.settings.learn, self._learned, name) if name else None
 
     def _remember(self, wanted: Wanted, keys: Sequence[str], now: float) -> None:
-        session = self._session(wanted.session)
-        if session is not None and self._ground.settings.learn.enabled:
-            try:
-                session.record(keys, now)
-            except StorageError as trouble:
-                self._ground.notes.append(f"what was shown is not remembered: {trouble.message}")
+        """In a session: what was shown (L1), and, where somebody reports what is used, what waits for that (L4)."""
+        session, chosen = self._session(wanted.session), self._ground.settings.learn
+        if session is None or not chosen.enabled:
+            return
+        try:
+            session.record(keys, now)
+            if chosen.implicit:
+                Pending(self._learned, chosen, wanted.session).returned(wanted.task, [self._returned(key) for key in keys], now)
+        except StorageError as trouble:
+            self._ground.notes.append(f"what was shown is not remembered: {trouble.message}")
+
+    def _returned(self, key: str) -> Returned:
+        snapshot = self._ground.snapshot
+        units = snapshot.symbols.with_key(key)
+        first, last = (snapshot.column(name)[units] for name in ("units.first", "units.last"))
+        return Returned(key, self._ground.subgraph_root(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
 
 
 def _shown_path(root: Path, caller: str) -> Callable[[str], str]:

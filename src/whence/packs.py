@@ -83,8 +83,11 @@ class Pack:
     def packed(self) -> Packed:
         """The text with what is in it and what is not."""
         chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
-        packed = pack(pieces_of(self._source, chosen, self._shown_path), self.budget, renderer(self._form), head=self._head)
-        self._shown([one.piece.key for one in packed.shown])
+        pieces = pieces_of(self._source, chosen, self._shown_path)
+        beyond, graph = len(self._ranked.order) - len(chosen), self._ranked.pool.graph
+        phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
+        packed = pack(pieces, self.budget, renderer(self._form), head=self._head, phantom_share=phantoms, beyond=beyond)
+        self._shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
         return packed
 
     @property
@@ -100,7 +103,8 @@ class Pack:
     @property
     def left_out(self) -> list[str]:
         """The keys of ranked symbols that did not fit."""
-        return [piece.key for piece in self.packed.left_out]
+        within = {piece.key for piece in (*(one.piece for one in self.packed.shown), *self.packed.inside)}
+        return [one.key for one in self.symbols if one.key not in within]
 
 
 def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[Piece]:

@@ -133,6 +133,10 @@ class LearnSettings:
     """What use teaches, and what that is worth."""
 
     enabled: bool = _knob(True, "learn from use; off, nothing is learned and nothing that was learned counts")
+    implicit: bool = _knob(
+        False,
+        "in a named session, what was shown and not reported as used by the next call counts as not useful: for hooks",
+    )
     kept: int = _knob(50_000, "verdicts kept; the oldest go first", min=100, max=10_000_000)
     session_weight: float = _knob(0.20, "what being shown in this session adds at most", min=0, max=10)
     session_half_life: float = _knob(180.0, "seconds after which having been shown counts half", min=1)

@@ -85,12 +85,12 @@ def first_day_of_week(country):
     """Sunday or Monday."""
     return "Sunday" if country == "US" else "Monday"
 ''',
-    "tests/test_client.py": '''from mail.client import Client
+    "tests/test_client.py": """from mail.client import Client
 
 
 def test_a_busy_server_is_asked_again():
     assert Client("host").send("hello")
-''',
+""",
     "README.md": "# Mail\n\nSends messages.\n",
 }
 TASK = "wait longer between attempts to send a message"

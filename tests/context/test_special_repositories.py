@@ -30,7 +30,12 @@ def open_tree(root: Path, files: dict[str, str]) -> Index:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(
     "files",
-    [{}, {"a.txt": "change the timeout\n"}, {"c.yaml": "timeout: 3\n", "d.json": '{"timeout": 3}\n'}, {"README.md": "# Timeout\n\nHow to change it.\n"}],
+    [
+        {},
+        {"a.txt": "change the timeout\n"},
+        {"c.yaml": "timeout: 3\n", "d.json": '{"timeout": 3}\n'},
+        {"README.md": "# Timeout\n\nHow to change it.\n"},
+    ],
     ids=["empty folder", "text", "configuration", "prose"],
 )
 def test_where_nothing_is_defined_nothing_is_found_and_the_text_says_so(tmp_path, files, profile):
@@ -84,7 +89,10 @@ def test_imports_in_a_circle_are_walked_and_the_walk_ends(tmp_path, profile):
 
 
 def test_types_that_inherit_from_one_another_in_a_circle_are_answered(tmp_path):
-    files = {"a.py": "from b import B\n\n\nclass A(B):\n    def go(self):\n        return 1\n", "b.py": "from a import A\n\n\nclass B(A):\n    def go(self):\n        return 2\n"}
+    files = {
+        "a.py": "from b import B\n\n\nclass A(B):\n    def go(self):\n        return 1\n",
+        "b.py": "from a import A\n\n\nclass B(A):\n    def go(self):\n        return 2\n",
+    }
     with open_tree(tmp_path / "tree", files) as index:
         assert {"A", "B", "A.go"} <= set(names(index.context("how does `A` go")))
 
@@ -145,7 +153,11 @@ def test_half_a_million_edges_are_walked_in_a_moment(tmp_path):
         graph = grown(index, 500_000)
         assert len(graph.source) >= 500_000
         packing = Packing(index, graph, index.encoder)
-        for asked in ({"task": "retry_queue_1_2"}, {"task": "the message queue waits for a token", "profile": "classic"}, {"task": "", "files": ("package_1",)}):
+        for asked in (
+            {"task": "retry_queue_1_2"},
+            {"task": "the message queue waits for a token", "profile": "classic"},
+            {"task": "", "files": ("package_1",)},
+        ):
             began = time.process_time()
             pack = packing.pack(Wanted(**asked), 0.0)
             assert pack.tokens <= pack.budget

@@ -39,7 +39,9 @@ def test_rank_score_and_lines_are_those_of_the_answer(index, profile, name):
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_rank_without_a_line_is_the_rank_when_its_signal_is_left_out(index, profile):
-    whys = {name: {line.line.signal: line.rank_without for line in index.why_symbol(TASK, name, profile=profile).lines} for name in ASKED_ABOUT}
+    whys = {
+        name: {line.line.signal: line.rank_without for line in index.why_symbol(TASK, name, profile=profile).lines} for name in ASKED_ABOUT
+    }
     for signal in SYMBOL_PROFILES[profile].signals:
         if not SYMBOL_PROFILES[profile].signals[signal].at(1.0):
             continue
@@ -71,7 +73,9 @@ def test_asking_about_what_only_the_walk_found_makes_it_no_beginning_of_the_walk
     near = [one for one in pack.symbols if one.found_by == ["graph"]]
     assert near
     for one in near:
-        assert index.why_symbol("`drain`", one.key).score == one.score
+        why = index.why_symbol("`drain`", one.key)
+        assert why.score == one.score
+        assert [(found.retriever, found.score) for found in why.found_by] == [("graph", one.walk)]
 
 
 def test_a_name_that_several_bear_is_answered_for_the_best_of_them(index):

@@ -22,15 +22,16 @@ from whence.index.arrayfile import Array, ArrayFile, Stamp, pack_strings, unpack
 from whence.index.imports import Imports
 from whence.index.kinship import with_consequences
 from whence.index.layout import Layout
-from whence.index.resolve import CONFIDENCE, Bindings, Mentions, Resolved, Resolver
+from whence.index.mentioned import Bindings, Mentions
+from whence.index.resolve import CONFIDENCE, Resolved, Resolver
 from whence.index.snapshot import Snapshot
 from whence.index.store import Store
-from whence.index.symbols import Symbols
+from whence.index.symbols import Symbols, paths_of
 from whence.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, Edge
 
 ReadText = Callable[[str], str | None]
 #: Changes with anything that makes other edges of the same segments.
-GRAPH_FORMAT = 2
+GRAPH_FORMAT = 3
 #: Edges that a language server resolved are followed this much (W2).
 LSP_SHARE = 0.3
 _KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
@@ -91,7 +92,9 @@ class Graph:
     @cached_property
     def referrers(self) -> Array:
         """How many units outside tests call or name each node."""
-        counted = np.isin(self.kind, _REFERRING) & ~self.symbols.test[self.symbols.file[self.source]]
+        inside = self.source < self.symbols.units
+        counted = np.isin(self.kind, _REFERRING) & inside
+        counted[inside] &= ~self.symbols.test[self.symbols.file[self.source[inside]]]
         return np.bincount(self.target[counted], weights=self.confidence[counted] / CONFIDENCE, minlength=self.nodes)
 
     @cached_property
@@ -160,7 +163,7 @@ def _known(symbols: Symbols, outside: list[str], extra: Sequence[Edge]) -> list[
     if not extra:
         return []
     wanted = {key for edge in extra for key in (edge.source, edge.target)}
-    paths = {key.partition("#")[0] for key in wanted}
+    paths = {path for key in wanted for path in paths_of(key)}
     rows: dict[str, int] = {text: symbols.units + at for at, text in enumerate(outside)}
     for file, path in enumerate(symbols.snapshot.paths):
         if path in paths and symbols.snapshot.alive[file]:
@@ -177,7 +180,7 @@ def graph_facts(store: Store, snapshot: Snapshot) -> dict[str, Any]:
     """What a graph must have been made of to be this snapshot's."""
     return {
         "format": GRAPH_FORMAT,
-        "segments": [row.id for row in store.segments()],
+        "segments": [segment.arrays.path.name for segment in snapshot.segments],  # the store may have others by now
         "files": snapshot.live_files,
         "edges": store.meta().get("edges", ""),
     }

@@ -7,7 +7,7 @@ import numpy as np
 from whence.index.arrayfile import Array
 from whence.index.digest import KIND_NAMES
 from whence.index.resolve import CONFIDENCE, GENERATIONS, Resolved
-from whence.index.rows import first_of_each, spread
+from whence.index.rows import counted, distinct, first_of_each, spread
 from whence.index.symbols import IS_CALLABLE, Symbols, Table, keyed
 from whence.types import EDGE_KINDS
 
@@ -46,9 +46,9 @@ def _joined(parts: list[Resolved]) -> Resolved:
 
 
 def _once(edges: Resolved, units: int) -> Resolved:
-    order = np.lexsort((-edges.confidence, edges.kind, edges.target, edges.source))
-    source, target, kind = edges.source[order], edges.target[order], edges.kind[order]
-    first = first_of_each((source * (units + (1 << 24)) + target) * 64 + kind)
+    pair = (edges.source * (units + (1 << 24)) + edges.target) * len(EDGE_KINDS) + edges.kind
+    order = np.lexsort((-edges.confidence, pair))
+    first = first_of_each(pair[order])
     kept = order[first]
     return Resolved(edges.source[kept], edges.target[kept], edges.kind[kept], edges.confidence[kept], edges.line[kept])
 
@@ -104,13 +104,11 @@ def _met_interfaces(symbols: Symbols) -> Resolved:
     source, target = [], []
     for one in interface.tolist():
         _, own = by_owner.pairs(np.array([one]))
-        wanted = set(symbols.name[own].tolist())
+        wanted = distinct(symbols.name[own])
         if len(wanted) < FEWEST_METHODS:
             continue
-        _, bearing = by_name.pairs(np.array(sorted(wanted)))
-        owner, count = np.unique(
-            np.unique(np.stack([symbols.owner[bearing], symbols.name[bearing]], axis=1), axis=0)[:, 0], return_counts=True
-        )
+        at, bearing = by_name.pairs(wanted)
+        owner, count = counted(distinct(symbols.owner[bearing] * len(wanted) + at) // len(wanted))
         meets = owner[(count == len(wanted)) & (owner != one) & (snapshot.kinds[owner] != _INTERFACE)]
         source += meets.tolist()
         target += [one] * len(meets)
@@ -126,8 +124,8 @@ def _tests(symbols: Symbols, edges: Resolved) -> list[Resolved]:
     source, target, worth = source[across], target[across], edges.confidence[calls][across]
     there, back = _edges(source, target, "tests"), _edges(target, source, "tested_by")
     sure = worth >= CONFIDENCE * 0.5
-    order = np.argsort(source[sure], kind="stable")
-    test, code = source[sure][order], target[sure][order]
+    pair = distinct(source[sure] * symbols.units + target[sure])
+    test, code = pair // max(symbols.units, 1), pair % max(symbols.units, 1)
     size = np.bincount(test, minlength=symbols.units)[test]
     few = (size > 1) & (size <= MOST_TESTED_TOGETHER)
     test, code = test[few], code[few]

@@ -7,6 +7,7 @@ a name stands for depends on all files and is worked out for a whole snapshot, i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
@@ -15,12 +16,19 @@ import numpy as np
 
 from whence.index.arrayfile import Array, ArrayFile, Strings, narrow, pack_strings, unpack_strings
 from whence.parse.tokens import parts, stem, words
-from whence.types import EDGE_KINDS, Parsed, Unit
+from whence.types import EDGE_KINDS, Mention, Parsed, Unit
 
 #: Set in a mention's kind where the receiver is not what stands before the name but the type that speaks.
 OF_RECEIVER = 0x80
 #: Letters of a leading comment by which a unit can be told.
 LEAD_CHARACTERS = 250
+#: Languages that write a parameter's type before its name.
+TYPE_FIRST = frozenset("java c cpp csharp php dart".split())
+#: Languages in which a variable is never called by its mere name.
+CALLS_APART = frozenset({"java", "ruby", "php", "perl"})
+#: What may stand before a parameter.
+MODIFIERS = frozenset("const final mut ref out in readonly public private protected val var let async static params required late".split())
+_WORDS = re.compile(r"[^\W\d]\w*")
 _KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 
 
@@ -51,7 +59,10 @@ class RelationRows:
             self._lead += lead_hashes(unit.doc)
             self._lead_ends.append(len(self._lead))
         line_ends = _LineEnds(source)
+        hidden = _Hidden(units, parsed.language)
         for one in parsed.mentions:
+            if not one.receiver and hidden.hides(one):
+                continue
             kind = _KIND_ROWS[one.kind] | (OF_RECEIVER if one.unit < 0 else 0)
             name, receiver = names.setdefault(one.name, len(names)), names.setdefault(one.receiver, len(names))
             self._rows.append((first + max(one.unit, 0), kind, name, receiver, line_ends.line(one.at)))
@@ -74,6 +85,33 @@ class RelationRows:
             "files.import_ends": np.array(self._import_ends, np.uint32),
             "files.import_rows": narrow(np.array(self._import_rows, np.uint32)),
         }
+
+
+class _Hidden:
+    """Names that mean a parameter inside a unit, and nothing of that name outside."""
+
+    def __init__(self, units: Sequence[Unit], language: str) -> None:
+        self._units, self._type_first, self._apart = units, language in TYPE_FIRST, language in CALLS_APART
+        self._known: dict[int, frozenset[str]] = {}
+
+    def hides(self, one: Mention) -> bool:
+        """Whether a name that stands alone means a parameter of the unit around it."""
+        if self._apart and one.kind == "calls":
+            return False
+        found = self._known.get(one.unit)
+        if found is None:
+            parameters = self._units[one.unit].parameters if 0 <= one.unit < len(self._units) else ()
+            found = self._known[one.unit] = frozenset(filter(None, map(self._name, parameters)))
+        return one.name in found
+
+    def _name(self, parameter: str) -> str:
+        """`send`, `send: Sender`, `send Sender`, `Sender send`: empty where it is no plain name."""
+        words = _WORDS.findall(parameter.partition("=")[0].partition(":")[0].partition("(")[0])
+        words = [word for word in words if word not in MODIFIERS] if len(words) > 1 else words
+        if not words or "{" in parameter:
+            return ""
+        name: str = words[-1] if self._type_first else words[0]
+        return name if name[0].islower() else ""
 
 
 class _LineEnds:

@@ -18,7 +18,7 @@ from whence.source.walk import State, Tree
 from whence.types import RUNTIME, Edge, Parsed, Skipped, Unit
 
 #: Changes with anything that makes an old index unreadable or its postings different.
-FORMAT = 3
+FORMAT = 4
 BUSY_SECONDS = 10.0
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
 TABLES = frozenset({"meta", "segments", "vectors", "files", "units", "dead", "places", "skipped", "edges"})
@@ -315,12 +315,15 @@ class Store:
             self._db.executemany("DELETE FROM edges WHERE provenance = ? AND path = ?", [(provenance, os.fsencode(path)) for path in paths])
         self._db.executemany(
             "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (os.fsencode(e.source.partition("#")[0]), provenance, e.source, e.target, e.kind, e.confidence, e.line, e.seen, e.count)
-                for e in edges
-            ],
+            [(self._file_of(e.source), provenance, e.source, e.target, e.kind, e.confidence, e.line, e.seen, e.count) for e in edges],
         )
         self.set_meta(edges=os.urandom(8).hex())  # a graph made before is none of this
+
+    def _file_of(self, key: str) -> bytes:
+        """The path that a symbol's key begins with; names of files may hold the mark that ends it."""
+        paths = [os.fsencode(key[:at]) for at, letter in enumerate(key) if letter == "#"] or [os.fsencode(key)]
+        known = (path for path in paths[1:] if self._rows("SELECT 1 FROM files WHERE path = ?", [path]))
+        return next(known, paths[0])
 
     # What is in the files.
     def parsed(self, path: str) -> Parsed | None:

@@ -47,10 +47,27 @@ class Table:
         place, at = spread(*self.find(wanted))
         return place, self.rows[at]
 
+    def few(self, wanted: Array, most: int | Array) -> tuple[Array, Array]:
+        """(place of the key, row) for the rows of the keys that have no more than so many."""
+        low, high = self.find(wanted)
+        place, at = spread(low, np.where(high - low <= most, high, low))
+        return place, self.rows[at]
+
+    def first(self, wanted: Array, most: int) -> tuple[Array, Array]:
+        """(place of the key, row) for so many of the first rows of every key."""
+        low, high = self.find(wanted)
+        place, at = spread(low, np.minimum(high, low + most))
+        return place, self.rows[at]
+
 
 def keyed(place: Array, hashed: Array) -> Array:
     """One number for a place and a name."""
     return np.asarray(place, np.int64) << 32 | np.asarray(hashed, np.int64)
+
+
+def paths_of(key: str) -> list[str]:
+    """The paths that a key may begin with: names of files and of symbols may hold the mark between them too."""
+    return [key[:at] for at, letter in enumerate(key) if letter == "#"]
 
 
 class Symbols:
@@ -189,9 +206,9 @@ class Symbols:
 
     def with_key(self, key: str) -> list[int]:
         """The live definitions of a key; several where a file defines a name more than once."""
-        path, _, name = key.partition("#")
-        file = self.file_row.get(path, -1)
-        if file < 0 or not self.snapshot.alive[file]:
+        path = next((path for path in paths_of(key) if path in self.file_row), "")
+        file, name = self.file_row.get(path, -1), key[len(path) + 1 :]
+        if file < 0:
             return []
         units = np.arange(int(self.snapshot.unit_starts[file]), int(self.snapshot.unit_starts[file + 1]))
         same = units[self.defines[units] & (self.full[units] == name_hash(name))]

@@ -113,22 +113,24 @@ class Packed:
     left_out: tuple[Piece, ...]
 
 
-def pack(pieces: Sequence[Piece], budget: int, render: Renderer, *, head: Head, phantom_share: float = 0.0) -> Packed:
+def pack(pieces: Sequence[Piece], budget: int, render: Renderer, *, head: Head, phantom_share: float = 0.0, beyond: int = 0) -> Packed:
     """The best of the pieces that a text of `budget` tokens can hold, its head and foot included.
+
+    `beyond` are ranked symbols that are not even among the pieces: they count as left out.
 
     A budget that cannot hold head and foot, some 60 to 150 tokens with a short hint, is a UsageError that names the least.
     """
     ranked = sorted(pieces, key=lambda piece: (-_finite(piece.score), piece.path, piece.start_line, piece.key))
     opening = render.head(head)
-    room = budget * tokens.PARTS - _frame(opening, budget, len(ranked), render, head)
+    room = budget * tokens.PARTS - _frame(opening, budget, len(ranked) + beyond, render, head)
     if room < 0 or budget < 0:
-        least = _least_budget(opening, len(ranked), render, head)
+        least = _least_budget(opening, len(ranked) + beyond, render, head)
         raise UsageError(f"a budget of {budget} tokens is too small for an answer", hint=f"the least is {least}")
     steps = _Steps(_offers(ranked, room, render), _worths(ranked, phantom_share), _around(ranked))
     steps.fill(room)
     shown = [(row, offer) for row, offer in enumerate(steps.shown) if offer is not None]
     body = render.join(opening, [offer.text for _, offer in shown])
-    tally = _tally([offer.form for _, offer in shown], len(steps.covered), len(ranked), budget)
+    tally = _tally([offer.form for _, offer in shown], len(steps.covered), len(ranked) + beyond, budget)
     foot, gave = _exact_foot(tokens.weigh([body])[0], render, head, tally)
     return Packed(
         text=body + foot,
