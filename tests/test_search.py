@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sample_trees import SOURCES, whence, write
 from whence import Index, Result
 from whence.errors import UsageError
-from whence.profiles import PROFILES, RELATED
+from whence.profiles import ALL_PROFILES, PROFILES, RELATED
 from whence.rank import registry
 from whence.rank.collapse import collapse
 from whence.rank.ledger import Line
@@ -485,13 +485,13 @@ def test_every_file_of_signals_is_a_signal_of_that_name():
 @pytest.mark.parametrize("name", registry.signal_names())
 def test_every_signal_is_documented_and_used(name):
     assert len(registry.signal_named(name).doc.split()) >= 5
-    assert any(name in profile.signals for profile in (*PROFILES.values(), RELATED))
+    assert any(name in profile.signals for profile in (*ALL_PROFILES.values(), RELATED))
 
 
-@pytest.mark.parametrize(("profile", "name"), [(profile, name) for profile in PROFILES for name in PROFILES[profile].signals])
+@pytest.mark.parametrize(("profile", "name"), [(profile, name) for profile in ALL_PROFILES for name in ALL_PROFILES[profile].signals])
 def test_every_signal_of_a_profile_exists_and_has_a_weight(profile, name):
     assert registry.signal_named(name)
-    weight = PROFILES[profile].signals[name]
+    weight = ALL_PROFILES[profile].signals[name]
     assert weight.short or weight.long
 
 

@@ -17,10 +17,10 @@ from whence.fuse.pool import CONCEPTS, LEARNED, MEANING, Beside, Pool, union
 from whence.graph.walk import walk
 from whence.index.arrayfile import Array
 from whence.index.digest import name_hash
-from whence.index.graph import Graph
+from whence.index.graph import IS_KIN, IS_USE, Graph
 from whence.index.rows import highest, ranges
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import Table, keyed
+from whence.index.symbols import keyed
 from whence.parse.paths import Role
 from whence.profiles import Profile
 from whence.query.concepts import is_generic, matching, name_key
@@ -140,6 +140,7 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
         semantics = Semantics(snapshot, snapshot.vectors, tasking.encoder.encode_query(plan.text[:MOST_ENCODED]))
         semantics = None if semantics.says_nothing else semantics
     bare = Pool(evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
+    _ = bare.names  # kept by every later pool, so that names are matched once
     found = {
         "words": lexical.best_units(evidence, BY_WORDS, allowed),
         "types": _members_of_best_types(bare, allowed),
@@ -159,8 +160,7 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
 
 def _members_of_best_types(pool: Pool, allowed: Array) -> tuple[Array, Array]:
     types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed)
-    rows = np.flatnonzero(pool.class_text.of >= 0)
-    place, units = Table(pool.class_text.of[rows], rows).pairs(types)
+    place, units = pool.snapshot.symbols.with_members.members.pairs(types)
     return _best_of_each(pool, place, units, scores, allowed)
 
 
@@ -243,9 +243,9 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
     for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
         out, into = graph.out_of(seed), graph.into(seed)
         for edges, ends, mass in (
-            (out[graph.is_use[out]], graph.target, used),
-            (into[graph.is_use[into]], graph.source, using),
-            (out[graph.is_kin[out]], graph.target, kin),
+            (out[IS_USE[graph.kind[out]]], graph.target, used),
+            (into[IS_USE[graph.kind[into]]], graph.source, using),
+            (out[IS_KIN[graph.kind[out]]], graph.target, kin),
         ):
             if len(edges):
                 np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))

@@ -13,7 +13,7 @@ from whence.answer import Asking, Ranked, answer, ranked_with
 from whence.errors import QueryError
 from whence.explain.why import Why, explain, explain_symbol, find_target
 from whence.opened import Freshness, OpenIndex, load_settings
-from whence.profiles import Profile
+from whence.profiles import PROFILES, Profile
 from whence.query.options import check_compared, make_options, with_fusion
 from whence.related import Example, related
 from whence.results import Result
@@ -152,8 +152,8 @@ class Index(OpenIndex):
             **{"operator": chosen.operator, "content": chosen.content, "strategy": chosen.strategy, **asked},
         )
         name = profile or chosen.profile
-        if name not in self.settings.profiles:
-            raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(self.settings.profiles)}")
+        if name not in PROFILES:
+            raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
         ranking = self.settings.profiles[name]
         weights = self._weights_of(name, ranking)
         ranking = with_fusion(name, ranking, fusion, alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
@@ -30,16 +31,48 @@ class Symbol:
 
     def __init__(self, ranked: RankedSymbols, row: int) -> None:
         self._ranked, self._row = ranked, row
-        pool = ranked.pool
-        snapshot, unit = pool.snapshot, int(pool.units[row])
-        self.qualified_name = snapshot.symbols.written_name(unit)
-        self.key = snapshot.symbols.key(unit)
-        self.path = snapshot.path(int(snapshot.file_of_unit[unit]))
-        self.start_line = int(snapshot.column("units.first")[unit])
-        self.end_line = int(snapshot.column("units.last")[unit])
-        self.kind = snapshot.kind(unit)
-        self.score = float(ranked.scores[row])
-        self.walk = float(pool.walked[row]) if pool.walked is not None else 0.0
+        self._snapshot, self._unit = ranked.pool.snapshot, int(ranked.pool.units[row])
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """Its name with the names around it, as its language writes them."""
+        return self._snapshot.symbols.written_name(self._unit)
+
+    @cached_property
+    def path(self) -> str:
+        """The file that defines it, relative to the root."""
+        return self._snapshot.path(int(self._snapshot.file_of_unit[self._unit]))
+
+    @cached_property
+    def key(self) -> str:
+        """What it is called outside one snapshot: `path#qualified.name`."""
+        return f"{self.path}#{self._snapshot.symbols.qualified_name(self._unit)}"
+
+    @property
+    def start_line(self) -> int:
+        """The first line, from 1, comments included."""
+        return int(self._snapshot.column("units.first")[self._unit])
+
+    @property
+    def end_line(self) -> int:
+        """The last line."""
+        return int(self._snapshot.column("units.last")[self._unit])
+
+    @property
+    def kind(self) -> str:
+        """What it is: a class, a function, ..."""
+        return self._snapshot.kind(self._unit)
+
+    @property
+    def score(self) -> float:
+        """The sum of its ledger."""
+        return float(self._ranked.scores[self._row])
+
+    @property
+    def walk(self) -> float:
+        """How near the walk found it to the best, 0 to 1."""
+        walked = self._ranked.pool.walked
+        return float(walked[self._row]) if walked is not None else 0.0
 
     @cached_property
     def why(self) -> list[Line]:
@@ -49,7 +82,7 @@ class Symbol:
     @property
     def found_by(self) -> list[str]:
         """The retrievers that found it."""
-        return [name for name, raw in self._ranked.pool.retrieved.items() if np.isfinite(raw[self._row])]
+        return [name for name, raw in self._ranked.pool.retrieved.items() if math.isfinite(raw[self._row])]
 
     def __repr__(self) -> str:
         return f"<Symbol {self.qualified_name} {self.path}:{self.start_line} {self.score:.3f}>"
@@ -109,15 +142,15 @@ class Pack:
 
 def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[Piece]:
     """Symbols with their signatures, comments and source, each file read once; paths as `shown_path` writes them."""
-    texts: dict[str, list[str]] = {}
+    texts: dict[str, _Lines] = {}
     units: dict[str, dict[tuple[int, str], Unit]] = {}
     for path in dict.fromkeys(symbol.path for symbol in symbols):
-        texts[path] = (source.read_text(path) or "").split("\n")
+        texts[path] = _Lines(source.read_text(path) or "")
         parsed = source.parsed(path)
         units[path] = {(unit.first_line, unit.name): unit for unit in parsed.units} if parsed else {}
     found = []
     for one in symbols:
-        unit = units[one.path].get((one.start_line, one.key.rpartition("#")[2].rpartition(".")[2]))
+        unit = units[one.path].get(_place(one))
         found.append(
             Piece(
                 one.key,
@@ -130,11 +163,31 @@ def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[s
                 one.walk,
                 unit.signature if unit else "",
                 _first_sentences(unit.doc) if unit else "",
-                "\n".join(texts[one.path][one.start_line - 1 : one.end_line]),
+                texts[one.path].between(one.start_line, one.end_line),
                 ", ".join(one.found_by),
             )
         )
     return found
+
+
+def _place(one: Symbol) -> tuple[int, str]:
+    """The line at which a symbol begins, and its own name."""
+    return one.start_line, one.key.rpartition("#")[2].rpartition(".")[2]
+
+
+class _Lines:
+    """A text of which some lines are wanted: it is not cut into all of them."""
+
+    def __init__(self, text: str) -> None:
+        self._data = text.encode("utf-8")
+        self._ends = np.append(np.flatnonzero(np.frombuffer(self._data, np.uint8) == ord("\n")), len(self._data))
+
+    def between(self, first: int, last: int) -> str:
+        """The lines from the first to the last, counted from 1; those that are not there are left out."""
+        if not 1 <= first <= min(last, len(self._ends)):
+            return ""
+        begin = int(self._ends[first - 2]) + 1 if first > 1 else 0
+        return self._data[begin : int(self._ends[min(last, len(self._ends)) - 1])].decode("utf-8")
 
 
 def _first_sentences(doc: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -69,7 +70,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphStore
 
 def held(graph: Graph) -> set[Told]:
     rows = zip(graph.source.tolist(), graph.kind.tolist(), graph.target.tolist(), graph.provenance.tolist(), strict=True)
-    return {(key_of(graph, source), EDGE_KINDS[kind], key_of(graph, target), PROVENANCES[provenance]) for source, kind, target, provenance in rows}
+    return {
+        (key_of(graph, source), EDGE_KINDS[kind], key_of(graph, target), PROVENANCES[provenance])
+        for source, kind, target, provenance in rows
+    }
 
 
 def told(edge: Edge) -> Told:
@@ -110,7 +114,11 @@ def test_an_edge_to_something_that_is_not_there_is_kept_out_of_the_adjacency(sto
 
 
 def test_what_has_no_place_in_the_source_is_a_node_all_the_same(store: GraphStore) -> None:
-    store.replace(RUNTIME, [edge(KEYS[0], "route:GET /a", RUNTIME, "handles_route"), edge(KEYS[1], "route:GET /a", RUNTIME, "consumes_endpoint")], None)
+    store.replace(
+        RUNTIME,
+        [edge(KEYS[0], "route:GET /a", RUNTIME, "handles_route"), edge(KEYS[1], "route:GET /a", RUNTIME, "consumes_endpoint")],
+        None,
+    )
     graph = store.adjacency()
     assert graph.outside == ["route:GET /a"]
     assert len(graph.into(graph.symbols.units)) == 2
@@ -130,12 +138,16 @@ replacements = st.tuples(provenances, st.lists(st.tuples(keys, keys, st.sampled_
 
 @given(st.lists(replacements, min_size=1, max_size=5))
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_replacements_leave_what_a_plain_set_would_hold(store: GraphStore, steps: list[tuple[str, list[tuple[str, str, str]], list[str] | None]]) -> None:
+def test_any_replacements_leave_what_a_plain_set_would_hold(
+    store: GraphStore, steps: list[tuple[str, list[tuple[str, str, str]], list[str] | None]]
+) -> None:
     for provenance in (LSP, RUNTIME):
         store.replace(provenance, [], None)
     expected: set[Told] = set()
     for provenance, given_, files in steps:
-        put = [edge(source, target, provenance, kind) for source, target, kind in given_ if files is None or source.partition("#")[0] in files]
+        put = [
+            edge(source, target, provenance, kind) for source, target, kind in given_ if files is None or source.partition("#")[0] in files
+        ]
         store.replace(provenance, put, files)
         expected = {one for one in expected if one[3] != provenance or (files is not None and one[0].partition("#")[0] not in files)}
         expected |= set(map(told, put))
@@ -145,13 +157,17 @@ def test_any_replacements_leave_what_a_plain_set_would_hold(store: GraphStore, s
 
 
 def keeps_its_word(graph: Graph) -> None:
-    """Every edge is among those out of its source and into its target, once, and nowhere else; both ways there are twice as many."""
+    """Every edge is among those out of its source and into its target, once, and nowhere else; both ways, nodes are as near as all edges between them say."""
     out = [(node, row) for node in range(graph.nodes) for row in graph.out_of(node).tolist()]
     into = [(node, row) for node in range(graph.nodes) for row in graph.into(node).tolist()]
     assert sorted(row for _, row in out) == sorted(row for _, row in into) == list(range(len(graph.source)))
     assert all(graph.source[row] == node for node, row in out)
     assert all(graph.target[row] == node for node, row in into)
-    both = graph.both_ways
+    both, expected, found = graph.both_ways, Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    for source, target, weight in zip(graph.source.tolist(), graph.target.tolist(), graph.walk_weights.tolist(), strict=True):
+        expected[source, target] += weight
+        expected[target, source] += weight
     origin = np.repeat(np.arange(graph.nodes), np.diff(both.starts))
-    pairs = sorted(zip(origin.tolist(), both.targets.tolist(), strict=True))
-    assert pairs == sorted([*zip(graph.source.tolist(), graph.target.tolist(), strict=True), *zip(graph.target.tolist(), graph.source.tolist(), strict=True)])
+    for source, target, weight in zip(origin.tolist(), both.targets.tolist(), both.weights.tolist(), strict=True):
+        found[source, target] += weight
+    assert dict(found) == pytest.approx(dict(expected))

@@ -128,7 +128,9 @@ def test_many_small_edits_and_the_merges_between_them_lose_no_relation(tree: Pat
 
 names = st.sampled_from(["alpha", "beta", "gamma"])
 contents = st.builds(
-    lambda own, other, called: f"from {other} import {called}\n\n\nclass {own.title()}:\n    def {own}(self):\n        self.{called}()\n\n\ndef {own}():\n    {called}()\n",
+    lambda own, other, called: (
+        f"from {other} import {called}\n\n\nclass {own.title()}:\n    def {own}(self):\n        self.{called}()\n\n\ndef {own}():\n    {called}()\n"
+    ),
     names,
     names,
     names,
@@ -137,7 +139,9 @@ contents = st.builds(
 
 @given(st.lists(st.tuples(names, contents | st.none()), min_size=1, max_size=5))
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_edits_one_after_the_other_leave_the_graph_of_a_new_tree(tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, str | None]]) -> None:
+def test_any_edits_one_after_the_other_leave_the_graph_of_a_new_tree(
+    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, str | None]]
+) -> None:
     place = tmp_path_factory.mktemp("edited")
     root = write(place / "tree", {"alpha.py": "def alpha(): pass\n", "beta.py": "from alpha import alpha\n\n\ndef beta():\n    alpha()\n"})
     with Index.open(root, data_dir=place / "kept") as index:
@@ -177,7 +181,10 @@ def test_a_touched_file_of_the_same_content_makes_no_new_graph(tree: Path, own_d
 def test_what_is_read_from_the_file_is_what_was_made(tree: Path) -> None:
     with Index.open(tree) as index:
         made = index.graph
-        arrays = {name: getattr(made, name).tolist() for name in ("source", "target", "kind", "confidence", "line", "starts", "in_edges", "in_starts")}
+        arrays = {
+            name: getattr(made, name).tolist()
+            for name in ("source", "target", "kind", "confidence", "line", "starts", "in_edges", "in_starts")
+        }
     with Index.open(tree) as index:
         assert {name: getattr(index.graph, name).tolist() for name in arrays} == arrays
         assert index.graph.outside == made.outside
@@ -213,7 +220,11 @@ def replaced(path: Path) -> None:
     path.write_bytes(b"\0" * path.stat().st_size)
 
 
-@pytest.mark.parametrize("damage", [Path.unlink, cut, scribbled, replaced, lambda path: path.write_bytes(b"")], ids=["gone", "cut", "scribbled", "zeros", "empty"])
+@pytest.mark.parametrize(
+    "damage",
+    [Path.unlink, cut, scribbled, replaced, lambda path: path.write_bytes(b"")],
+    ids=["gone", "cut", "scribbled", "zeros", "empty"],
+)
 def test_a_damaged_graph_is_made_again_without_a_word(damage: Callable[[Path], object], tree: Path, own_data_dir: Path) -> None:
     before = edges(tree)
     (made,) = graphs(tree, own_data_dir)
@@ -300,7 +311,14 @@ TESTS = str(Path(__file__).parents[1])
 
 def said_by(tree: Path, preexec_fn: Callable[[], None] | None = None) -> list[list[object]]:
     """The edges that a process of its own finds."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tree), TESTS], env=environment(), capture_output=True, text=True, check=False, preexec_fn=preexec_fn)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tree), TESTS],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=preexec_fn,
+    )
     assert done.returncode == 0, done.stderr
     found: list[list[object]] = json.loads(done.stdout)
     return found
@@ -308,7 +326,10 @@ def said_by(tree: Path, preexec_fn: Callable[[], None] | None = None) -> list[li
 
 def test_processes_that_make_the_graph_at_once_all_have_it(tree: Path, own_data_dir: Path) -> None:
     Index.open(tree).close()
-    processes = [subprocess.Popen([sys.executable, "-c", PROGRAM, str(tree), TESTS], env=environment(), stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM, str(tree), TESTS], env=environment(), stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
     told = [process.communicate()[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     expected = sorted(map(list, edges(tree)))
@@ -349,7 +370,12 @@ def added(index: Index) -> set[Row]:
     """The edges that the parser did not find."""
     graph = index.graph
     return {
-        (key_of(graph, int(graph.source[row])), EDGE_KINDS[int(graph.kind[row])], key_of(graph, int(graph.target[row])), round(float(graph.confidence[row]), 3))
+        (
+            key_of(graph, int(graph.source[row])),
+            EDGE_KINDS[int(graph.kind[row])],
+            key_of(graph, int(graph.target[row])),
+            round(float(graph.confidence[row]), 3),
+        )
         for row in np.flatnonzero(graph.provenance != 0).tolist()
     }
 
@@ -362,7 +388,9 @@ def test_edges_of_others_stand_beside_the_parsers_with_all_that_is_known_of_them
         assert added(index) == {row_of(SEEN), row_of(ASKED), row_of(RESOLVED)}
         assert before <= edges_of(index.graph)
         graph = index.graph
-        (row,) = np.flatnonzero(graph.seen > 0)[[key_of(graph, int(graph.target[row])) == SEEN.target for row in np.flatnonzero(graph.seen > 0)]]
+        (row,) = np.flatnonzero(graph.seen > 0)[
+            [key_of(graph, int(graph.target[row])) == SEEN.target for row in np.flatnonzero(graph.seen > 0)]
+        ]
         assert (PROVENANCES[graph.provenance[row]], int(graph.line[row]), float(graph.seen[row])) == (RUNTIME, SEEN.line, SEEN.seen)
 
 

@@ -11,7 +11,9 @@ from whence.index.kinship import MOST_INHERITED, MOST_TESTED_TOGETHER
 
 
 def test_a_type_contains_its_members_and_they_are_of_it(tmp_path: Path) -> None:
-    with opened(tmp_path / "tree", {"a.py": "class A:\n    size = 1\n\n    def go(self): pass\n\n    class Inner:\n        def turn(self): pass\n"}) as index:
+    with opened(
+        tmp_path / "tree", {"a.py": "class A:\n    size = 1\n\n    def go(self): pass\n\n    class Inner:\n        def turn(self): pass\n"}
+    ) as index:
         assert told(index.graph, "contains") == [
             "a.py#A contains a.py#A.Inner 1.00",
             "a.py#A contains a.py#A.go 1.00",
@@ -57,7 +59,9 @@ def test_a_child_inherits_what_its_parents_have_and_overrides_what_it_has_too(tm
 
 def test_of_a_parent_with_very_many_methods_none_is_inherited_one_by_one(tmp_path: Path) -> None:
     methods = "".join(f"    def m{n}(self): pass\n" for n in range(MOST_INHERITED + 1))
-    files = {"a.py": f"class A:\n{methods}\n\nclass B(A):\n    def m3(self): pass\n\n\nclass C: \n    def one(self): pass\n\n\nclass D(C): pass\n"}
+    files = {
+        "a.py": f"class A:\n{methods}\n\nclass B(A):\n    def m3(self): pass\n\n\nclass C: \n    def one(self): pass\n\n\nclass D(C): pass\n"
+    }
     with opened(tmp_path / "tree", files) as index:
         assert told(index.graph, "inherits", "overrides") == ["a.py#B.m3 overrides a.py#A.m3", "a.py#D inherits a.py#C.one"]
 
@@ -185,11 +189,17 @@ def test_a_call_that_is_unsure_makes_a_test_that_is_as_unsure_and_nothing_tested
         "tests/test_a.py": "def test_it(thing):\n    thing.settle()\n",
     }
     with opened(tmp_path / "tree", files) as index:
-        assert told(index.graph, "tests", "co_tested_with") == ["test_a.py#test_it tests a.py#A.settle 0.21", "test_a.py#test_it tests a.py#B.settle 0.21"]
+        assert told(index.graph, "tests", "co_tested_with") == [
+            "test_a.py#test_it tests a.py#A.settle 0.21",
+            "test_a.py#test_it tests a.py#B.settle 0.21",
+        ]
 
 
 def test_each_relation_is_there_once_and_the_surest_of_several_is_kept(tmp_path: Path) -> None:
-    files = {"a.py": "from b import B\n\n\ndef go(thing, b: B):\n    thing.settle()\n    b.settle()\n    b.settle()\n", "b.py": "class B:\n    def settle(self): pass\n"}
+    files = {
+        "a.py": "from b import B\n\n\ndef go(thing, b: B):\n    thing.settle()\n    b.settle()\n    b.settle()\n",
+        "b.py": "class B:\n    def settle(self): pass\n",
+    }
     with opened(tmp_path / "tree", files) as index:
         assert told(index.graph, "calls") == ["a.py#go calls b.py#B.settle"]
         rows = list(zip(index.graph.source.tolist(), index.graph.kind.tolist(), index.graph.target.tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -47,14 +48,17 @@ def said(arrays: ArrayFile) -> list[tuple[int, str, str, str, int, bool]]:
     """(unit, kind, name, receiver, line, whether the receiver is the type that speaks) of every mention."""
     names = unpack_strings(arrays, "names").all()
     columns = (arrays[f"relations.{name}"].tolist() for name in ("unit", "kind", "name", "receiver", "line"))
-    return [(unit, EDGE_KINDS[kind & ~OF_RECEIVER], names[name], names[receiver], line, bool(kind & OF_RECEIVER)) for unit, kind, name, receiver, line in zip(*columns, strict=True)]
+    return [
+        (unit, EDGE_KINDS[kind & ~OF_RECEIVER], names[name], names[receiver], line, bool(kind & OF_RECEIVER))
+        for unit, kind, name, receiver, line in zip(*columns, strict=True)
+    ]
 
 
 def imports(arrays: ArrayFile) -> list[list[str]]:
     """The import statements of every file."""
     texts, rows = unpack_strings(arrays, "imports").all(), arrays["files.import_rows"].tolist()
     ends = [0, *arrays["files.import_ends"].tolist()]
-    return [[texts[row] for row in rows[start:end]] for start, end in zip(ends, ends[1:], strict=False)]
+    return [[texts[row] for row in rows[start:end]] for start, end in pairwise(ends)]
 
 
 def of_units(arrays: ArrayFile) -> list[tuple[str, list[str], list[int]]]:
@@ -63,7 +67,11 @@ def of_units(arrays: ArrayFile) -> list[tuple[str, list[str], list[int]]]:
     scopes = [names[row] for row in arrays["units.scope"].tolist()]
     part_ends, lead_ends = ([0, *arrays[name].tolist()] for name in ("units.part_ends", "units.lead_ends"))
     return [
-        (scope, [parts[row] for row in arrays["units.parts"][part_ends[n] : part_ends[n + 1]].tolist()], arrays["leads.term"][lead_ends[n] : lead_ends[n + 1]].tolist())
+        (
+            scope,
+            [parts[row] for row in arrays["units.parts"][part_ends[n] : part_ends[n + 1]].tolist()],
+            arrays["leads.term"][lead_ends[n] : lead_ends[n + 1]].tolist(),
+        )
         for n, scope in enumerate(scopes)
     ]
 
@@ -133,7 +141,9 @@ files = st.lists(st.sampled_from(sorted(TEXTS)), min_size=1, max_size=4)
 
 
 @given(st.lists(st.tuples(files, st.integers(0, 15)), min_size=1, max_size=3))
-def test_segments_merged_keep_what_the_kept_files_said(tmp_path_factory: pytest.TempPathFactory, segments: list[tuple[list[str], int]]) -> None:
+def test_segments_merged_keep_what_the_kept_files_said(
+    tmp_path_factory: pytest.TempPathFactory, segments: list[tuple[list[str], int]]
+) -> None:
     """Each segment is a list of files and, as bits, which of them stay."""
     place = tmp_path_factory.mktemp("merged")
     if not any(bits >> n & 1 for languages, bits in segments for n in range(len(languages))):

@@ -924,7 +924,10 @@ def calls(index: Index) -> list[str]:
 
 
 def test_a_name_that_is_looked_up_has_the_confidence_of_the_parser_and_one_taken_by_name_less(tmp_path: Path) -> None:
-    files = {"a.py": "from b import sure\n\ndef go(thing):\n    sure()\n    thing.settle()\n", "b.py": "def sure(): pass\n\nclass B:\n    def settle(self): pass\n"}
+    files = {
+        "a.py": "from b import sure\n\ndef go(thing):\n    sure()\n    thing.settle()\n",
+        "b.py": "def sure(): pass\n\nclass B:\n    def settle(self): pass\n",
+    }
     with opened(tmp_path / "tree", files) as index:
         assert edges_of(index.graph, ["calls"]) == {("a.py#go", "calls", "b.py#sure", 0.7), ("a.py#go", "calls", "b.py#B.settle", 0.42)}
 
@@ -937,7 +940,9 @@ def test_several_that_bear_a_name_share_its_confidence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("bearers", "edges"), [(MOST_BY_NAME, MOST_BY_NAME), (MOST_BY_NAME + 1, 0)])
 def test_a_name_that_many_bear_says_nothing(bearers: int, edges: int, tmp_path: Path) -> None:
-    files = {f"b{n}.py": f"class B{n}:\n    def settle(self): pass\n" for n in range(bearers)} | {"a.py": "def go(thing):\n    thing.settle()\n"}
+    files = {f"b{n}.py": f"class B{n}:\n    def settle(self): pass\n" for n in range(bearers)} | {
+        "a.py": "def go(thing):\n    thing.settle()\n"
+    }
     with opened(tmp_path / "tree", files) as index:
         assert len(calls(index)) == edges
 
@@ -973,10 +978,18 @@ def test_an_everyday_name_on_something_unknown_means_nothing(name: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    "call", ["self.box.get()\n        Box().add(1)\n        box = Box()\n        box.get()", "Box.get(1)", "b.Box.get(1)\n        box: Box = b.Box()\n        box.get()"]
+    "call",
+    [
+        "self.box.get()\n        Box().add(1)\n        box = Box()\n        box.get()",
+        "Box.get(1)",
+        "b.Box.get(1)\n        box: Box = b.Box()\n        box.get()",
+    ],
 )
 def test_an_everyday_name_on_something_known_is_found(call: str, tmp_path: Path) -> None:
-    files = {"a.py": f"import b\nfrom b import Box\n\nclass A:\n    def go(self, box: Box):\n        {call}\n", "b.py": "class Box:\n    def get(self): pass\n"}
+    files = {
+        "a.py": f"import b\nfrom b import Box\n\nclass A:\n    def go(self, box: Box):\n        {call}\n",
+        "b.py": "class Box:\n    def get(self): pass\n",
+    }
     with opened(tmp_path / "tree", files) as index:
         assert "a.py#A.go calls b.py#Box.get" in calls(index)
 
@@ -1038,12 +1051,17 @@ def test_a_parameter_hides_what_has_its_name(name: str, text: str, tmp_path: Pat
 
 
 def test_a_parameter_of_java_does_not_hide_a_method(tmp_path: Path) -> None:
-    with opened(tmp_path / "tree", {"A.java": "class A {\n  int size(int size) { return 1; }\n  int go(int size) { return size(size); }\n}\n"}) as index:
+    with opened(
+        tmp_path / "tree", {"A.java": "class A {\n  int size(int size) { return 1; }\n  int go(int size) { return size(size); }\n}\n"}
+    ) as index:
         assert calls(index) == ["A.java#A.go calls A.java#A.size"]
 
 
 def test_a_language_does_not_call_another(tmp_path: Path) -> None:
-    texts = {"a.py": "def go(x):\n    x.assemble()\n    settle()\n", "b.go": "package b\n\ntype B struct{}\n\nfunc (b B) assemble() {}\n\nfunc settle() {}\n"}
+    texts = {
+        "a.py": "def go(x):\n    x.assemble()\n    settle()\n",
+        "b.go": "package b\n\ntype B struct{}\n\nfunc (b B) assemble() {}\n\nfunc settle() {}\n",
+    }
     with opened(tmp_path / "tree", texts) as index:
         assert calls(index) == []
 
@@ -1055,7 +1073,9 @@ def test_languages_of_one_family_do(tmp_path: Path) -> None:
 
 
 def test_who_speaks_of_a_type_means_the_type_and_not_its_constructor(tmp_path: Path) -> None:
-    with opened(tmp_path / "tree", {"Price.java": "class Price {\n  Price(int cents) {}\n  Price plus(Price other) { return new Price(1); }\n}\n"}) as index:
+    with opened(
+        tmp_path / "tree", {"Price.java": "class Price {\n  Price(int cents) {}\n  Price plus(Price other) { return new Price(1); }\n}\n"}
+    ) as index:
         assert told(index.graph, "type_hint_of") == ["Price.java#Price.plus type_hint_of Price.java#Price"]
 
 
@@ -1133,7 +1153,12 @@ def projects(draw: st.DrawFn) -> tuple[dict[str, str], set[tuple[str, str]]]:
 
 def _written(way: str, module: str, called: str, own: list[str], imports: dict[str, str]) -> str:
     """How a function of another module is called, with the import statement it needs."""
-    if way == "from" and called not in own and imports.setdefault(f"from pack.{module} import {called}", called) and not _taken(imports, module, called):
+    if (
+        way == "from"
+        and called not in own
+        and imports.setdefault(f"from pack.{module} import {called}", called)
+        and not _taken(imports, module, called)
+    ):
         return called
     if way in ("from", "alias"):
         imports[f"from pack.{module} import {called} as {module}_{called}"] = ""

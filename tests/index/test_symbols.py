@@ -18,7 +18,9 @@ def owners(symbols: Symbols) -> dict[str, str]:
 
 
 def test_members_belong_to_the_innermost_type_around_them(tmp_path: Path) -> None:
-    with opened(tmp_path / "tree", {"a.py": "class A:\n    def go(self): pass\n\n    class B:\n        def go(self): pass\n\n\ndef go(): pass\n"}) as index:
+    with opened(
+        tmp_path / "tree", {"a.py": "class A:\n    def go(self): pass\n\n    class B:\n        def go(self): pass\n\n\ndef go(): pass\n"}
+    ) as index:
         assert owners(index.snapshot.symbols) == {"a.py#A.go": "a.py#A", "a.py#A.B": "a.py#A", "a.py#A.B.go": "a.py#A.B"}
 
 
@@ -37,7 +39,9 @@ def test_a_method_defined_apart_from_its_type_belongs_to_it_in_the_folder_or_the
 
 
 def test_a_method_whose_type_could_be_several_elsewhere_belongs_to_none(tmp_path: Path) -> None:
-    files = {f"{folder}/type.hpp": "class Price {\n  int plus(int a);\n};\n" for folder in ("one", "two")} | {"src/price.cpp": "int Price::minus(int a) { return a; }\n"}
+    files = {f"{folder}/type.hpp": "class Price {\n  int plus(int a);\n};\n" for folder in ("one", "two")} | {
+        "src/price.cpp": "int Price::minus(int a) { return a; }\n"
+    }
     with opened(tmp_path / "tree", files) as index:
         assert "src/price.cpp#Price.minus" not in owners(index.snapshot.symbols)
 
@@ -54,7 +58,11 @@ def test_names_are_written_as_their_language_writes_them(tmp_path: Path) -> None
 
 
 def test_a_key_leads_to_its_definitions_and_no_others(tmp_path: Path) -> None:
-    files = {"a.py": "def go(): pass\n\n\ndef go(x): pass\n\n\nclass A:\n    def go(self): pass\n", "b.py": "def go(): pass\n", "we#ird/a#b.py": "def go(): pass\n"}
+    files = {
+        "a.py": "def go(): pass\n\n\ndef go(x): pass\n\n\nclass A:\n    def go(self): pass\n",
+        "b.py": "def go(): pass\n",
+        "we#ird/a#b.py": "def go(): pass\n",
+    }
     with opened(tmp_path / "tree", files) as index:
         symbols = index.snapshot.symbols
         assert [symbols.key(unit) for unit in symbols.with_key("a.py#go")] == ["a.py#go", "a.py#go"]
@@ -64,7 +72,11 @@ def test_a_key_leads_to_its_definitions_and_no_others(tmp_path: Path) -> None:
 
 
 def test_every_definition_is_found_by_its_own_key(tmp_path: Path) -> None:
-    files = {"a.js": "class A { #kept() {}\n  open() {} }\nfunction f() {}\n", "b.md": "# C# and #tags\n\ntext\n", "c.rs": "struct S {}\nimpl S { fn new() {} }\n"}
+    files = {
+        "a.js": "class A { #kept() {}\n  open() {} }\nfunction f() {}\n",
+        "b.md": "# C# and #tags\n\ntext\n",
+        "c.rs": "struct S {}\nimpl S { fn new() {} }\n",
+    }
     with opened(tmp_path / "tree", files) as index:
         symbols = index.snapshot.symbols
         for unit in np.flatnonzero(symbols.defines).tolist():
@@ -82,7 +94,9 @@ def test_files_that_are_gone_define_nothing(tmp_path: Path) -> None:
 
 
 def test_languages_that_call_one_another_are_a_family_and_others_are_not(tmp_path: Path) -> None:
-    with opened(tmp_path / "tree", dict.fromkeys(["a.ts", "a.js", "a.tsx", "a.c", "a.cpp", "A.java", "A.kt", "a.py", "a.rb"], "")) as index:
+    with opened(
+        tmp_path / "tree", dict.fromkeys(["a.ts", "a.js", "a.tsx", "a.c", "a.cpp", "A.java", "A.kt", "a.py", "a.rb"], "x\n")
+    ) as index:
         family = dict(zip(index.snapshot.paths, index.snapshot.symbols.family.tolist(), strict=True))
         assert family["a.ts"] == family["a.js"] == family["a.tsx"]
         assert family["a.c"] == family["a.cpp"]

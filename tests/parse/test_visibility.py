@@ -10,13 +10,37 @@ from whence.types import Unit
 
 #: (language, source, the names that are meant for their own type, file or package only)
 HIDDEN = [
-    ("python", "def go(): pass\n\ndef _kept(): pass\n\nclass _Own:\n    def __init__(self): pass\n\n    def __lost(self): pass\n\n    def __len__(self): pass\n", "_kept _Own __lost"),
-    ("go", "package a\n\nfunc Go() {}\n\nfunc kept() {}\n\ntype Cart struct{}\n\nfunc (c Cart) add() {}\n\ntype own struct{}\n", "kept add own"),
-    ("rust", "pub fn go() {}\nfn kept() {}\npub(crate) fn near() {}\npub struct S {}\nimpl S {\n    pub fn open(&self) {}\n    fn own(&self) {}\n}\n", "kept own"),
-    ("java", "public class A {\n  private int kept;\n  public void go() {}\n  private static final int lost() { return 1; }\n  protected void near() {}\n}\n", "kept lost"),
-    ("csharp", "public class A {\n  private int Kept() { return 1; }\n  public int Go() { return 1; }\n  internal int Near() { return 1; }\n}\n", "Kept"),
+    (
+        "python",
+        "def go(): pass\n\ndef _kept(): pass\n\nclass _Own:\n    def __init__(self): pass\n\n    def __lost(self): pass\n\n    def __len__(self): pass\n",
+        "_kept _Own __lost",
+    ),
+    (
+        "go",
+        "package a\n\nfunc Go() {}\n\nfunc kept() {}\n\ntype Cart struct{}\n\nfunc (c Cart) add() {}\n\ntype own struct{}\n",
+        "kept add own",
+    ),
+    (
+        "rust",
+        "pub fn go() {}\nfn kept() {}\npub(crate) fn near() {}\npub struct S {}\nimpl S {\n    pub fn open(&self) {}\n    fn own(&self) {}\n}\n",
+        "kept own",
+    ),
+    (
+        "java",
+        "public class A {\n  private int kept;\n  public void go() {}\n  private static final int lost() { return 1; }\n  protected void near() {}\n}\n",
+        "kept lost",
+    ),
+    (
+        "csharp",
+        "public class A {\n  private int Kept() { return 1; }\n  public int Go() { return 1; }\n  internal int Near() { return 1; }\n}\n",
+        "Kept",
+    ),
     ("kotlin", "class A {\n  private fun kept() {}\n  fun go() {}\n}\nprivate fun lost() {}\n", "kept lost"),
-    ("php", "<?php\nclass A {\n  private function kept() {}\n  public function go() {}\n  private static function lost() {}\n}\n", "kept lost"),
+    (
+        "php",
+        "<?php\nclass A {\n  private function kept() {}\n  public function go() {}\n  private static function lost() {}\n}\n",
+        "kept lost",
+    ),
     ("typescript", "export class A {\n  private kept() {}\n  go() {}\n  #lost() {}\n}\n", "kept #lost"),
     ("swift", "public class A {\n  private func kept() {}\n  fileprivate func near() {}\n  func go() {}\n}\n", "kept near"),
 ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
 
 import numpy as np
 
-from whence.graph.paths import Adjacency, checked_rows, edges_of
+from whence.graph.paths import Adjacency as AnyAdjacency
+from whence.graph.paths import checked_rows, edges_of
 from whence.index.arrayfile import Array
+from whence.index.graph import Adjacency
+from whence.index.rows import distinct
 
 ALPHA = 0.2
 ROUNDS = 20
@@ -18,21 +21,14 @@ HOPS = 4
 FLOOR = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class _Nearby:
-    """The edges that the walk may follow, between nodes numbered in the order of their distance."""
-
-    rows: Array  # the row of each node in the whole graph
-    sources: Array
-    targets: Array
-    weights: Array
-    split: Array  # for each node that has edges to give along: 1 / the sum of their weights
-    dead: Array  # the nodes that no edge leaves
-    within: list[int]  # how many edges leave the nodes at most 0, 1, 2... hops away
+#: A round that follows fewer than this share of all edges looks them up one by one; else it is quicker to follow all.
+FEW = 0.25
+#: Edges that are followed at a time, so that what they carry stays in the processor's cache.
+BLOCK = 1 << 16
 
 
 def walk(
-    graph: Adjacency,
+    graph: AnyAdjacency,
     seeds: Array,
     restart: Array,
     *,
@@ -56,26 +52,28 @@ def walk(
     begun, home = _home(graph, seeds, restart)
     if not len(begun):
         return scores
-    nearby = _nearby(graph, begun, hops)
-    mass = np.zeros(len(nearby.rows), np.float64)
-    mass[: len(home)] = home
-    flow = np.empty(len(nearby.targets), np.float64)
+    ways = Adjacency.of(graph)
+    # Within as many rounds as hops nothing can leave the last nodes that may be reached.
+    giving = ways.split if rounds <= hops else np.where(_closer_than(ways, begun, hops), ways.split, 0.0)
+    keeping = np.flatnonzero(giving == 0)
+    mass = scores
+    mass[begun] = home
     settled = _Settled(stable_top, stable_rounds)
-    for number in range(rounds):
-        after = _step(nearby, mass, home, alpha, flow[: nearby.within[min(number, len(nearby.within) - 1)]])
+    for _ in range(rounds):
+        after: Array = _carried(ways, mass * giving) * (1 - alpha)
+        after[begun] += (alpha + (1 - alpha) * float(mass[keeping].sum())) * home
         moved = float(np.abs(after - mass).sum())
         mass = after
         if moved < tolerance or settled.after(mass):
             break
-    mass /= mass.max()
-    mass[mass < floor] = 0.0
-    scores[nearby.rows] = mass
+    scores = np.asarray(mass / mass.max())
+    scores[scores < floor] = 0.0
     if external is not None:
         scores[external] = 0.0
     return scores
 
 
-def _home(graph: Adjacency, seeds: Array, restart: Array) -> tuple[Array, Array]:
+def _home(graph: AnyAdjacency, seeds: Array, restart: Array) -> tuple[Array, Array]:
     """The distinct seeds in rising order and the probability with which the walk returns to each."""
     if len(seeds) != len(restart):
         raise ValueError(f"{len(seeds)} seeds and {len(restart)} restart weights")
@@ -87,55 +85,41 @@ def _home(graph: Adjacency, seeds: Array, restart: Array) -> tuple[Array, Array]
     return begun, summed / summed.sum() if len(begun) else summed
 
 
-def _nearby(graph: Adjacency, begun: Array, hops: int) -> _Nearby:
-    """The edges of all nodes closer than `hops`; those at the last hop are dead ends, so no edge leads out."""
-    levels, counts, targets, weights = [begun], [begun[:0]], [graph.targets[:0]], [graph.weights[:0]]
-    seen = np.zeros(graph.nodes, np.bool_)
-    seen[begun] = True
-    while len(levels) <= hops and len(levels[-1]):
-        each, ends, heavy = _followed(graph, levels[-1])
-        before = seen.copy()
-        seen[ends] = True
-        levels.append(np.flatnonzero(seen != before))
-        counts.append(each)
-        targets.append(ends)
-        weights.append(heavy)
-    rows = np.concatenate(levels)
-    number_of = np.zeros(graph.nodes, np.int64)
-    number_of[rows] = np.arange(len(rows))
-    leaving = np.concatenate(counts)
-    sources = np.repeat(np.arange(len(leaving)), leaving)
-    weight = np.concatenate(weights)
-    total = np.bincount(sources, weight, minlength=len(rows))
-    return _Nearby(
-        rows=rows,
-        sources=sources,
-        targets=number_of[np.concatenate(targets)],
-        weights=weight,
-        split=1 / np.where(total > 0, total, 1.0),
-        dead=np.flatnonzero(total == 0),
-        within=np.cumsum([len(ends) for ends in targets[1:]] or [0]).tolist(),
-    )
+def _closer_than(graph: Adjacency, begun: Array, hops: int) -> Array:
+    """Whether each node is fewer than so many hops away: those beyond are dead ends, so no edge leads further."""
+    near = np.zeros(graph.nodes, np.bool_)
+    level = begun
+    for _ in range(hops):
+        near[level] = True
+        edges, _ = edges_of(graph.starts, level)
+        ahead = np.zeros(graph.nodes, np.bool_)
+        ahead[graph.targets[edges[graph.weights[edges] > 0]]] = True
+        level = np.flatnonzero(ahead & ~near)
+    return near
 
 
-def _followed(graph: Adjacency, rows: Array) -> tuple[Array, Array, Array]:
-    """How many edges of a weight above 0 leave each row, where they lead, and their weights."""
-    edges, counts = edges_of(graph.starts, rows)
-    targets, weights = graph.targets[edges], graph.weights[edges]
-    followed = weights > 0
-    if followed.all():
-        return counts, targets, weights
-    owners = np.repeat(np.arange(len(rows)), counts)[followed]
-    return np.bincount(owners, minlength=len(rows)), targets[followed], weights[followed]
+def _carried(graph: Adjacency, mass: Array) -> Array:
+    """What arrives at each node when every edge carries its weight times the mass of the node that it leaves."""
+    leaving = np.flatnonzero(mass)
+    if int(graph.degrees[leaving].sum()) > FEW * len(graph.targets):
+        return _gathered(graph.backwards, mass)
+    edges, counts = edges_of(graph.starts, leaving)
+    return np.bincount(graph.targets[edges], np.repeat(mass[leaving], counts) * graph.weights[edges], minlength=graph.nodes)
 
 
-def _step(nearby: _Nearby, mass: Array, home: Array, alpha: float, flow: Array) -> Array:
-    """The mass after one more round. `flow` has room for the edges of all nodes that can have mass by now."""
-    np.take(mass * nearby.split, nearby.sources[: len(flow)], out=flow, mode="clip")  # other modes make a copy
-    flow *= nearby.weights[: len(flow)]
-    after: Array = np.bincount(nearby.targets[: len(flow)], flow, minlength=len(mass)) * (1 - alpha)
-    after[: len(home)] += (alpha + (1 - alpha) * float(mass[nearby.dead].sum())) * home
-    return after
+def _gathered(backwards: Adjacency, mass: Array) -> Array:
+    """The same by way of all edges, node by node where they arrive."""
+    arrived = np.zeros(backwards.nodes)
+    nodes = np.flatnonzero(backwards.degrees)
+    starts = backwards.starts[nodes]
+    ends = np.append(starts, len(backwards.targets))
+    cuts = [*distinct(np.searchsorted(starts, np.arange(0, len(backwards.targets), BLOCK))).tolist(), len(nodes)]
+    for low, high in itertools.pairwise(cuts):
+        edges = slice(int(ends[low]), int(ends[high]))
+        flow = mass.take(backwards.targets[edges])
+        flow *= backwards.weights[edges]
+        arrived[nodes[low:high]] = np.add.reduceat(flow, starts[low:high] - edges.start)
+    return arrived
 
 
 class _Settled:

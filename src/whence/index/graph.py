@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from whence.index.kinship import with_consequences
 from whence.index.layout import Layout
 from whence.index.mentioned import Bindings, Mentions
 from whence.index.resolve import CONFIDENCE, Resolved, Resolver
+from whence.index.rows import first_of_each
 from whence.index.snapshot import Snapshot
 from whence.index.store import Store
 from whence.index.symbols import Symbols, paths_of
@@ -31,13 +32,19 @@ from whence.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, Edge
 
 ReadText = Callable[[str], str | None]
 #: Changes with anything that makes other edges of the same segments.
-GRAPH_FORMAT = 3
+GRAPH_FORMAT = 4
 #: Edges that a language server resolved are followed this much (W2).
 LSP_SHARE = 0.3
 _KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
-_REFERRING = [_KIND_ROWS[kind] for kind in ("calls", "references", "type_hint_of", "extends", "implements", "decorates", "throws")]
-_KIN = [_KIND_ROWS[kind] for kind in ("contains", "member_of", "extends", "implements", "overrides", "inherits")]
-_TESTING = [_KIND_ROWS[kind] for kind in ("tests", "tested_by", "co_tested_with")]
+_REFERRING = frozenset({"calls", "references", "type_hint_of", "extends", "implements", "decorates", "throws"})
+_KIN = frozenset({"contains", "member_of", "extends", "implements", "overrides", "inherits"})
+_TESTING = frozenset({"tests", "tested_by", "co_tested_with"})
+_REFERS = np.array([kind in _REFERRING for kind in EDGE_KINDS])
+#: Whether an edge of each kind says what contains, extends, implements or inherits what; what uses what, tests aside.
+IS_KIN = np.array([kind in _KIN for kind in EDGE_KINDS])
+IS_USE = np.array([kind not in _KIN | _TESTING for kind in EDGE_KINDS])
+#: The arrays of a graph file that hold all edges in both directions.
+WALK_STARTS, WALK_TARGETS, WALK_WEIGHTS = "walk.starts", "walk.targets", "walk.weights"
 _WEIGHTS = np.array(list(EDGE_WEIGHTS.values()), np.float32)
 
 
@@ -52,10 +59,12 @@ class Graph:
         self.provenance: Array = file["provenance"]
         self.confidence: Array = file["confidence"]
         self.line: Array = file["line"]
-        self.seen: Array = file["seen"]  # when an edge was last observed at run time; 0 where it was not
+        #: When each edge was last observed at run time; 0 where it was not, which is not written where it is so of all.
+        self.seen: Array = file["seen"] if "seen" in file else np.zeros(len(self.source))
         self.starts: Array = file["starts"]
         self.in_edges: Array = file["in_edges"]
         self.in_starts: Array = file["in_starts"]
+        self._file = file
         self.outside = unpack_strings(file, "outside").all()  # type: ignore[arg-type]
         self.nodes = symbols.units + len(self.outside)
 
@@ -73,38 +82,45 @@ class Graph:
 
     @cached_property
     def both_ways(self) -> Adjacency:
-        """Every edge in both directions."""
-        source, target = np.concatenate([self.source, self.target]), np.concatenate([self.target, self.source])
-        weights = np.concatenate([self.walk_weights, self.walk_weights])
-        order = np.argsort(source, kind="stable")
-        return Adjacency(self.nodes, np.searchsorted(source[order], np.arange(self.nodes + 1)), target[order], weights[order])
-
-    @cached_property
-    def is_kin(self) -> Array:
-        """Whether each edge says what contains, extends, implements or inherits what."""
-        return np.isin(self.kind, _KIN)
-
-    @cached_property
-    def is_use(self) -> Array:
-        """Whether each edge says what uses what, tests aside."""
-        return ~np.isin(self.kind, _KIN + _TESTING)
+        """Every edge in both directions, the edges between two nodes as one."""
+        kept = self._file if WALK_STARTS in self._file else _walk_arrays(self._file, self.nodes)
+        return Adjacency(self.nodes, kept[WALK_STARTS], kept[WALK_TARGETS], kept[WALK_WEIGHTS], symmetric=True)
 
     @cached_property
     def referrers(self) -> Array:
         """How many units outside tests call or name each node."""
         inside = self.source < self.symbols.units
-        counted = np.isin(self.kind, _REFERRING) & inside
+        counted = _REFERS[self.kind] & inside
         counted[inside] &= ~self.symbols.test[self.symbols.file[self.source[inside]]]
         return np.bincount(self.target[counted], weights=self.confidence[counted] / CONFIDENCE, minlength=self.nodes)
 
-    @cached_property
+    @property
     def walk_weights(self) -> Array:
-        """How readily each edge is followed: by its kind, less where a language server alone knows it."""
-        weights = _WEIGHTS[self.kind] * self.confidence
-        return np.where(self.provenance == PROVENANCES.index(LSP), weights * np.float32(LSP_SHARE), weights)
+        """How readily each edge is followed."""
+        return _followed(self._file)
 
 
-@dataclass(frozen=True, slots=True)
+class Edges(Protocol):
+    """Edges that can be made into an `Adjacency`."""
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+
+    @property
+    def starts(self) -> Array:
+        """Where the edges of each node begin, and the end of the last."""
+
+    @property
+    def targets(self) -> Array:
+        """The node to which each edge leads."""
+
+    @property
+    def weights(self) -> Array:
+        """How readily each edge is followed."""
+
+
+@dataclass(frozen=True)
 class Adjacency:
     """Edges to be followed: where each node's begin, where each leads, how readily."""
 
@@ -112,6 +128,36 @@ class Adjacency:
     starts: Array
     targets: Array
     weights: Array
+    symmetric: bool = False  # whether every edge lies there in both directions
+
+    @classmethod
+    def of(cls, edges: Edges) -> Adjacency:
+        """The same edges; what is worked out of them stays with the object."""
+        return edges if isinstance(edges, cls) else cls(edges.nodes, edges.starts, edges.targets, edges.weights)
+
+    @cached_property
+    def degrees(self) -> Array:
+        """How many edges each node has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def split(self) -> Array:
+        """One over the weight of all edges of each node; 0 where no edge can be followed."""
+        total = np.bincount(self.sources, self.weights, minlength=self.nodes)
+        return np.divide(1.0, total, out=np.zeros(self.nodes), where=total > 0)
+
+    @property
+    def sources(self) -> Array:
+        """The node that each edge leaves."""
+        return np.repeat(np.arange(self.nodes), self.degrees)
+
+    @cached_property
+    def backwards(self) -> Adjacency:
+        """The same edges from their other ends."""
+        if self.symmetric:
+            return self
+        order = np.argsort(self.targets, kind="stable")
+        return Adjacency(self.nodes, _starts(self.targets, self.nodes), self.sources[order], self.weights[order])
 
 
 def make_graph(snapshot: Snapshot, read: ReadText, extra: Sequence[Edge] = ()) -> dict[str, Array]:
@@ -155,7 +201,36 @@ def _arrays(symbols: Symbols, edges: Resolved, outside: list[str], extra: Sequen
         "in_starts": np.searchsorted(found["target"][into], np.arange(nodes + 1)).astype(np.int64),
         **pack_strings("outside", outside),
     }
-    return found
+    if not found["seen"].any():
+        del found["seen"]
+    return found | _walk_arrays(found, nodes)
+
+
+def _followed(edges: Mapping[str, Array] | ArrayFile) -> Array:
+    """How readily each edge is followed: by its kind, less where a language server alone knows it."""
+    weights = _WEIGHTS[edges["kind"]] * edges["confidence"]
+    return np.where(edges["provenance"] == PROVENANCES.index(LSP), weights * np.float32(LSP_SHARE), weights)
+
+
+def _walk_arrays(edges: Mapping[str, Array] | ArrayFile, nodes: int) -> dict[str, Array]:
+    """All edges in both directions, those between two nodes as one: how readily each pair is followed."""
+    weights = _followed(edges).astype(np.float64)
+    source, target = edges["source"].astype(np.int64), edges["target"].astype(np.int64)
+    keys = np.concatenate([source * nodes + target, target * nodes + source])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = first_of_each(keys)
+    summed = np.add.reduceat(np.concatenate([weights, weights])[order], first) if len(first) else np.zeros(0)
+    return {
+        WALK_STARTS: _starts(keys[first] // max(nodes, 1), nodes),
+        WALK_TARGETS: (keys[first] % max(nodes, 1)).astype(np.int32),
+        WALK_WEIGHTS: summed,
+    }
+
+
+def _starts(owners: Array, nodes: int) -> Array:
+    """Where the entries of each node begin in a list that is in the order of nodes, and the end of the last."""
+    return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=nodes))])
 
 
 def _known(symbols: Symbols, outside: list[str], extra: Sequence[Edge]) -> list[tuple[int, int, Edge]]:

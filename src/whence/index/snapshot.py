@@ -7,6 +7,7 @@ posting of theirs is ever returned.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
@@ -21,6 +22,8 @@ from whence.index.vectors import SegmentVectors, VectorView
 
 #: A name defined in more files than this says nothing of which one is meant.
 MOST_DEFINITIONS = 3
+#: What queries have asked of some names: by a word and its stem, the names that match it and how well.
+KnownMatches = dict[tuple[str, str], tuple[Array, Array]]
 
 
 class PathParts:
@@ -28,6 +31,7 @@ class PathParts:
 
     def __init__(self, names: list[str], stems: tuple[Array, Array], directories: tuple[Array, Array], alive: Array) -> None:
         self.names = names
+        self.known: KnownMatches = {}
         self.stem_starts, self.stem_parts = stems
         self.directory_starts, self.directory_parts = directories
         files = len(alive)
@@ -56,7 +60,7 @@ class NameParts:
 
     def __init__(self, names: list[str], starts: Array, parts: Array, counted: Array) -> None:
         self.names, self.starts, self.parts = names, starts, parts
-        self.known: dict[str, list[tuple[int, float]]] = {}  # what queries have asked of these names
+        self.known: KnownMatches = {}
         total = int(counted.sum())
         seen = np.bincount(parts[np.repeat(counted, np.diff(starts))], minlength=len(names))
         self.rarity = np.log(1 + (total - seen + 0.5).clip(0.5) / (seen + 0.5))
@@ -177,15 +181,20 @@ class Snapshot:
         """The language of each file."""
         return [name for segment in self.segments for name in segment.languages()]
 
-    @property
+    @cached_property
     def unit_bases(self) -> list[int]:
         """The first unit of each segment."""
         return [int(base) for base in self._unit_base[:-1]]
 
+    @cached_property
+    def _file_bases(self) -> list[int]:
+        """The first file of each segment."""
+        return [int(base) for base in self._file_base[:-1]]
+
     def path(self, file: int) -> str:
         """The path of a file, relative to the root."""
-        at = int(np.searchsorted(self._file_base, file, side="right")) - 1
-        return self.segments[at].paths[file - int(self._file_base[at])]
+        at = bisect_right(self._file_bases, file) - 1
+        return self.segments[at].paths[file - self._file_bases[at]]
 
     @cached_property
     def paths(self) -> list[str]:
@@ -194,8 +203,8 @@ class Snapshot:
 
     def unit_name(self, unit: int) -> str:
         """The name of a unit; empty for a run of lines."""
-        at = int(np.searchsorted(self._unit_base, unit, side="right")) - 1
-        return self.segments[at].unit_names[unit - int(self._unit_base[at])]
+        at = bisect_right(self.unit_bases, unit) - 1
+        return self.segments[at].unit_names[unit - self.unit_bases[at]]
 
     def kind(self, unit: int) -> str:
         """The kind of a unit."""

@@ -18,7 +18,7 @@ from whence.source.walk import State, Tree
 from whence.types import RUNTIME, Edge, Parsed, Skipped, Unit
 
 #: Changes with anything that makes an old index unreadable or its postings different.
-FORMAT = 4
+FORMAT = 5
 BUSY_SECONDS = 10.0
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
 TABLES = frozenset({"meta", "segments", "vectors", "files", "units", "dead", "places", "skipped", "edges"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,15 @@ class Table:
         low, high = self.find(wanted)
         place, at = spread(low, np.minimum(high, low + most))
         return place, self.rows[at]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The types of a snapshot with all that belongs to each."""
+
+    rows: Array  # of the types, in order
+    of: Array  # of each unit: the number of the type that it is or belongs to, -1 for none
+    members: Table  # units by the row of their type, the type itself among them
 
 
 def keyed(place: Array, hashed: Array) -> Array:
@@ -118,6 +128,17 @@ class Symbols:
             owner[open_[known]] = table.rows[low[known]]
             open_ = open_[~known]
         return owner
+
+    @cached_property
+    def with_members(self) -> Types:
+        """The types that have members or are ones themselves, and what belongs to each."""
+        of = np.where(self.owner >= 0, self.owner, np.where(self.container, np.arange(self.units), -1))
+        inside = np.flatnonzero(of >= 0)
+        is_type = np.zeros(self.units, bool)
+        is_type[of[inside]] = True
+        rows, numbers = np.flatnonzero(is_type), np.full(self.units, -1)
+        numbers[rows] = np.arange(len(rows))
+        return Types(rows, np.where(of >= 0, numbers[of], -1), Table(of[inside], inside))
 
     @cached_property
     def members(self) -> Array:

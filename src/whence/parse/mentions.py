@@ -31,7 +31,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _CLOSING = frozenset(")]}>\"'!?")
 #: A value made of a type and given to a variable: `x = Foo(`, `x := &Foo{`, `x = new Foo(`, `x = Foo::new(`.
 _MADE = re.compile(r"=[ \t]*(?:new |&|await )?([A-Z]\w*)(?:[({]|::new|\.new\b|::default\b)", re.ASCII)
-_ASSIGNED = re.compile(r"[ \t]*:?([\w$]+)", re.ASCII)
+_ASSIGNED = re.compile(r"[ \t]*:?[ \t]*([\w$]+)", re.ASCII)
 _WORD = re.compile(r"@?[A-Za-z_]\w*", re.ASCII)
 _GO_RECEIVER = re.compile(r"func \((\w+) ", re.ASCII)
 #: A parameter that is many of a type, not one.
@@ -343,7 +343,10 @@ def _made(text: str) -> Iterable[tuple[str, str]]:
         start = found.start()
         before = _ASSIGNED.match(text[max(0, start - _REACH) : start][::-1])
         if before is not None:
-            yield before[1][::-1], found[1]
+            name = before[1][::-1]
+            yield name, found[1]
+            if name[0] == "$":  # PHP's receivers are read without it
+                yield name[1:], found[1]
 
 
 def _declared(units: Sequence[Unit]) -> Iterable[tuple[str, str]]:

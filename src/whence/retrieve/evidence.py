@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from whence.index.arrayfile import Array
 from whence.index.digest import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
-from whence.index.rows import first_of_each, member, values_at
+from whence.index.rows import distinct, first_of_each, member, values_at
 from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan, Term
@@ -70,6 +71,23 @@ class TermEvidence:
         return rarity(self._snapshot.live_files, len(self.files) + by_path_alone)
 
 
+class Remembered:
+    """Values of rows, each worked out when first asked for."""
+
+    def __init__(self, size: int, find: Callable[[Array], Array], kind: type = np.float64) -> None:
+        self._find = find
+        self._values: Array = np.zeros(size, kind)
+        self._known = np.zeros(size, bool)
+
+    def at(self, rows: Array) -> Array:
+        """The value of each row; the same row may be asked for more than once."""
+        missing = rows[~self._known[rows]]
+        if len(missing):
+            missing = distinct(missing)
+            self._values[missing], self._known[missing] = self._find(missing), True
+        return self._values[rows]
+
+
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
     """What a posting's code is worth under a profile's weights: one table for all codes."""
@@ -96,6 +114,7 @@ class Evidence:
         self.profile = profile
         self.weights = weights
         self.terms = [TermEvidence(snapshot, term) for term in plan.terms]
+        self._matrix = np.empty(0, np.int64), np.empty((len(self.terms), 0), np.float32)  # of the units last asked for
 
     @cached_property
     def unit_scores(self) -> Array:
@@ -119,17 +138,41 @@ class Evidence:
                 scores[rows] += np.float32(found.term.weight * found.window_rarity) * table[counts]
         return scores
 
+    @cached_property
+    def close_files(self) -> list[Array]:
+        """For each two neighbouring terms that both occur, the files in one window of which they stand together."""
+        ends = self.snapshot.window_starts[1:]
+        found = []
+        for one, other in zip(self.terms, self.terms[1:], strict=False):
+            if len(one.windows[0]) and len(other.windows[0]):
+                few, many = sorted((one.windows[0], other.windows[0]), key=len)
+                files = np.searchsorted(ends, few[member(few, many)], side="right")
+                found.append(files[first_of_each(files)])
+        return found
+
     def unit_matrix(self, units: Array) -> Array:
-        """The worth of each term in each of some units, with what its file's path adds: (terms, units)."""
-        files = self.snapshot.file_of_unit[units]
+        """The worth of each term in each of some units in rising order, with what its file's path adds: (terms, units)."""
+        known, matrix = self._matrix
+        if not member(known, units).all():
+            known, matrix = units[:0], matrix[:, :0]
+        fresh = ~member(units, known)
+        found = np.empty((len(self.terms), len(units)), np.float32)
+        found[:, ~fresh], found[:, fresh] = matrix, self._worth_of_terms(units[fresh])
+        self._matrix = units, found
+        return found
+
+    def _worth_of_terms(self, units: Array) -> Array:
+        owners = self.snapshot.file_of_unit[units]
+        new = first_of_each(owners)  # units in rising order lie file by file
+        files, owner = owners[new], np.repeat(np.arange(len(new)), np.diff(new, append=len(units)))
+        fields, place = self.profile.fields, np.arange(IN_STEM + IN_DIRECTORY + 1)
+        bonus = (fields.stem * ((place & IN_STEM) > 0) + fields.directory * ((place & IN_DIRECTORY) > 0)).astype(np.float32)
         matrix = np.zeros((len(self.terms), len(units)), np.float32)
         for number, found in enumerate(self.terms):
             matrix[number] = values_at(units, *found.units, self.weights.worth)
             path_files, places = found.paths
             if len(path_files):
-                place = values_at(files, path_files, places, np.arange(4, dtype=np.float32)).astype(np.uint8)
-                bonus = self.profile.fields.stem * ((place & IN_STEM) > 0) + self.profile.fields.directory * ((place & IN_DIRECTORY) > 0)
-                matrix[number] += bonus.astype(np.float32)
+                matrix[number] += values_at(files, path_files, places, bonus)[owner]
         return matrix
 
     def holds(self, files: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.index.arrayfile import Array
 from whence.index.rows import ranges
-from whence.index.snapshot import PathParts
+from whence.index.snapshot import KnownMatches, PathParts
 from whence.parse.tokens import stem
 from whence.query.plan import Part
 from whence.query.synonyms import synonyms_of
@@ -37,8 +37,8 @@ class PathMatch:
         self.weights = np.array([part.weight * (known[part.stem].file_rarity if part.stem in known else unseen) for part in self.query])
         self.strength = np.zeros((len(self.query), len(self.parts.names)), np.float32)
         for number, part in enumerate(self.query):
-            for row, strength in _matches(part, self.parts.names):
-                self.strength[number, row] = max(self.strength[number, row], strength)
+            rows, strengths = path_strengths(part, self.parts.names, self.parts.known)
+            np.maximum.at(self.strength[number], rows, strengths)
 
     def stems(self, files: Array) -> tuple[Array, Array]:
         """For each file (recall, precision): the share of the query its stem matches, and of its stem that is matched."""
@@ -92,12 +92,25 @@ def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:
     return [(row, strength) for row, strength in found if strength > 0]
 
 
-def name_strengths(part: Part, names: list[str], known: dict[str, list[tuple[int, float]]]) -> list[tuple[int, float]]:
-    """The parts of names that match a word of the query as written; `known` remembers what was worked out before."""
-    if part.text not in known:
+def path_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
+    """The words of paths that match a word of the query, and how well; `known` remembers what was worked out before."""
+    key = (part.text, part.stem)
+    if key not in known:
+        known[key] = _columns(_matches(part, names))
+    return known[key]
+
+
+def name_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
+    """The parts of names that match a word of the query as written, each once, and how well; `known` as above."""
+    key = (part.text, part.stem)
+    if key not in known:
         found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
-        known[part.text] = [(row, strength) for row, strength in found if strength > 0]
-    return known[part.text]
+        known[key] = _columns([(row, strength) for row, strength in found if strength > 0])
+    return known[key]
+
+
+def _columns(found: list[tuple[int, float]]) -> tuple[Array, Array]:
+    return np.array([row for row, _ in found], np.int64), np.array([strength for _, strength in found], np.float32)
 
 
 def _near(text: str, names: list[str]) -> range:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from whence.encode.encoder import Vectors
@@ -11,11 +9,14 @@ from whence.index.arrayfile import Array
 from whence.index.rows import best_first, first_of_each, member, spread
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
+from whence.retrieve.evidence import Remembered
 
 #: A file is as near as the mean of its nearest passages. One that has fewer is not nearer for it: each that it
 #: lacks counts as this share of its nearest, or a file of one lucky line would lead.
 BEST_PASSAGES = 3
 LACKING = 0.7
+#: Where more than this share of all passages may be found, all are compared at once.
+MOST_COMPARED = 0.6
 
 
 class Semantics:
@@ -25,6 +26,10 @@ class Semantics:
         """`asks` is the unit that is the question, if one is: a passage with some of it says nothing of its neighbours there."""
         self._snapshot, self._view, self._question = snapshot, view, question
         self._deaf = np.arange(*(int(at) for at in view.of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
+        self._every: Array | None = None
+        self._compared = Remembered(view.passages, self._compare, np.float32)
+        self._of_known_units = Remembered(snapshot.units, self._find_of_units, np.float32)
+        self._of_known_files = Remembered(snapshot.files, self._find_of_files)
 
     @property
     def says_nothing(self) -> bool:
@@ -37,6 +42,8 @@ class Semantics:
         if len(self._deaf):
             allowed = np.ones(self._view.passages, bool) if allowed is None else allowed
             allowed[self._deaf] = False
+        if self._every is None and (allowed is None or np.count_nonzero(allowed) > MOST_COMPARED * self._view.passages):
+            self._every = self._compare_every()
         passages, scores = self._view.nearest(self._question, count, allowed, self._every)
         near = scores >= at_least if at_least else slice(None)
         return passages[near], scores[near]
@@ -58,12 +65,18 @@ class Semantics:
 
     def of_units(self, units: Array) -> Array:
         """How near each unit is: the nearest passage that it has a part in."""
+        return self._of_known_units.at(units)
+
+    def of_files(self, files: Array) -> Array:
+        """How near each file is: the mean of its three nearest passages."""
+        return self._of_known_files.at(files)
+
+    def _find_of_units(self, units: Array) -> Array:
         low, high = self._view.of_units(units)
         owner, passage = spread(low, high)
         return _best(owner, self._similar(passage), len(units))
 
-    def of_files(self, files: Array) -> Array:
-        """How near each file is: the mean of its three nearest passages."""
+    def _find_of_files(self, files: Array) -> Array:
         owner, similar = self._of_files(files)
         owner, similar, place = best_first(owner, similar)
         kept = place < BEST_PASSAGES
@@ -78,8 +91,7 @@ class Semantics:
         owner, passage = spread(low, high)
         return owner, self._similar(passage)
 
-    @cached_property
-    def _every(self) -> Array | None:
+    def _compare_every(self) -> Array | None:
         """How near all passages are, where there are few enough to compare them once for all that is asked of them."""
         found = self._view.every(self._question)
         if found is not None:
@@ -89,10 +101,12 @@ class Semantics:
     def _similar(self, passages: Array) -> Array:
         if self._every is not None:
             return self._every[passages]
-        rows, back = np.unique(passages, return_inverse=True)
-        similar = self._view.similar(self._question, rows)
-        similar[member(rows, self._deaf)] = 0
-        return similar[back]
+        return self._compared.at(passages)
+
+    def _compare(self, passages: Array) -> Array:
+        similar = self._view.similar(self._question, passages)
+        similar[member(passages, self._deaf)] = 0
+        return similar
 
 
 def _best(owner: Array, values: Array, count: int) -> Array:

@@ -6,10 +6,13 @@ import numpy as np
 
 from whence.fuse.pool import Pool
 from whence.index.relations import lead_hash
-from whence.index.rows import ranges
+from whence.index.rows import distinct, ranges
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
 from whence.rank.terms import relative_to_best
+
+#: How many different hashes of a term there are.
+LEAD_HASHES = 1 << 16
 
 
 @signal()
@@ -18,9 +21,11 @@ def lead(pool: Pool) -> Column:
     snapshot = pool.snapshot
     owner, at = ranges(snapshot.lead_starts, pool.units)
     hashes = snapshot.column("leads.term")[at]
-    total = np.zeros(len(pool.units))
+    worth = np.zeros(LEAD_HASHES)
     for found in pool.evidence.terms:
-        holds = np.bincount(owner[hashes == lead_hash(found.term.text)], minlength=len(total)) > 0
-        total += found.term.weight * found.unit_rarity * holds
+        worth[lead_hash(found.term.text)] += found.term.weight * found.unit_rarity
+    spoken = worth[hashes] > 0
+    once = distinct(owner[spoken] * LEAD_HASHES + hashes[spoken])
+    total = np.bincount(once // LEAD_HASHES, worth[once % LEAD_HASHES], minlength=len(pool.units))
     values = relative_to_best(total / (total + 1))
     return Column(values, lambda row: f"{values[row]:.0%} of the best comment" if values[row] else "its comment does not speak of it")

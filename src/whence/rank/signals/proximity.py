@@ -13,15 +13,9 @@ from whence.rank.registry import signal
 @signal()
 def proximity(pool: Pool) -> Column:
     """The share of neighbouring words of the query that occur in one window of the file; a pair with an absent word is skipped."""
-    pairs = [
-        (one, other)
-        for one, other in zip(pool.evidence.terms, pool.evidence.terms[1:], strict=False)
-        if len(one.windows[0]) and len(other.windows[0])
-    ]
+    pairs = pool.evidence.close_files
     values = np.zeros(len(pool.distinct_files))
-    ends = pool.snapshot.window_starts[1:]
-    for one, other in pairs:
-        shared = one.windows[0][member(one.windows[0], other.windows[0])]
-        values += member(pool.distinct_files, np.searchsorted(ends, shared, side="right"))
+    for files in pairs:
+        values += member(pool.distinct_files, files)
     found = pool.by_file(values / len(pairs) if pairs else values)
     return Column(found, lambda row: f"{found[row]:.0%} of the neighbouring words stand together")
