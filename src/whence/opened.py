@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from whence.source import git
 from whence.source.decode import to_utf8
 from whence.source.walk import Tree, Walker
 from whence.trace import Trace
-from whence.types import RUNTIME, Edge, Parsed, Refreshed
+from whence.types import RUNTIME, Edge, Parsed, Refreshed, Unit
 from whence.version import __version__
 
 if TYPE_CHECKING:
@@ -340,6 +340,10 @@ class OpenIndex:
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""
         return self.store.parsed(path)
+
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names, as they were indexed."""
+        return self.store.units_at(path, wanted)
 
 
 def _unseen(done: int, total: int) -> None:

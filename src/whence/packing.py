@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,10 +33,10 @@ from whence.retrieve.evidence import FieldWeights
 from whence.settings import ContextSettings, Settings
 from whence.source.history import changed_lines
 from whence.trace import Trace
-from whence.types import Parsed
+from whence.types import Unit
 
 #: Packs that are remembered, the latest.
-MOST_KEPT = 64
+MOST_KEPT = 8
 #: Symbols that learned words may lead to.
 MOST_LEARNED = 40
 _HINT = "a larger --budget gives more; whence callers, callees or search go on from a name"
@@ -100,8 +100,8 @@ class Ground(Protocol):
     def read_text(self, path: str) -> str | None:
         """The text of a file."""
 
-    def parsed(self, path: str) -> Parsed | None:
-        """What a file holds."""
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file at some lines under some names."""
 
     def subgraph_root(self, key: str) -> str:
         """A hash of a symbol's package."""

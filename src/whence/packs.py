@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from whence.context import RankedSymbols
 from whence.pack.budget import Head, Packed, Piece, pack
 from whence.pack.render import renderer
 from whence.rank.ledger import Line
-from whence.types import Parsed, Unit
+from whence.types import Unit
 
 
 class Source(Protocol):
@@ -22,8 +22,8 @@ class Source(Protocol):
     def read_text(self, path: str) -> str | None:
         """The text of a file."""
 
-    def parsed(self, path: str) -> Parsed | None:
-        """What a file holds."""
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names."""
 
 
 class Symbol:
@@ -142,12 +142,11 @@ class Pack:
 
 def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[Piece]:
     """Symbols with their signatures, comments and source, each file read once; paths as `shown_path` writes them."""
-    texts: dict[str, _Lines] = {}
-    units: dict[str, dict[tuple[int, str], Unit]] = {}
-    for path in dict.fromkeys(symbol.path for symbol in symbols):
-        texts[path] = _Lines(source.read_text(path) or "")
-        parsed = source.parsed(path)
-        units[path] = {(unit.first_line, unit.name): unit for unit in parsed.units} if parsed else {}
+    places: dict[str, list[tuple[int, str]]] = {}
+    for one in symbols:
+        places.setdefault(one.path, []).append(_place(one))
+    texts = {path: _Lines(source.read_text(path) or "") for path in places}
+    units = {path: source.units_at(path, wanted) for path, wanted in places.items()}
     found = []
     for one in symbols:
         unit = units[one.path].get(_place(one))

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -332,6 +332,12 @@ class Store:
             return unpack_parsed(blob)
         return None
 
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names, as they were parsed; the last where several do."""
+        for (blob,) in self._rows("SELECT parsed FROM units WHERE path = ?", [os.fsencode(path)]):
+            return find_units(blob, wanted)
+        return {}
+
 
 def _quoted(path: bytes) -> str:
     """A path for a file: address, without loading a library for it."""
@@ -355,24 +361,29 @@ def asdict_parsed(parsed: Parsed) -> dict[str, Any]:
 def unpack_parsed(blob: bytes) -> Parsed:
     """The reverse of `pack_parsed`; where the comments are is not kept."""
     found = json.loads(zlib.decompress(blob).decode("utf-8", "surrogateescape"))
-    units = tuple(
-        Unit(
-            kind,
-            name,
-            ".".join((*parents, name)) if name else "",
-            first,
-            last,
-            start,
-            end,
-            tuple(parents),
-            signature,
-            doc,
-            tuple(parameters),
-            tuple(calls),
-        )
-        for kind, name, first, last, start, end, parents, signature, doc, parameters, calls in found["units"]
-    )
-    return Parsed(found["language"], units, tuple(found["imports"]))
+    return Parsed(found["language"], tuple(map(_unit, found["units"])), tuple(found["imports"]))
+
+
+def find_units(blob: bytes, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+    """Some units of what `pack_parsed` made, by first line and name, without reading the others.
+
+    No text inside a JSON string has a bare quotation mark, so that `,"name",12,` stands nowhere but in a unit.
+    """
+    text, decoder = zlib.decompress(blob).decode("utf-8", "surrogateescape"), json.JSONDecoder()
+    found = {}
+    for first, name in wanted:
+        at = text.rfind(f",{json.dumps(name, ensure_ascii=False)},{first},")
+        if at >= 0:
+            values, _ = decoder.raw_decode(text, text.rindex("[", 0, at))
+            found[first, name] = _unit(values)
+    return found
+
+
+def _unit(values: Sequence[Any]) -> Unit:
+    """A unit from its values, in the order in which `asdict_parsed` writes them."""
+    kind, name, first, last, start, end, parents, signature, doc, parameters, calls = values
+    whole = ".".join((*parents, name)) if name else ""
+    return Unit(kind, name, whole, first, last, start, end, tuple(parents), signature, doc, tuple(parameters), tuple(calls))
 
 
 def _explained(path: Path, error: sqlite3.Error) -> StorageError:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from whence.errors import UsageError
 from whence.pack.budget import Form, Head, Piece, Renderer, Tally
@@ -16,11 +15,9 @@ from whence.parse.languages import UNKNOWN, language_of
 #: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
 LONGEST_TASK = 240
 #: What no text format can carry, and a terminal should not get: control characters, half characters, non-characters.
-_UNPRINTABLE = dict.fromkeys(
-    (*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}"
-)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _BACKQUOTES = re.compile("`+")
-_ASCII_CONTROLS = bytes(code for code in _UNPRINTABLE if code < 0x80)
+_ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
 
 class Markdown:
@@ -63,23 +60,23 @@ class Xml:
 
     def head(self, head: Head) -> str:
         """The open element, and how fresh the index is."""
-        fresh = f"<freshness>{escape(_facts(head.freshness))}</freshness>\n" if head.freshness else ""
-        return f"<context task={quoteattr(_task(head))}>\n{fresh}"
+        fresh = f"<freshness>{_escaped(_facts(head.freshness))}</freshness>\n" if head.freshness else ""
+        return f"<context task={_quoted(_task(head))}>\n{fresh}"
 
     def symbol(self, piece: Piece, form: Form) -> str:
         """Where it is, and what is shown of it."""
         if form is Form.POINTER:
-            return f"<symbol>{escape(_pointer(piece))}</symbol>\n"
-        because = f" because={quoteattr(_line(piece.because))}" if piece.because.strip() else ""
-        opening = f"<symbol at={quoteattr(_pointer(piece))} kind={quoteattr(_line(piece.kind))}{because}"
+            return f"<symbol>{_escaped(_pointer(piece))}</symbol>\n"
+        because = f" because={_quoted(_line(piece.because))}" if piece.because.strip() else ""
+        opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_line(piece.kind))}{because}"
         if form is Form.BODY:
             return f'{opening} end="{piece.end_line}">\n{_cdata(_source(piece.body))}</symbol>\n'
-        doc = f"\n<doc>{escape(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
+        doc = f"\n<doc>{_escaped(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
         return f"{opening}>{_cdata(_line(piece.signature))}{doc}</symbol>\n"
 
     def foot(self, head: Head, tally: Tally) -> str:
         """The numbers, and the end of the context."""
-        return f"<budget>{escape(_account(head, tally))}</budget>\n</context>\n"
+        return f"<budget>{_escaped(_account(head, tally))}</budget>\n</context>\n"
 
     def join(self, head: str, symbols: Sequence[str]) -> str:
         """One after the other."""
@@ -181,11 +178,13 @@ def _source(text: str) -> str:
 
 
 def _printable(text: str) -> str:
+    if text.isprintable():  # names and other short texts nearly always are, and it is quick to tell
+        return text
     if text.isascii():  # nearly always, and then the question is answered without looking at each character by itself
         plain = text.encode("ascii")
         if len(plain.translate(None, _ASCII_CONTROLS)) == len(plain):
             return text
-    return text.translate(_UNPRINTABLE)
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _inline_code(text: str) -> str:
@@ -197,6 +196,17 @@ def _inline_code(text: str) -> str:
 def _quotes_around(text: str, fewest: str) -> str:
     """Backquotes that do not occur in the text, no fewer than given."""
     return fewest if fewest not in text else "`" * (max(map(len, _BACKQUOTES.findall(text))) + 1)
+
+
+def _escaped(text: str) -> str:
+    """Text for XML; the standard library's function comes with a module that takes longer to load than a pack to write."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _quoted(text: str) -> str:
+    """An attribute's value with the quotes around it."""
+    escaped = _escaped(text).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+    return f'"{escaped}"' if '"' not in escaped else f"'{escaped}'" if "'" not in escaped else '"' + escaped.replace('"', "&quot;") + '"'
 
 
 def _cdata(text: str) -> str:

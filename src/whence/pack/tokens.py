@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -98,13 +99,18 @@ def least(text: str) -> int:
     return LEAST_OF_A_CHARACTER * len(text) + (LEAST_OF_A_NEWLINE - LEAST_OF_A_CHARACTER) * text.count("\n")
 
 
-def _costs(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
-    """What each byte but the first costs."""
+def _costs(data: bytes) -> np.ndarray[tuple[int], np.dtype[np.integer[Any]]]:
+    """What each byte but the first costs. Tables of bytes are looked up many times quicker than others."""
     kinds = np.frombuffer(data.translate(_KINDS), dtype=np.uint8)
     pairs = kinds[:-1] << 4 | kinds[1:]
-    costs: np.ndarray[tuple[int], np.dtype[np.int16]] = _COST_OF_PAIR[pairs]
+    small = bytearray(pairs.tobytes().translate(_SMALL_COST_OF_PAIR))
+    costs: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] = np.frombuffer(small, dtype=np.uint8)
     content = np.frombuffer(data, dtype=np.uint8)
     costs[(pairs == _TWO_MARKS) & (content[1:] == content[:-1])] = SAME_MARK
+    if _GREAT in small:
+        great = np.flatnonzero(costs == _GREAT)
+        costs = costs.astype(np.int16)
+        costs[great] = _COST_OF_PAIR[pairs[great]]
     return costs
 
 
@@ -131,4 +137,7 @@ def _table_of_pairs() -> np.ndarray[tuple[int], np.dtype[np.int16]]:
 _FIRST_OF_KIND = ((0xF0, Kind.LEADS_FOUR), (0xE0, Kind.LEADS_THREE), (0xC0, Kind.LEADS_TWO), (0x80, Kind.CONTINUES))
 _KINDS = bytes(_kind_of(byte) for byte in range(256))
 _COST_OF_PAIR = _table_of_pairs()
+#: The same in bytes; a cost that is too great for one stands as the greatest.
+_GREAT = 255
+_SMALL_COST_OF_PAIR = bytes(min(int(cost), _GREAT) for cost in _COST_OF_PAIR)
 _TWO_MARKS = Kind.MARK << 4 | Kind.MARK
