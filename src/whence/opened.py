@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from whence.index.graph import Graph
 
 Progress = Callable[[int, int], None]
+#: Two processes that open a new index at once: one is told that it is locked, whatever time it allows for waiting.
+OPENING_TRIES, OPENING_PAUSE = 40, 0.05
 #: How notes begin that tell of an answer older than the files.
 BEHIND = "answering from before the last changes"
 
@@ -181,14 +183,20 @@ class OpenIndex:
             self._repair(damage, progress)
 
     def _open_store(self) -> None:
-        try:
-            self._store = Store(self.layout.database)
-        except IndexDamaged:
-            raise
-        except StorageError:
-            if not self.layout.exists():
+        """Open the truth; where nothing can be written, only to read. A database that is being made is waited for."""
+        for attempt in range(OPENING_TRIES):
+            try:
+                self._store = Store(self.layout.database)
+                return
+            except IndexDamaged:
                 raise
-            self._store = Store(self.layout.database, read_only=True)
+            except StorageError as trouble:
+                if not self.layout.exists():
+                    raise
+                if "locked" not in trouble.message or attempt == OPENING_TRIES - 1:
+                    break
+                time.sleep(OPENING_PAUSE)
+        self._store = Store(self.layout.database, read_only=True)
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Take in what changed on disk since the index was opened or last refreshed."""
