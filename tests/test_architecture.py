@@ -183,3 +183,11 @@ def test_a_name_that_is_not_public_is_refused():
 
 def test_the_package_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").is_file()
+
+
+def test_a_search_loads_nothing_that_only_symbols_need():
+    code = "import sys, whence.engine; print(*sorted(name for name in sys.modules if name.startswith('whence.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCES)})
+    loaded = set(done.stdout.split())
+    assert "whence.answer" in loaded
+    assert not loaded & {"whence.index.graph", "whence.index.resolve", "whence.context", "whence.retrieve.seeds", "whence.learn.store"}

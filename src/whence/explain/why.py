@@ -6,11 +6,11 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whence.answer import ASKED, Ranked
-from whence.context import RankedSymbols
 from whence.errors import UsageError
 from whence.fuse.pool import Pool
 from whence.index.arrayfile import Array
@@ -18,6 +18,9 @@ from whence.index.rows import member
 from whence.index.snapshot import Snapshot
 from whence.rank.ledger import Line
 from whence.rank.score import score
+
+if TYPE_CHECKING:
+    from whence.context import RankedSymbols
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
 

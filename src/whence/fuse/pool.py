@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.index.arrayfile import Array
-from whence.index.graph import Graph
 from whence.index.rows import distinct
 from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan
 from whence.retrieve.evidence import Evidence
-from whence.retrieve.names import ClassText, NameMatch
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
-from whence.retrieve.seeds import Seeding
 from whence.retrieve.semantic import Semantics
+
+if TYPE_CHECKING:  # what only symbols need: a search must not load it
+    from whence.index.graph import Graph
+    from whence.retrieve.names import ClassText, NameMatch
+    from whence.retrieve.seeds import Seeding
 
 #: The name of the retriever that goes by vectors.
 MEANING = "meaning"
@@ -109,11 +111,15 @@ class Pool:
     @cached_property
     def names(self) -> NameMatch:
         """How the query matches the names of units."""
+        from whence.retrieve.names import NameMatch  # noqa: PLC0415  -- as above
+
         return NameMatch(self.evidence)
 
     @cached_property
     def class_text(self) -> ClassText:
         """How the query matches types with all their members."""
+        from whence.retrieve.names import ClassText  # noqa: PLC0415  -- as above
+
         return ClassText(self.evidence)
 
     @cached_property
