@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.encode.encoder import Encoder
 from whence.errors import QueryError, UsageError
-from whence.fuse.pool import MEANING, Pool, union
+from whence.fuse.pool import ASKED, MEANING, Pool, union
 from whence.index.arrayfile import Array
 from whence.index.rows import distinct, member
 from whence.index.snapshot import Snapshot
@@ -16,7 +16,7 @@ from whence.pack.excerpt import concentration
 from whence.parse.tokens import terms
 from whence.profiles import Profile
 from whence.query.options import FEWEST_WORDS_TO_RELAX, Options
-from whence.query.plan import Plan, make_plan
+from whence.query.plan import NOTHING, Plan, make_plan
 from whence.rank.collapse import Hit, break_ties, collapse
 from whence.rank.ledger import Ledger
 from whence.rank.score import score
@@ -27,13 +27,9 @@ from whence.retrieve.filters import file_mask, unit_mask
 from whence.retrieve.matches import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
-from whence.retrieve.semantic import Semantics
+from whence.retrieve.semantic import Semantics, asked_of_vectors
 from whence.trace import Trace
 
-#: The name under which units stand in the pool that were asked for, not found.
-ASKED = "asked"
-#: Characters of a question that an encoder reads.
-MOST_ENCODED = 4_000
 #: Files that other retrievers may add for each unit that the lexical one finds.
 FILE_SHARE = 0.5
 #: The same for files that past commits point at: they are few, and seldom the only ones to find a file.
@@ -183,7 +179,7 @@ def _in_path_order(asking: Asking, lines: dict[int, list[int]], units: Array | N
     snapshot = asking.snapshot
     if not lines:
         return []
-    plan = Plan("", (), (), (), frozenset(), "", (), 0.0)
+    plan = NOTHING
     evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
     rows = np.flatnonzero(units) if units is not None else np.empty(0, np.int64)
     pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), Precedent(snapshot, plan))
@@ -201,7 +197,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
     path_match = PathMatch(evidence)
     scope = _with_every_word(evidence, scope)
-    semantics = _semantics(asking, plan)
+    semantics = asked_of_vectors(snapshot, asking.encoder, plan.text)
     precedent = Precedent(snapshot, plan)
     found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
     if semantics is not None and asking.options.strategy != "lexical":
@@ -238,15 +234,6 @@ def _with_every_word(evidence: Evidence, scope: Scope) -> Scope:
             holds[found.files] = True
             files &= holds
     return Scope(files, scope.units, every_word=True)
-
-
-def _semantics(asking: Asking, plan: Plan) -> Semantics | None:
-    """What vectors have to say, where there are some and the question has a word they know."""
-    view = asking.snapshot.vectors
-    if asking.encoder is None or view is None:
-        return None
-    semantics = Semantics(asking.snapshot, view, asking.encoder.encode_query(plan.text[:MOST_ENCODED]))
-    return None if semantics.says_nothing else semantics
 
 
 def _by_meaning(asking: Asking, semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int) -> tuple[Array, Array]:

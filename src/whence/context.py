@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whence.encode.encoder import Encoder
-from whence.fuse.pool import CONCEPTS, LEARNED, MEANING, Beside, Pool, union
+from whence.fuse.pool import ASKED, CONCEPTS, LEARNED, MEANING, Beside, Pool, union
 from whence.graph.walk import walk
 from whence.index.arrayfile import Array
 from whence.index.digest import name_hash
@@ -32,7 +32,7 @@ from whence.retrieve import lexical
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
-from whence.retrieve.semantic import Semantics
+from whence.retrieve.semantic import asked_of_vectors
 from whence.trace import Trace
 
 #: Candidates by their own words, and types and files whose members all become candidates.
@@ -41,18 +41,13 @@ BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
 MOST_MEMBERS = 60
 #: The walk starts at so many of the best, takes so many steps, and returns to them so often.
 SEEDS, STEPS, RETURN = 10, 4, 0.3
-#: Digits of a sum over the graph: those behind depend on the order in which it is added up, and so on that of indexing.
+#: Digits of a score, and of a sum over the graph: those behind depend on the order in which it is added up, and so on
+#: that of indexing.
 DIGITS = 9
 #: A usual name that more symbols bear says nothing.
 MOST_OF_A_NAME = 20
-#: Characters of a task that an encoder reads.
-MOST_ENCODED = 4_000
-#: Digits of a score after the point that tell two symbols apart.
-DIGITS = 9
-#: The name under which units stand in the pool that were asked for, not found.
-ASKED = "asked"
-
-
+#: Characters of a task in which usual names for things are looked for.
+MOST_READ = 4_000
 #: What use taught of some units: what verdicts add to each, and what having been shown adds.
 FromUse = Callable[[Array], tuple[Array, Array]]
 #: Parts of the way to an answer that can be left out, to see what each is worth.
@@ -89,8 +84,7 @@ class RankedSymbols:
 
 def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
     """The symbols that a task needs, best first."""
-    profile = tasking.profile
-    plan = make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
+    plan = _plan(task, tasking.profile)
     allowed = _allowed(tasking.snapshot, plan)
     pool = _first_pool(tasking, plan, allowed)
     if tasking.without != "walk":
@@ -102,9 +96,12 @@ def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
 
 def first_look(task: str, tasking: Tasking) -> RankedSymbols:
     """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
-    profile = tasking.profile
-    plan = make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
+    plan = _plan(task, tasking.profile)
     return ranked(_first_pool(tasking, plan, _allowed(tasking.snapshot, plan)), tasking)
+
+
+def _plan(task: str, profile: Profile) -> Plan:
+    return make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
 
 
 def ranked(pool: Pool, tasking: Tasking, *, by_file: bool = False) -> RankedSymbols:
@@ -135,10 +132,7 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
     snapshot = tasking.snapshot
     evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
     path_match = PathMatch(evidence)
-    semantics = None
-    if tasking.encoder is not None and snapshot.vectors is not None:
-        semantics = Semantics(snapshot, snapshot.vectors, tasking.encoder.encode_query(plan.text[:MOST_ENCODED]))
-        semantics = None if semantics.says_nothing else semantics
+    semantics = asked_of_vectors(snapshot, tasking.encoder, plan.text)
     bare = Pool(evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
     _ = bare.names  # kept by every later pool, so that names are matched once
     found = {
@@ -191,7 +185,7 @@ def _usual_names(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array,
     """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
     found: dict[int, float] = {}
     sounds = snapshot.symbols.by_sound
-    for match in matching(plan.text[:MOST_ENCODED], frozenset(snapshot.languages)):
+    for match in matching(plan.text[:MOST_READ], frozenset(snapshot.languages)):
         for target in match.concept.targets:
             if is_generic(target):
                 continue

@@ -25,11 +25,8 @@ from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.seeds import Learned, Nearest, Seeding, Seeds, find_seeds
-from whence.retrieve.semantic import Semantics
+from whence.retrieve.semantic import asked_of_vectors
 from whence.settings import ClassicSettings
-
-#: Characters of a task that an encoder reads.
-MOST_ENCODED = 4_000
 
 
 class Ground(Protocol):
@@ -91,13 +88,12 @@ def classic_pool(
 
 def _nearest(tasking: Ground, evidence: Evidence, allowed: Array) -> Nearest | None:
     """How to ask vectors, which happens only when the other channels find next to nothing (N5)."""
-    encoder, vectors = tasking.encoder, tasking.snapshot.vectors
-    if encoder is None or vectors is None:
+    if tasking.encoder is None or tasking.snapshot.vectors is None:
         return None
 
     def nearest(count: int) -> Array:
-        semantics = Semantics(tasking.snapshot, vectors, encoder.encode_query(evidence.plan.text[:MOST_ENCODED]))
-        if semantics.says_nothing:
+        semantics = asked_of_vectors(tasking.snapshot, tasking.encoder, evidence.plan.text)
+        if semantics is None:
             return np.empty(0, np.int64)
         units, similar = semantics.units_of(*semantics.nearest(count, allowed), evidence.unit_scores, allowed)
         return units[np.argsort(-similar, kind="stable")]

@@ -8,21 +8,16 @@ import numpy as np
 
 from whence.context import RankedSymbols, Tasking, ranked
 from whence.errors import UsageError
-from whence.fuse.pool import Pool
+from whence.fuse.pool import ASKED, Pool
 from whence.graph.walk import walk
 from whence.index.arrayfile import Array
+from whence.index.graph import REFERS
 from whence.index.rows import distinct, ranges
-from whence.query.plan import Plan
+from whence.query.plan import NOTHING
 from whence.retrieve.evidence import Evidence
 from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.seeds import Seeding
-from whence.types import EDGE_KINDS
-
-#: Edges by which a symbol depends on another.
-_DEPENDING = np.array(
-    [EDGE_KINDS.index(kind) for kind in ("calls", "references", "type_hint_of", "extends", "implements", "decorates", "throws")]
-)
 
 
 def rank_files(paths: Sequence[str], tasking: Tasking) -> RankedSymbols:
@@ -80,17 +75,16 @@ def _callers(tasking: Tasking, seeds: Array) -> Array:
     graph, symbols = tasking.graph, tasking.snapshot.symbols
     _, at = ranges(graph.in_starts, seeds)
     edges = graph.in_edges[at]
-    sources = graph.source[edges[np.isin(graph.kind[edges], _DEPENDING)]].astype(np.int64)
+    sources = graph.source[edges[REFERS[graph.kind[edges]]]].astype(np.int64)
     return distinct(sources[symbols.defines[sources]]) if len(sources) else sources
 
 
 def _near(tasking: Tasking, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
     snapshot = tasking.snapshot
-    plan = Plan("", (), (), (), frozenset(), "", (), 0.0)
-    evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
+    evidence = Evidence(snapshot, NOTHING, tasking.profile, tasking.weights)
     none = np.zeros(len(units))
     seeding = Seeding(np.isin(units, seeds), none, none, {}, tasking.now)
-    retrieved = {"asked": np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
+    retrieved = {ASKED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
     pool = Pool(
         evidence,
         PathMatch(evidence),
@@ -98,7 +92,7 @@ def _near(tasking: Tasking, seeds: Array, units: Array, blast: Array) -> RankedS
         retrieved,
         0,
         none,
-        Precedent(snapshot, plan),
+        Precedent(snapshot, NOTHING),
         graph=tasking.graph,
         walked=blast[units],
         seeding=seeding,

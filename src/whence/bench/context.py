@@ -5,7 +5,6 @@ No setting of the user has a part in it, and nothing is learned from one task fo
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 from whence.bench import metrics, report
 from whence.bench.context_corpus import ContextCorpus, ContextRepository, ContextTask
 from whence.bench.knowing import Knowing
+from whence.bench.measure import cpu_seconds
 from whence.bench.search import WARM_UP, default_settings
 from whence.bench.symbol_metrics import official, strict
 from whence.context import STAGES
@@ -111,10 +111,10 @@ def run(corpus: ContextCorpus, ways: Sequence[Way], index_dir: Path | None, prog
 
 def _measure(repository: ContextRepository, ways: Sequence[Way], data_dir: Path, done: Run) -> dict[str, Any]:
     """Index a repository and ask for all its tasks."""
-    began = _cpu()
+    began = cpu_seconds()
     with Index.open(repository.root, data_dir=data_dir, settings=default_settings()) as index:
         graph = index.graph  # part of the pipeline: no task is answered without it
-        spent = _cpu() - began
+        spent = cpu_seconds() - began
         for way in ways:
             done.answered[way.name] += ask(index, repository, way)
         done.settings = report.settings(index.provenance)
@@ -128,11 +128,6 @@ def _measure(repository: ContextRepository, ways: Sequence[Way], data_dir: Path,
             "edges": len(graph.source),
             "index_cpu": spent if fresh else None,  # an index that was there already cost nothing now
         }
-
-
-def _cpu() -> float:
-    """CPU seconds so far, of this process and of all children that have ended."""
-    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 def ask(index: Index, repository: ContextRepository, way: Way) -> list[Answered]:

@@ -8,7 +8,6 @@ tell there. Plain BM25 over whole files answers the same questions in the same r
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from whence.bench import metrics, report
 from whence.bench.features import Asked, Judged, additive_signals, judge, open_profile, ranking
 from whence.bench.fetch import GitError, History, plain_git
 from whence.bench.learn import UNLEARNED, left_out
+from whence.bench.measure import cpu_seconds
 from whence.bench.search import default_settings
 from whence.bench.whole_files import WholeFiles
 from whence.engine import Index
@@ -288,7 +288,7 @@ def _ask_all(
     every_signal = open_profile(PROFILES[JUDGED], additive_signals())
     noted: dict[str, Any] = {"name": repository.name, "revision": repository.revision, "questions": 0}
     baseline = WholeFiles()
-    began, spent = time.monotonic(), _cpu_seconds()
+    began, spent = time.monotonic(), cpu_seconds()
     for question, index in given:
         for profile in profiles:
             found = [result.path for result in index.search(question.text, k=metrics.DEPTH, profile=profile)]
@@ -304,18 +304,13 @@ def _ask_all(
         noted |= {"questions": noted["questions"] + 1, "files": index.snapshot.live_files, "units": index.snapshot.live_units}
         done.settings[:] = report.settings(index.provenance)
         step()
-    done.repositories.append({**noted, "seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - spent})
+    done.repositories.append({**noted, "seconds": time.monotonic() - began, "cpu_seconds": cpu_seconds() - spent})
 
 
 def _scored(question: Question, found: Sequence[str]) -> Answered:
     """Held against the wanted files. Paths get a root, so that none is taken for another with folders before it."""
     wanted, returned = ([f"/{path}" for path in paths] for paths in (question.wanted, found))
     return Answered(question, metrics.ndcg(wanted, returned), tuple(metrics.rank_of(path, returned) for path in wanted))
-
-
-def _cpu_seconds() -> float:
-    """CPU time of this process and of those it started."""
-    return sum(os.times()[:4])
 
 
 # Telling.

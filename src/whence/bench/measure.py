@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import tempfile
 import time
@@ -18,6 +19,11 @@ from whence.errors import StorageError
 RSS_UNIT = 1024
 #: A package that takes less than this on disk was installed as a link to its source.
 PACKAGE_AT_LEAST = 1_000_000
+
+
+def cpu_seconds() -> float:
+    """CPU seconds so far, of this process and of all children that have ended."""
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
 @dataclass(frozen=True, slots=True)

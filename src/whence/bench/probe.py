@@ -18,7 +18,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 from whence.bench import report
-from whence.bench.measure import RSS_UNIT, folder_bytes, run
+from whence.bench.measure import RSS_UNIT, cpu_seconds, folder_bytes, run
 from whence.bench.search import default_settings
 from whence.encode.passages import passages
 from whence.encode.registry import SHIPPED, open_encoder
@@ -32,19 +32,14 @@ def _open(tree: Path) -> Index:
     return Index.open(tree, settings=default_settings())
 
 
-def _cpu() -> float:
-    """CPU time so far, of this process and of all children that have ended."""
-    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
-
-
 def build(tree: Path) -> dict[str, Any]:
     """Build an index where there is none. A folder with one small file comes first: it loads what every build needs."""
     with TemporaryDirectory(prefix="whence-bench-") as small:
         (Path(small) / "one.py").write_text("def one():\n    return 1\n", encoding="utf-8")
         _open(Path(small)).close()
-    cpu, wall = _cpu(), time.perf_counter()
+    cpu, wall = cpu_seconds(), time.perf_counter()
     with _open(tree) as index:
-        spent = {"cpu": _cpu() - cpu, "wall": time.perf_counter() - wall}
+        spent = {"cpu": cpu_seconds() - cpu, "wall": time.perf_counter() - wall}
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT
         worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * RSS_UNIT
         return {
@@ -94,9 +89,9 @@ def refresh(tree: Path, rounds: int) -> dict[str, Any]:
     with _open(tree) as index:
         index.refresh()
         for number in range(rounds + 1):
-            cpu, wall = _cpu(), time.perf_counter()
+            cpu, wall = cpu_seconds(), time.perf_counter()
             did = index.refresh()
-            took = (_cpu() - cpu, time.perf_counter() - wall)
+            took = (cpu_seconds() - cpu, time.perf_counter() - wall)
             status = run(["git", "status", "--porcelain"], cwd=tree)
             if number:
                 ours.append(took)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whence.answer import ASKED, Ranked
+from whence.answer import Ranked
 from whence.errors import UsageError
-from whence.fuse.pool import Pool
+from whence.fuse.pool import ASKED, Pool
 from whence.index.arrayfile import Array
 from whence.index.rows import member
 from whence.index.snapshot import Snapshot

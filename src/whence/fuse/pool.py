@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # what only symbols need: a search must not load it
 MEANING = "meaning"
 #: The names of those that go by what use taught, and by what software commonly calls a thing.
 LEARNED, CONCEPTS = "learned", "concepts"
+#: The name under which units stand in the pool that were asked for, not found.
+ASKED = "asked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.index.graph import Edges
 
 #: How `Reached.via` marks a row where the way begins.
 START = -1
 _UNSEEN = -2
-
-
-class Adjacency(Protocol):
-    """The edges of a graph, those of each node next to one another.
-
-    The edges of node `n` are the rows `starts[n]` to `starts[n + 1]` of `targets`
-    and `weights`. An edge of weight 0 is never followed.
-    """
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes there are."""
-
-    @property
-    def starts(self) -> Array:
-        """Where the edges of each node begin, and the end of the last: `nodes + 1` numbers."""
-
-    @property
-    def targets(self) -> Array:
-        """The node to which each edge leads."""
-
-    @property
-    def weights(self) -> Array:
-        """How readily each edge is followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +37,7 @@ def edges_of(starts: Array, rows: Array) -> tuple[Array, Array]:
     return edges, counts
 
 
-def reach(graph: Adjacency, rows: Array, hops: int, *, most: int | None = None) -> Reached:
+def reach(graph: Edges, rows: Array, hops: int, *, most: int | None = None) -> Reached:
     """Every node within some hops of the given rows; with `most`, the nearest that many."""
     begun = checked_rows(graph, rows)[:most]
     via = np.full(graph.nodes, _UNSEEN, np.int64)
@@ -77,7 +53,7 @@ def reach(graph: Adjacency, rows: Array, hops: int, *, most: int | None = None) 
     return Reached(found, distance, via[found])
 
 
-def shortest_path(graph: Adjacency, sources: Array, goals: Array, *, hops: int | None = None) -> Array | None:
+def shortest_path(graph: Edges, sources: Array, goals: Array, *, hops: int | None = None) -> Array | None:
     """The edges of a shortest way from any source to any goal; none when they overlap, None when there is no way."""
     wanted = np.zeros(graph.nodes, np.bool_)
     wanted[checked_rows(graph, goals)] = True
@@ -96,7 +72,7 @@ def shortest_path(graph: Adjacency, sources: Array, goals: Array, *, hops: int |
     return None
 
 
-def checked_rows(graph: Adjacency, rows: Array) -> Array:
+def checked_rows(graph: Edges, rows: Array) -> Array:
     """The rows in rising order without repeats, or an error when one is not a node."""
     found = np.unique(np.asarray(rows, np.int64))
     if len(found) and (found[0] < 0 or found[-1] >= graph.nodes):
@@ -104,7 +80,7 @@ def checked_rows(graph: Adjacency, rows: Array) -> Array:
     return found
 
 
-def _next_level(graph: Adjacency, level: Array, via: Array, room: int) -> Array:
+def _next_level(graph: Edges, level: Array, via: Array, room: int) -> Array:
     """The unseen nodes one edge further, at most `room` of them, marked with the first edge that leads to each."""
     edges, _ = edges_of(graph.starts, level)
     targets = graph.targets[edges]
@@ -117,7 +93,7 @@ def _next_level(graph: Adjacency, level: Array, via: Array, room: int) -> Array:
     return fresh[:room]
 
 
-def _way_back(graph: Adjacency, via: Array, row: int) -> Array:
+def _way_back(graph: Edges, via: Array, row: int) -> Array:
     edges: list[int] = []
     while via[row] != START:
         edges.append(int(via[row]))

@@ -6,10 +6,9 @@ import itertools
 
 import numpy as np
 
-from whence.graph.paths import Adjacency as AnyAdjacency
 from whence.graph.paths import checked_rows, edges_of
 from whence.index.arrayfile import Array
-from whence.index.graph import Adjacency
+from whence.index.graph import Adjacency, Edges
 from whence.index.rows import distinct
 
 ALPHA = 0.2
@@ -28,7 +27,7 @@ BLOCK = 1 << 16
 
 
 def walk(
-    graph: AnyAdjacency,
+    graph: Edges,
     seeds: Array,
     restart: Array,
     *,
@@ -73,7 +72,7 @@ def walk(
     return scores
 
 
-def _home(graph: AnyAdjacency, seeds: Array, restart: Array) -> tuple[Array, Array]:
+def _home(graph: Edges, seeds: Array, restart: Array) -> tuple[Array, Array]:
     """The distinct seeds in rising order and the probability with which the walk returns to each."""
     if len(seeds) != len(restart):
         raise ValueError(f"{len(seeds)} seeds and {len(restart)} restart weights")

@@ -22,7 +22,7 @@ from whence.index.arrayfile import Array, ArrayFile, Stamp, pack_strings, unpack
 from whence.index.imports import Imports
 from whence.index.kinship import with_consequences
 from whence.index.layout import Layout
-from whence.index.mentioned import Bindings, Mentions
+from whence.index.mentioned import OUTSIDE, Bindings, Mentions
 from whence.index.resolve import CONFIDENCE, Resolved, Resolver
 from whence.index.rows import first_of_each
 from whence.index.snapshot import Snapshot
@@ -39,7 +39,8 @@ _KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 _REFERRING = frozenset({"calls", "references", "type_hint_of", "extends", "implements", "decorates", "throws"})
 _KIN = frozenset({"contains", "member_of", "extends", "implements", "overrides", "inherits"})
 _TESTING = frozenset({"tests", "tested_by", "co_tested_with"})
-_REFERS = np.array([kind in _REFERRING for kind in EDGE_KINDS])
+#: Whether an edge of each kind says that its source depends on its target.
+REFERS = np.array([kind in _REFERRING for kind in EDGE_KINDS])
 #: Whether an edge of each kind says what contains, extends, implements or inherits what; what uses what, tests aside.
 IS_KIN = np.array([kind in _KIN for kind in EDGE_KINDS])
 IS_USE = np.array([kind not in _KIN | _TESTING for kind in EDGE_KINDS])
@@ -90,7 +91,7 @@ class Graph:
     def referrers(self) -> Array:
         """How many units outside tests call or name each node."""
         inside = self.source < self.symbols.units
-        counted = _REFERS[self.kind] & inside
+        counted = REFERS[self.kind] & inside
         counted[inside] &= ~self.symbols.test[self.symbols.file[self.source[inside]]]
         return np.bincount(self.target[counted], weights=self.confidence[counted] / CONFIDENCE, minlength=self.nodes)
 
@@ -101,7 +102,11 @@ class Graph:
 
 
 class Edges(Protocol):
-    """Edges that can be made into an `Adjacency`."""
+    """The edges of a graph, those of each node next to one another.
+
+    The edges of node `n` are the rows `starts[n]` to `starts[n + 1]` of `targets`
+    and `weights`. An edge of weight 0 is never followed.
+    """
 
     @property
     def nodes(self) -> int:
@@ -245,7 +250,7 @@ def _known(symbols: Symbols, outside: list[str], extra: Sequence[Edge]) -> list[
             for unit in range(int(symbols.snapshot.unit_starts[file]), int(symbols.snapshot.unit_starts[file + 1])):
                 rows.setdefault(symbols.key(unit), unit)
     for key in sorted(wanted - rows.keys()):
-        if key.startswith(("route:", "env:", "process:")):
+        if key.startswith(OUTSIDE):
             rows[key] = symbols.units + len(outside)
             outside.append(key)
     return [(rows[edge.source], rows[edge.target], edge) for edge in extra if edge.source in rows and edge.target in rows]

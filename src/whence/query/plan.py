@@ -70,6 +70,10 @@ class Plan:
         return self.length < 1 and lexicon.ASKED_FOR[what].search(self.text) is not None
 
 
+#: A query without words, for answers that go by something else.
+NOTHING = Plan("", (), (), (), frozenset(), "", (), 0.0)
+
+
 def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> Plan:
     """Read a query. `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has."""
     if "\0" in text:

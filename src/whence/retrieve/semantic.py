@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.encode.encoder import Vectors
+from whence.encode.encoder import Encoder, Vectors
 from whence.index.arrayfile import Array
 from whence.index.rows import best_first, first_of_each, member, spread
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
 from whence.retrieve.evidence import Remembered
 
+#: Characters of a question that an encoder reads.
+MOST_ENCODED = 4_000
 #: A file is as near as the mean of its nearest passages. One that has fewer is not nearer for it: each that it
 #: lacks counts as this share of its nearest, or a file of one lucky line would lead.
 BEST_PASSAGES = 3
@@ -107,6 +109,14 @@ class Semantics:
         similar = self._view.similar(self._question, passages)
         similar[member(passages, self._deaf)] = 0
         return similar
+
+
+def asked_of_vectors(snapshot: Snapshot, encoder: Encoder | None, text: str) -> Semantics | None:
+    """What vectors have to say of a question, where there are some and it has a word they know."""
+    if encoder is None or snapshot.vectors is None:
+        return None
+    semantics = Semantics(snapshot, snapshot.vectors, encoder.encode_query(text[:MOST_ENCODED]))
+    return None if semantics.says_nothing else semantics
 
 
 def _best(owner: Array, values: Array, count: int) -> Array:

@@ -1,6 +1,6 @@
 """What git tells of the past of a tree: commits with their messages and the files they changed.
 
-This starts a process, so it belongs to indexing, never to a query. Nothing of the
+This starts a process, so it belongs to indexing and to questions about a change, never to a search. Nothing of the
 repository's configuration that could run a program has a part in it.
 """
 
