@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from bench.published_projects import commit, git, repository
 from whence.bench.context_corpus import load
 from whence.serve.cli.main import main
 
 CORPUS = "bench/cross-system/corpus"
 TASK = "id: a-1\nrepo: tiny\ntier: easy\ndescription: where is it pinned\nground_truth:\n  - pinned\n"
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]
-    return subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def commit(folder: Path, files: dict[str, str]) -> str:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "change")
-    return git(folder, "rev-parse", "HEAD")
-
-
-def repository(folder: Path) -> Path:
-    folder.mkdir()
-    git(folder, "init", "--quiet")
-    return folder
 
 
 @pytest.fixture
