@@ -18,7 +18,7 @@ PACKAGE = SOURCES / "whence"
 #: only rooms above it. `answer` puts the stages from query to pack together; `engine` is the only one that knows all.
 ROOMS = """
     errors types version profiles settings trace
-    source parse encode index
+    source parse encode index memory
     query retrieve fuse graph rank learn pack
     answer related context context_classic context_near explain results packs packing opened engine enrich
     bench serve

@@ -1,0 +1,85 @@
+"""Names for files: what a text is called when it has to be a name on every disk."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from itertools import islice
+from unicodedata import category, normalize
+
+#: File systems allow 255 bytes for a name; the rest is for endings and numbers.
+MOST_BYTES = 200
+#: What a name made by hand may have, without the ending `.md`.
+LONGEST_NAME = 252
+#: A hyphen and a checksum.
+_MARK_LENGTH = 9
+_NAME = re.compile(r"[^./\\\0][^/\\\0]*")
+#: Devices on Windows, whatever ending is added.
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])")
+#: More of a text is not looked at for its first words.
+_LOOKED_AT = 4_000
+_NOT_PROSE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*|<!--.*?-->|!\[[^\]\n]*\]\([^)\n]*\)", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)")
+_LIST_MARK = re.compile(r"^[ \t]*(?:[-*+>][ \t]+|\d{1,9}[.)][ \t]+|\[[ xX]\][ \t]+)+", re.MULTILINE)
+_MARKS = "#*_`~>|[]()-=\"'"
+
+
+def slug_of(text: str, longest: int = 60) -> str:
+    """The text as the name of a file: lower case, letters and digits of every script, the rest as single hyphens.
+
+    What is cut, or has no letter at all, is told apart by a checksum.
+    """
+    lowered = normalize("NFC", normalize("NFC", text).lower())
+    whole = "-".join("".join(map(_kept, lowered)).split())
+    if not whole:
+        return f"note-{checksum(' '.join(text.split()))}"
+    longest = max(longest, 2 * _MARK_LENGTH)
+    if len(whole) > longest or len(whole.encode()) > MOST_BYTES:
+        return f"{_cut(whole, longest - _MARK_LENGTH, MOST_BYTES - _MARK_LENGTH)}-{checksum(whole)}"
+    return f"note-{whole}" if _RESERVED.fullmatch(whole) else whole
+
+
+def first_words(text: str, count: int = 8) -> str:
+    """The first words of a text, headings included, without the marks of Markdown."""
+    head = _NOT_PROSE.sub(" ", text.lstrip()[:_LOOKED_AT])
+    head = _LIST_MARK.sub("", _LINK.sub(r"\1", head))
+    words = (word.strip(_MARKS) for word in head.split())
+    return " ".join(islice((word for word in words if any(map(str.isalnum, word))), count))
+
+
+def topic_slugs(topic: str) -> tuple[str, str]:
+    """What the file of a topic is called, and what it is called when a note of another topic has that name."""
+    return slug_of(topic), f"{slug_of(topic)}-{checksum(alike(topic))}"
+
+
+def alike(topic: str) -> str:
+    """A topic without what does not make it another one."""
+    return " ".join(normalize("NFC", topic).casefold().split())
+
+
+def is_name(name: str) -> bool:
+    """Whether a name is one that a folder or a note can have: it names one thing, is not hidden, and can be written."""
+    if not _NAME.fullmatch(name):
+        return False
+    try:
+        return len(name if name.isascii() else name.encode()) <= LONGEST_NAME
+    except UnicodeEncodeError:
+        return False
+
+
+def checksum(text: str) -> str:
+    """Eight hexadecimal digits that tell a text from nearly every other."""
+    return f"{zlib.crc32(normalize('NFC', text).encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _kept(character: str) -> str:
+    # Without their marks the words of many scripts fall apart.
+    return character if character.isalnum() or (character > "\x7f" and category(character)[0] == "M") else " "
+
+
+def _cut(slug: str, longest: int, most_bytes: int) -> str:
+    """The beginning of a slug, whole words if there is room for one."""
+    cut = slug[:longest].encode()[:most_bytes].decode("utf-8", "ignore")
+    if slug[len(cut)] != "-" and "-" in cut:
+        cut = cut.rpartition("-")[0]
+    return cut.rstrip("-")
