@@ -27,6 +27,7 @@ ALPHABETS = {
     "u": "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
     "t": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
     "s": "abcdefghijklmnopqrstuvwxyz234567",
+    "j": "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)",
     "g": "bcdfghjkmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ2345678",
 }
 UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
@@ -154,6 +155,7 @@ SAMPLES = [
     ("facebook-token", "«EAAG{a120}»"),
     ("twitter-token", "«AAAAAAAAAAAAAAAAAAAAA{g90}»"),
     ("openshift-token", "«sha256~{w43}»"),
+    ("django-secret-key", "SECRET_KEY = '«django-insecure-{j50}»'"),
     ("maxmind-key", "«{a6}_{a29}_mmk»"),
     ("mapbox-token", "«sk.eyJ{a60}.{a22}»"),
     ("okta-token", "OKTA_API_TOKEN=«00{w40}»"),
@@ -173,6 +175,7 @@ SAMPLES = [
     ("basic-auth", "Authorization: Basic «am9objpodW50ZXI0Mis5ISE=»"),
     ("bearer-token", "Authorization: Bearer «{w40}»"),
     ("generic-secret", 'api_key = "«{g32}»"'),
+    ("generic-secret", "SECRET_KEY = '«{j50}»'"),
     ("generic-secret", "CLIENT_SECRET=«{h48}»"),
     ("generic-secret", "password: «Tr{d2}b4dor&3x»"),
     ("generic-secret", '<add key="password" value="«{g16}»" />'),

@@ -118,6 +118,7 @@ FORMS = (
     Form("facebook-token", "EAAM EAAC EAAG EAAB", r"(?<![/+])EAA[MCGB][A-Za-z0-9]{100,}(?![/+=])"),
     Form("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", r"(?<![/+])A{21,22}[A-Za-z0-9%]{80,}(?![/+=])"),
     Form("openshift-token", "sha256~", r"sha256~[\w-]{43}(?![\w-])"),
+    Form("django-secret-key", "django-insecure-", r"django-insecure-[^\s\"'`]{40,}"),
     Form("maxmind-key", "_mmk", r"(?<=_[A-Za-z0-9]{29})_mmk(?!\w)", lead=r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}"),
     Form("mapbox-token", "sk.eyJ", r"sk\.eyJ[\w-]{20,}\.[\w-]{20,}"),
     Form("jwt", "eyJ", r"(?<![_-])eyJ[\w-]{14,}\.eyJ[\w-]{10,}\.[\w-]{16,}"),

@@ -33,8 +33,9 @@ class Secret:
 _NEAR = 300
 #: The longest part of a secret before the literal that it is found by.
 _LEAD = 90
-#: Those that are told by what stands around them rather than by what they are; the last word has the last.
+#: What comes as a block of lines.
 _BLOCKS = ("gcp-service-account", "openssh-private-key", "pgp-private-key", "putty-private-key", "private-key")
+#: What is told by what stands around it, whatever it is.
 _AROUND = ("url-password", "curl-password", "basic-auth", "bearer-token", "generic-secret")
 
 
@@ -297,7 +298,7 @@ def _is_secret(value: str, name: str, *, plain: bool) -> bool:
     is_password = name.startswith(("pass", "pwd"))
     if is_password:
         classes = sum(bool(_compiled(one).search(value)) for one in ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9_]"))
-        if classes == 4 or (classes == 3 and _wordiness(value) < 0.5):
+        if classes == 4 or (classes == 3 and _wordiness(value) < _WORDY_PASSWORD):
             return True
     if _compiled(UUID).fullmatch(value.lower()):
         return name not in ("token", "credential")
@@ -307,7 +308,7 @@ def _is_secret(value: str, name: str, *, plain: bool) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    return len(set(value)) >= 8 and _is_mixed(value) and not _stands_in(value) and not _is_code(value) and _wordiness(value) < 0.3
+    return len(set(value)) >= 8 and _is_mixed(value) and not _stands_in(value) and not _is_code(value) and _wordiness(value) < _WORDY
 
 
 def _is_mixed(value: str) -> bool:
@@ -315,6 +316,10 @@ def _is_mixed(value: str) -> bool:
     return len(set(value)) >= 6 and bool(_compiled(r"[0-9]").search(value) and _compiled(r"[A-Za-z].*[A-Za-z]").search(value))
 
 
+#: The share of words from which on a value is not random: of values of 24 random letters, large and small, and digits, one in
+#: a hundred has so many by chance. People make passwords from words, so those may have more.
+_WORDY = 0.3
+_WORDY_PASSWORD = 0.5
 #: Pairs of letters that most English words are made of; of the pairs of random letters they are a sixth.
 _PAIRS = frozenset(
     """
@@ -342,7 +347,7 @@ _EXAMPLES = (
 )
 #: Expressions, templates, regular expressions, places and identifiers: what stands for a value, or is plainly something else.
 _CODE = (
-    r"\$[({]|\{[\w .]*\}|%[sdr(]|<[^<>]*>|\\[dwsDWSux]|\[\^?\w-\w|\(\?|\w\(|\)\.|::|://|^[$%@&]\w+%?$|^\.{0,2}/|^~/|^0x|^data:|^sha\d+-|^[\d.:,TZ+/-]+$|"
+    r"\$[({]\w|\{[\w .]*\}|%[sdr]\b|%\(\w|<[^<>]*>|\\[dwsDWSux]|\[\^?\w-\w|\(\?|^[\w.]+\(|::|://|^[$%@&]\w+%?$|^\.{0,2}/|^~/|^0x|^data:|^sha\d+-|^[\d.:,TZ+/-]+$|"
     r"^(?:[0-9a-f]{2}:)+[0-9a-f]{2}$|^(?:[A-Za-z]+\d{0,4}|\d{1,8})(?:[-_./:@+=](?:[A-Za-z]+\d{0,4}|\d{0,8}))*$"
 )
 #: The longest value in which words of an example are looked for: a longer one has them by chance.

@@ -1,0 +1,98 @@
+"""What the index keeps of a note: its words, the times it speaks of, and vectors of its passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+
+from whence.encode.encoder import Encoder, UnitText
+from whence.memory.corpus import packed_vectors
+from whence.memory.folder import Found
+from whence.memory.note import Note
+from whence.memory.store import Entry
+from whence.memory.words import Language
+from whence.parse.dates import OPEN, day_of, spans_of
+
+#: Words of a note that are kept: a transcript of a long day has fewer.
+MOST_WORDS = 50_000
+#: Characters that are looked at for times.
+MOST_DATED = 200_000
+#: A passage is this many words that say something; the next begins in the middle of it.
+PASSAGE_WORDS, PASSAGE_STEP = 24, 12
+
+
+class Reader:
+    """Reads notes for the index."""
+
+    def __init__(self, language: Language, encoder: Encoder | None) -> None:
+        self.language, self.encoder = language, encoder
+
+    @property
+    def identity(self) -> str:
+        """Of everything that decides what is read from a note."""
+        return f"{self.language.name} {self.encoder.fingerprint if self.encoder else 'none'}"
+
+    def entries(self, notes: Sequence[tuple[Note, Found]]) -> list[Entry]:
+        """What is kept of some notes; their passages are encoded together."""
+        words = [self.language.content(searched_text(note))[:MOST_WORDS] for note, _ in notes]
+        vectors = self._vectors(words)
+        return [self._entry(note, found, one, packed) for (note, found), one, packed in zip(notes, words, vectors, strict=True)]
+
+    def _entry(self, note: Note, found: Found, words: list[str], vectors: bytes) -> Entry:
+        day = day_of_note(note)
+        spans = spans_of(note.text[:MOST_DATED], day or None)
+        bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
+        return Entry(
+            key=note.key,
+            folder=note.folder,
+            size=found.size,
+            mtime_ns=found.mtime_ns,
+            inode=found.inode,
+            project=note.project,
+            topic=note.topic,
+            kind=note.kind,
+            archived=note.archived is not None,
+            trouble=note.trouble,
+            day=day,
+            valid_from=_seconds(note.valid_from),
+            valid_until=_seconds(note.valid_until),
+            words=words,
+            spans=np.array(bounded, np.int32).tobytes(),
+            vectors=vectors,
+            tags=note.tags,
+            about=tuple((about.repository, about.path, about.code, about.hash) for about in note.about),
+        )
+
+    def _vectors(self, words: Sequence[Sequence[str]]) -> list[bytes]:
+        if self.encoder is None:
+            return [b""] * len(words)
+        passages = [passages_of(one) for one in words]
+        rows = self.encoder.encode_units([UnitText("", "", " ".join(passage).encode()) for one in passages for passage in one]).rows
+        ends = np.cumsum([len(one) for one in passages])
+        return [packed_vectors(part) for part in np.split(rows, ends[:-1])] if passages else []
+
+
+def searched_text(note: Note) -> str:
+    """What of a note is searched: its topic, its tags and its text."""
+    return "\n".join([note.topic, " ".join(note.tags), note.text])
+
+
+def day_of_note(note: Note) -> int:
+    """The day that a note is of: what its text says, else when it began to hold, else when it was written; 0 when none is known."""
+    said = day_of(note.text)
+    if said:
+        return said
+    known = note.valid_from or note.created
+    return known.toordinal() if known else 0
+
+
+def passages_of(words: Sequence[str]) -> list[Sequence[str]]:
+    """The passages of a note: runs of words, each half over the one before."""
+    starts = range(0, max(1, len(words) - PASSAGE_WORDS // 2), PASSAGE_STEP)
+    return [words[start : start + PASSAGE_WORDS] for start in starts] if words else []
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
