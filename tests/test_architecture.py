@@ -21,6 +21,7 @@ ROOMS = """
     source parse encode index memory
     query retrieve fuse graph rank learn pack
     answer related context context_classic context_near explain results packs packing opened engine enrich
+    recall recollections remembered memories
     bench serve
     __init__ __main__
 """.split()
@@ -92,7 +93,7 @@ def _loaded(node: ast.AST) -> Iterator[ast.AST]:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_only_the_edges_touch_the_world(path):
     """The clock, the environment and the network are for settings, engine, the front ends and the processes of a build."""
-    if room_of(path) in ("opened", "engine", "enrich", "serve", "bench") or name_of(path) in (
+    if room_of(path) in ("opened", "engine", "enrich", "remembered", "memories", "serve", "bench") or name_of(path) in (
         "index/build.py",
         "index/layout.py",
         "parse/grammars.py",

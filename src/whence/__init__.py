@@ -18,16 +18,36 @@ if TYPE_CHECKING:
     from whence.explain.why import Why
     from whence.graph.neighbours import Neighbour
     from whence.graph.ways import Step
+    from whence.memories import Memory
+    from whence.memory.note import Note
     from whence.packs import Pack, Symbol
+    from whence.recollections import Recalled
     from whence.results import Result
 
-__all__ = ["Freshness", "Index", "Neighbour", "Pack", "Result", "Step", "Symbol", "WhenceError", "Why", "__version__"]
+__all__ = [
+    "Freshness",
+    "Index",
+    "Memory",
+    "Neighbour",
+    "Note",
+    "Pack",
+    "Recalled",
+    "Result",
+    "Step",
+    "Symbol",
+    "WhenceError",
+    "Why",
+    "__version__",
+]
 
 _HOMES = {
     "Freshness": "whence.engine",
     "Index": "whence.engine",
+    "Memory": "whence.memories",
     "Neighbour": "whence.graph.neighbours",
+    "Note": "whence.memory.note",
     "Pack": "whence.packs",
+    "Recalled": "whence.recollections",
     "Result": "whence.results",
     "Step": "whence.graph.ways",
     "Symbol": "whence.packs",

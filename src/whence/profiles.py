@@ -127,9 +127,25 @@ SYMBOLS_CLASSIC = Profile(
 #: Symbols of files and of changes: S1 without authorities.
 SYMBOLS_NEAR = Profile(signals=_both(blast=0.40, confidence=0.25, observed=0.20, distance=0.15, feedback=1.0, session=1.0, test_factor=1.0))
 
+#: How notes are recalled. Weights are learned (weights/CARD.md), but for what no benchmark can teach: names, projects, code.
+FOR_NOTES = {"note_strength": Weight(0.5, 0.5), "note_here": Weight(0.3, 0.3), "note_code": Weight(1.0, 1.0)}
+NOTES = Profile(signals=MappingProxyType({**_learned("notes"), **FOR_NOTES}))
+#: Notes by the rule M3 alone.
+NOTES_CLASSIC = Profile(signals=_both(note_strength=1.0, note_semantic=1.0, note_code=1.0))
+
 PROFILES: Mapping[str, Profile] = MappingProxyType({"default": DEFAULT, "classic": CLASSIC, "semantic": SEMANTIC})
 #: The profiles of `context`, by the name they are chosen by; in settings they stand beside the others.
 SYMBOL_PROFILES: Mapping[str, Profile] = MappingProxyType({"default": SYMBOLS, "classic": SYMBOLS_CLASSIC})
+#: The profiles of `recall`, likewise.
+NOTE_PROFILES: Mapping[str, Profile] = MappingProxyType({"default": NOTES, "classic": NOTES_CLASSIC})
 ALL_PROFILES: Mapping[str, Profile] = MappingProxyType(
-    {**PROFILES, "symbols": SYMBOLS, "symbols_first": SYMBOLS_FIRST, "symbols_classic": SYMBOLS_CLASSIC, "symbols_near": SYMBOLS_NEAR}
+    {
+        **PROFILES,
+        "symbols": SYMBOLS,
+        "symbols_first": SYMBOLS_FIRST,
+        "symbols_classic": SYMBOLS_CLASSIC,
+        "symbols_near": SYMBOLS_NEAR,
+        "notes": NOTES,
+        "notes_classic": NOTES_CLASSIC,
+    }
 )

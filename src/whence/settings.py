@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import SettingError
-from whence.profiles import ALL_PROFILES, PROFILES, SYMBOL_PROFILES, Profile
+from whence.profiles import ALL_PROFILES, NOTE_PROFILES, PROFILES, SYMBOL_PROFILES, Profile
 
 PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"
@@ -152,6 +152,27 @@ class LearnSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """Where notes are kept and how they are recalled."""
+
+    place: str = _knob("user", "whose notes: the user's own, or those in the repository (.whence/notes)", choices=("user", "repository"))
+    directory: str = _knob("", "the folder of notes; empty takes the one in the user's data folder (or in the repository)")
+    max_bytes: int = _knob(1_000_000, "bytes of a note at most", min=1_000, max=100_000_000)
+    language: str = _knob("english", "whose words say nothing and how words are stemmed: a language of docs/memory.md, or none")
+    model: str = _knob("prose", "what reads meaning: prose (shipped), none or model2vec:MODEL", pattern=r"prose|none|model2vec:.+",
+                       allowed="prose | none | model2vec:DIRECTORY-OR-HUB-ID")  # fmt: skip
+    k: int = _knob(10, "notes in an answer", min=1, max=10_000)
+    profile: str = _knob("default", "which ranking of notes", choices=tuple(NOTE_PROFILES))
+    strategy: str = _knob("union", "who proposes candidates: words and vectors, or one of them", choices=("union", "vector", "lexical"))
+    pool: int = _knob(200, "at least this many candidates of each kind are ranked", min=10, max=10_000)
+    slug_bonus: float = _knob(3.0, "M3: a word that names the note counts this many times", min=1, max=100)
+    changed_factor: float = _knob(0.5, "M8: a note whose code has changed keeps this share of its score", min=0, max=1)
+    alike: float = _knob(0.85, "notes that share this much of their words are shown once", min=0.1, max=1)
+    history: int = _knob(50, "earlier versions of a note that compact keeps", min=0, max=100_000)
+    handoff_days: int = _knob(30, "days after which compact archives a handoff", min=1, max=100_000)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
 
@@ -161,6 +182,7 @@ class Settings:
     classic: ClassicSettings = field(default_factory=ClassicSettings)
     enrich: EnrichSettings = field(default_factory=EnrichSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)
 
     @property

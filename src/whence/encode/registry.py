@@ -9,6 +9,8 @@ from whence.errors import SettingError
 
 SHIPPED = "shipped"
 NONE = "none"
+#: The shipped encoder of notes.
+PROSE = "prose"
 LATE, MODEL2VEC = "late:", "model2vec:"
 ALLOWED = f"{SHIPPED} | {NONE} | {LATE}DIRECTORY-OR-HUB-ID | {MODEL2VEC}DIRECTORY-OR-HUB-ID"
 
@@ -28,6 +30,18 @@ def open_encoder(name: str) -> Encoder | None:
     encoder = _opened(name)
     encoder.name = name
     return encoder
+
+
+@cache
+def open_note_encoder(name: str) -> Encoder | None:
+    """The encoder of notes, by the setting memory.model; None where none is wanted. Raises `ModelUnavailable`."""
+    if name == NONE:
+        return None
+    if name == PROSE:
+        from whence.encode.prose import ProseEncoder  # noqa: PLC0415
+
+        return ProseEncoder()
+    return open_encoder(name)
 
 
 def _opened(name: str) -> Encoder:

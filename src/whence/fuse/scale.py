@@ -30,3 +30,18 @@ def _by_rank(scores: Array) -> Array:
     """1 / (60 + rank + 1), the rank counted from 0; equal scores share the better rank."""
     ordered = np.sort(-scores)
     return 1 / (RANK_OFFSET + np.searchsorted(ordered, -scores) + 1)
+
+
+#: How slowly the places after the first lose worth.
+PLACES = 6
+
+
+def standing(scores: Array) -> Array:
+    """From 0 for the lowest to 1 for the highest, and 6 / (6 + place) beside: how much better, and before how many.
+
+    Where all are equal, none stands out.
+    """
+    if not len(scores) or float(scores.max()) <= float(scores.min()):
+        return np.zeros(len(scores))
+    place = np.searchsorted(np.sort(-scores), -scores)
+    return _by_range(scores) + PLACES / (PLACES + place)

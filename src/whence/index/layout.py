@@ -53,6 +53,11 @@ class Layout:
         return self.directory / "segments"
 
     @property
+    def notes(self) -> Path:
+        """The index over notes, when the root is a folder of notes."""
+        return self.data_dir / "memory" / self.directory.name
+
+    @property
     def grammars(self) -> Path:
         """Where grammars are unpacked, shared by all indexes."""
         return self.data_dir / "grammars"

@@ -20,11 +20,9 @@ from whence.index.vectors import SegmentVectors, VectorView, sketch_of
 from whence.memory.note import GENERATED, KINDS
 from whence.memory.store import NoteStore
 
-#: What is read of each note, in this order.
-_COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
 _OPEN = np.inf
-#: Flags of a note.
-ARCHIVED, ODD_KIND = 1, len(KINDS)
+#: Stands for a kind that is none of ours.
+ODD_KIND = len(KINDS)
 
 
 class Arrays(dict[str, Array]):
@@ -166,6 +164,14 @@ class Corpus:
         return VectorView([part.vectors for part in self.parts], self.bases[:-1].tolist())
 
     @cached_property
+    def note_counts(self) -> Array:
+        """How many notes hold each stem."""
+        found = np.zeros(int(self.words.stems.max(initial=0)) + 1, np.int64)
+        for part in self.parts:
+            found[part.arrays["stems"]] += np.diff(part.arrays["stem_starts"])
+        return found
+
+    @cached_property
     def mean_length(self) -> float:
         """Words of a note, on average."""
         return float(self.column("lengths").mean()) if self.size else 1.0
@@ -207,13 +213,14 @@ class Corpus:
 
 
 class Vocabulary:
-    """The words of all notes: their stems, and which the model knows."""
+    """The words of all notes: their stems, and the runs of letters in them."""
 
     def __init__(self, store: NoteStore) -> None:
         self._store = store
         self.stems = np.zeros(1, np.int64)  # of each word the number of its stem; numbers begin at 1
         self.texts: list[str] = [""]
         self._stem_ids: dict[str, int] = {}
+        self._runs: tuple[Array, Array] | None = None
 
     def read(self) -> None:
         """Take in the words that came since."""
@@ -221,9 +228,37 @@ class Vocabulary:
         if rows:
             self.texts += [row[1] for row in rows]
             self.stems = np.concatenate([self.stems, np.array([row[2] for row in rows], np.int64)])
+            self._runs = None
 
     def stem_ids(self, stems: Sequence[str]) -> dict[str, int]:
         """The numbers of stems, as far as any note holds them."""
         unknown = [stem for stem in stems if stem not in self._stem_ids]
         self._stem_ids.update(self._store.rows_in("SELECT stem, id FROM stems WHERE stem IN ({})", unknown))
         return {stem: self._stem_ids[stem] for stem in stems if stem in self._stem_ids}
+
+    @property
+    def runs(self) -> tuple[Array, Array]:
+        """Runs of four letters in all words, as numbers: (where each word's begin, the numbers)."""
+        if self._runs is None:
+            self._runs = runs_of(self.texts)
+        return self._runs
+
+
+#: Letters in a run, and how many numbers runs are spread over.
+RUN, RUN_NUMBERS = 4, 1 << 16
+
+
+def runs_of(words: Sequence[str]) -> tuple[Array, Array]:
+    """Runs of four letters in some words, each word between two marks: (where each word's begin, numbers of 16 bits)."""
+    raw = [f"<{word}>".encode("utf-8", "surrogateescape") for word in words]
+    lengths = np.array([len(one) for one in raw], np.int64)
+    letters = np.frombuffer(b"".join(raw) + b"\0" * RUN, np.uint8).astype(np.uint32)
+    count = int(lengths.sum())
+    mixed = np.zeros(count, np.uint32)
+    for step in range(RUN):
+        mixed = (mixed ^ letters[step : step + count]) * np.uint32(0x01000193) + np.uint32(step)
+    mixed ^= mixed >> np.uint32(16)
+    sizes = np.maximum(lengths - RUN + 1, 0)
+    starts = np.cumsum(lengths) - lengths
+    _, place = spread(starts, starts + sizes)
+    return np.concatenate([[0], np.cumsum(sizes)]), (mixed[place] & np.uint32(RUN_NUMBERS - 1)).astype(np.uint16)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from operator import attrgetter
@@ -30,8 +30,6 @@ _VERSION = re.compile(r"(\d{4,9})\.md")
 #: More than this is not read to find the end of a front matter.
 _LONGEST_HEAD = 1 << 20
 _HEAD_END = re.compile(rb"\n---[ \t]*(?:\r?\n|\Z)")
-
-
 _TOPIC = re.compile(rb"t(?:opic|itle)|\\")  # or a key that is written in another way
 
 
@@ -51,8 +49,9 @@ class NoteFolder:
     Made for one piece of work: a topic that is changed in place by hand meanwhile is not seen.
     """
 
-    def __init__(self, directory: Path, *, wait: float = 30.0) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, *, wait: float = 30.0, slugs_of: Callable[[str, str], list[str]] | None = None) -> None:
+        """`slugs_of` an index says which notes of a folder have a topic; without one their files are read."""
+        self.directory, self._slugs_of = directory, slugs_of
         self._root = directory.absolute()
         self._wait = wait  # seconds for another writer to finish
         self._topics: dict[str, dict[str, tuple[int, str]]] = {}  # folder -> slug -> inode and topic
@@ -115,9 +114,9 @@ class NoteFolder:
                 _remove_empty(path.parent)
         return True
 
-    def scan(self) -> Iterator[Found]:
-        """Every note, by folder and slug; none is read."""
-        return (one for one in self._look() if isinstance(one, Found))
+    def scan(self, *folders: str) -> Iterator[Found]:
+        """Every note, or those of some folders, by folder and slug; none is read."""
+        return (one for one in self._look(*folders) if isinstance(one, Found))
 
     def stray(self) -> list[str]:
         """What looks like a note and is not taken for one: in no folder, oddly named, leading elsewhere, in a folder nobody may read."""
@@ -194,7 +193,9 @@ class NoteFolder:
         if not wanted:
             return ""
         known = self._topics.get(folder, {})
-        if not any(self._topic(self._path(folder, slug)) == wanted for slug in usual):
+        if self._slugs_of is not None:
+            known = dict.fromkeys(self._slugs_of(folder, wanted), (0, wanted))
+        elif not any(self._topic(self._path(folder, slug)) == wanted for slug in usual):
             now: dict[str, tuple[int, str]] = {}
             for entry in self._entries(folder):
                 if _is_note_name(entry.name):
@@ -250,9 +251,11 @@ class NoteFolder:
             raise StorageError(f"{path} is no file", hint="move away what lies there")
         return handle
 
-    def _look(self) -> Iterator[Found | str]:
+    def _look(self, *folders: str) -> Iterator[Found | str]:
         """All notes, and the paths of what only looks like one."""
         for top in self._entries(""):
+            if folders and top.name not in folders:
+                continue
             if not self._is_folder(top):
                 if _looks_like_one(top.name):
                     yield top.name

@@ -18,6 +18,7 @@ from typing import Any
 
 from whence.errors import IndexDamaged, StorageError
 from whence.index.arrayfile import Stamp
+from whence.memory.slugs import alike
 
 #: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
 #: index of another format, language or model is another file, and no process takes away what another is reading.
@@ -32,10 +33,10 @@ CREATE TABLE IF NOT EXISTS folders (name BLOB PRIMARY KEY, mtime_ns INTEGER NOT 
 CREATE TABLE IF NOT EXISTS notes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    project TEXT NOT NULL, topic TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL, trouble TEXT NOT NULL,
+    project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL, trouble TEXT NOT NULL,
     day INTEGER NOT NULL, valid_from REAL, valid_until REAL,
     words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS notes_by_folder ON notes (folder);
+CREATE INDEX IF NOT EXISTS notes_by_topic ON notes (folder, alike);
 CREATE TABLE IF NOT EXISTS tags (note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE, tag TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS tags_by_tag ON tags (tag);
 CREATE INDEX IF NOT EXISTS tags_by_note ON tags (note);
@@ -202,11 +203,11 @@ class NoteStore:
 
     def _insert(self, db: sqlite3.Connection, entry: Entry, words: bytes) -> None:
         db.execute(
-            "INSERT INTO notes (key, folder, size, mtime_ns, inode, project, topic, kind, archived, trouble, day, valid_from, valid_until,"
-            " words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO notes (key, folder, size, mtime_ns, inode, project, topic, alike, kind, archived, trouble, day,"
+            " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(kept(entry.key), kept(entry.folder), entry.size, entry.mtime_ns, entry.inode),
-                *(entry.project, entry.topic, entry.kind, entry.archived, entry.trouble, entry.day),
+                *(entry.project, entry.topic, alike(entry.topic), entry.kind, entry.archived, entry.trouble, entry.day),
                 *(entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
             ),
         )

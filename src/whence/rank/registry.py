@@ -9,12 +9,13 @@ from enum import IntEnum
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from whence.errors import SettingError
-from whence.fuse.pool import Pool
 from whence.rank.ledger import Column, Operation
 
-Score = Callable[[Pool], Column]
+#: What a signal says of a pool: of files and symbols, or of notes.
+Score = Callable[[Any], Column]
 
 
 class Phase(IntEnum):

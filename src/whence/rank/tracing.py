@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from whence.fuse.pool import Pool
@@ -9,19 +11,28 @@ from whence.index.arrayfile import Array
 from whence.rank.ledger import Ledger, fold
 from whence.trace import Trace
 
+#: Where a candidate is: (path, line).
+Place = Callable[[int], tuple[str, int]]
+
 
 def trace_ranking(trace: Trace, pool: Pool, ledger: Ledger) -> None:
     """Write what led to the scores of a pool."""
-    for name, scores in pool.retrieved.items():
-        trace.stage(f"retrieved by {name}", pool.plan.text, _best(pool, scores))
+    write_stages(trace, pool.plan.text, pool.retrieved, ledger, lambda row: place(pool, row))
+
+
+def write_stages(trace: Trace, query: str, retrieved: Mapping[str, Array], ledger: Ledger, place_of: Place) -> None:
+    """Write what each retriever found, and the candidates after each signal."""
+    for name, scores in retrieved.items():
+        trace.stage(f"retrieved by {name}", query, _best(scores, place_of))
     for number, entry in enumerate(ledger.entries, 1):
-        trace.stage(f"after {entry.signal}", pool.plan.text, _best(pool, fold(ledger.size, ledger.entries[:number])), weight=entry.weight)
+        after = fold(ledger.size, ledger.entries[:number])
+        trace.stage(f"after {entry.signal}", query, _best(after, place_of), weight=entry.weight)
 
 
-def _best(pool: Pool, scores: Array) -> list[tuple[str, int, float]]:
+def _best(scores: Array, place_of: Place) -> list[tuple[str, int, float]]:
     known = np.flatnonzero(np.isfinite(scores))
     order = known[np.argsort(-scores[known], kind="stable")]
-    return [(*place(pool, row), float(scores[row])) for row in order.tolist()]
+    return [(*place_of(row), float(scores[row])) for row in order.tolist()]
 
 
 def place(pool: Pool, row: int) -> tuple[str, int]:

@@ -1,0 +1,225 @@
+"""Memory: notes that can be written, recalled, mended and let go. The only module that knows how notes and ranking meet."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.errors import QueryError, UsageError
+from whence.memory.note import KINDS, Note
+from whence.memory.store import told
+from whence.query.note_options import NoteAsked, filters_of, moment
+from whence.recall import RankedNotes, Recalling, in_categories, narrowed, recall
+from whence.recollections import Recalled, recalled
+from whence.remembered import OpenMemory
+from whence.source.git import head
+from whence.source.secrets import find_secrets, redacted
+
+#: How often an answer is asked for again when files change under it.
+TRIES = 3
+#: Named here, for the class has a method `list`.
+Notes = list[Note]
+Recollections = list[Recalled]
+
+
+class Memory(OpenMemory):
+    """The notes of a folder. Open it with `Memory.open`; it is a context manager."""
+
+    # Writing.
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str = "durable",
+        project: str | None = None,
+        topic: str | None = None,
+        tags: Sequence[str] = (),
+        source: str = "",
+        about: Sequence[str] = (),
+        repository: str | os.PathLike[str] | None = None,
+        valid_from: str | datetime | None = None,
+        valid_until: str | datetime | None = None,
+        created: str | datetime | None = None,
+        redact: bool = False,
+    ) -> Note:
+        """Store a note. One of the same project and topic is replaced, and kept in its history.
+
+        `about` names code below `repository` (the one around the current folder): `src/app.py#Flask.run`.
+        A text that holds a secret is refused, or stored without it where `redact` says so.
+        """
+        now = _now()
+        note = Note(
+            text=self._checked(text, redact=redact),
+            slug="",
+            project=(project or "").strip(),
+            topic=(topic or "").strip(),
+            kind=_known(kind),
+            tags=tuple(tags),
+            source=source,
+            created=moment(created, "created") or now,
+            updated=now,
+            valid_from=moment(valid_from, "valid_from"),
+            valid_until=moment(valid_until, "valid_until"),
+            about=tuple(self.code(one, repository) for one in about),
+        )
+        _check_window(note)
+        return self.catalog.write(note)
+
+    def handoff(self, text: str, *, repository: str | os.PathLike[str] | None = None, branch: str | None = None, **fields: Any) -> Note:
+        """Store the state of work on a branch, by default the current one; it replaces the one before."""
+        root = Path(repository).absolute() if repository is not None else self.repository
+        at = head(root) if root is not None else None
+        name = branch or (at.branch or at.commit[:10] if at else "")
+        if not name:
+            raise UsageError("a handoff is of a branch, and there is none here", hint="name it with --branch, or run it in a repository")
+        project = fields.pop("project", None) or (root.name if root is not None else None)
+        return self.remember(
+            text, kind="handoff", project=project, topic=fields.pop("topic", None) or f"handoff {name}", repository=repository, **fields
+        )
+
+    def edit(self, key: str, *, text: str | None = None, redact: bool = False, **fields: Any) -> Note:
+        """Change a note: its text, or its topic, kind, tags, source, valid_from, valid_until or about. What it was stays in its history."""
+        note = self.get(key)
+        changes: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        for name in ("valid_from", "valid_until"):
+            if name in changes:
+                changes[name] = moment(changes[name], name)
+        if "kind" in changes:
+            changes["kind"] = _known(changes["kind"])
+        if "about" in changes:
+            changes["about"] = tuple(self.code(one, None) for one in changes["about"])
+        if "tags" in changes:
+            changes["tags"] = tuple(changes["tags"])
+        if text is not None:
+            changes["text"] = self._checked(text, redact=redact)
+        after = replace(note, **changes, updated=_now(note.created), trouble="" if text is not None else note.trouble)
+        _check_window(after)
+        return self.catalog.write(after, expected=note)
+
+    def archive(self, key: str) -> Note:
+        """Take a note out of recall; it stays where it is and can be restored."""
+        note = self.get(key)
+        return note if note.archived else self.catalog.write(replace(note, archived=_now(note.created)), expected=note)
+
+    def restore(self, key: str) -> Note:
+        """Take an archived note back."""
+        note = self.get(key)
+        return self.catalog.write(replace(note, archived=None), expected=note) if note.archived else note
+
+    def forget(self, key: str) -> Note:
+        """Delete a note and everything it was before."""
+        note = self.get(key)
+        self.catalog.remove(note.key)
+        return note
+
+    def put(self, note: Note, *, redact: bool = False) -> Note:
+        """Store a note that is made already, such as one that is imported."""
+        return self.catalog.write(replace(note, text=self._checked(note.text, redact=redact)))
+
+    def _checked(self, text: str, *, redact: bool) -> str:
+        """A text that may be stored."""
+        if not text.strip():
+            raise UsageError("the note is empty", hint="say what to remember")
+        if len(text) > self.settings.memory.max_bytes:
+            limit = self.settings.memory.max_bytes
+            raise UsageError(f"the note has {len(text)} characters, more than the {limit} allowed", hint="memory.max_bytes sets the limit")
+        found = find_secrets(text)
+        if found and not redact:
+            named = ", ".join(f"line {one.line}: {one.kind}" for one in found[:5])
+            raise UsageError(f"the note holds what looks like a secret ({named}); nothing was stored", hint="--redact stores it without")
+        return redacted(text, found) if found else text
+
+    # Reading.
+    def recall(self, query: str, *, k: int | None = None, project: str | None = None, **asked: Any) -> Recollections:
+        """The notes that answer a question, best first within each category.
+
+        `asked` are the fields of `query.note_options.NoteAsked`: topic, kinds, tags, since, until, as_of, archived,
+        max_distance, strategy, profile.
+        """
+        if not query.strip():
+            raise QueryError("the question is empty", hint="say what to recall, or use list")
+        wanted = NoteAsked.of(self.settings.memory, project=project, k=k, **asked)
+        found: Recollections = []
+        for again in range(TRIES):
+            self.catalog.refresh(full=again > 0)
+            ranked = recall(query, self._recalling(wanted))
+            rows = in_categories(ranked, wanted.k)
+            notes = [self._read_as_indexed(ranked, row) for row in rows]
+            found = [recalled(ranked, row, note) for row, note in zip(rows, notes, strict=True) if note is not None]
+            if len(found) == len(rows):
+                break
+        return found
+
+    def ranked(self, query: str, *, include: str = "", **asked: Any) -> RankedNotes:
+        """Every candidate of a question with its ledger; `include` is the key of a note that is ranked even if nothing finds it."""
+        wanted = NoteAsked.of(self.settings.memory, **asked)
+        self.catalog.refresh()
+        asking = self._recalling(wanted)
+        if include:
+            number = self._number(self.get(include).key)
+            rows = np.flatnonzero(self.catalog.corpus.column("ids") == number)
+            asking = replace(asking, include=rows)
+        return recall(query, asking)
+
+    def list(self, *, project: str | None = None, **asked: Any) -> Notes:
+        """Notes in the order of their days, latest first; `asked` as for `recall`. Notes made from others are listed too."""
+        wanted = NoteAsked.of(self.settings.memory, project=project, **{"any_time": True, **asked})
+        self.catalog.refresh()
+        corpus = self.catalog.corpus
+        scope = narrowed(corpus, self.catalog, filters_of(wanted, time.time()), generated=True)
+        rows = np.flatnonzero(scope.allowed)
+        rows = rows[np.argsort(-corpus.column("days")[rows], kind="stable")] if len(rows) else rows
+        keys = {row[0]: told(row[1]) for row in self.catalog.store.rows("SELECT id, key FROM notes")}
+        read = (self._read(keys[number]) for number in corpus.column("ids")[rows].tolist() if number in keys)
+        return [note for note in read if note is not None][: wanted.k if "k" in asked else None]
+
+    def stale(self, *, project: str | None = None, **asked: Any) -> Sequence[tuple[Note, str]]:
+        """The notes whose code has changed or is gone, each with what became of it."""
+        return [(note, said) for note in self.list(project=project, **asked) if note.about and (said := self.changed(note))]
+
+    def _recalling(self, wanted: NoteAsked) -> Recalling:
+        now = time.time()
+        name = "notes" if wanted.profile == "default" else f"notes_{wanted.profile}"
+        return Recalling(
+            self.catalog,
+            self.settings.memory,
+            self.settings.profiles[name],
+            filters_of(wanted, now),
+            wanted.k,
+            datetime.fromtimestamp(now).astimezone().toordinal(),
+            wanted.strategy,
+            wanted.max_distance,
+            self.repository.name if self.repository else "",
+            self._prose,
+            self._changed_of,
+            self.trace,
+        )
+
+    def _read_as_indexed(self, ranked: RankedNotes, row: int) -> Note | None:
+        """The note of a candidate, or None when its file is gone or not what was indexed."""
+        key = ranked.pool.facts[row].key
+        return self._read(key) if key and self.catalog.is_as_indexed(key) else None
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise UsageError(f"there is no kind of note {kind!r}", hint=f"allowed: {', '.join(KINDS)}")
+    return kind
+
+
+def _now(not_before: datetime | None = None) -> datetime:
+    """The time, to the second; a clock that went backwards does not make a note older than it is."""
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+    return max(now, not_before) if not_before else now
+
+
+def _check_window(note: Note) -> None:
+    if note.valid_from and note.valid_until and note.valid_until <= note.valid_from:
+        raise UsageError("the note would end before it begins to hold", hint="valid_until must be later than valid_from")

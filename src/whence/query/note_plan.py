@@ -1,0 +1,55 @@
+"""What is asked of notes: words, names written with hyphens, and times."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from whence.memory.words import NONE, Language, language_of
+from whence.parse.dates import spans_of
+
+#: Characters of a question that are read, and different words of it that count.
+MOST_READ, MOST_WORDS = 20_000, 64
+_HYPHENATED = re.compile(r"\w+(?:-\w+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class NotePlan:
+    """A question to notes."""
+
+    text: str
+    words: tuple[str, ...] = ()  # that say something, each once, in lower case
+    stems: tuple[str, ...] = ()  # of each word
+    hyphenated: tuple[str, ...] = ()  # names such as `valencia-v1`, in lower case
+    spans: tuple[tuple[int, int], ...] = ()  # times, as first and last day
+    length: float = 0.0  # ranking has one set of weights for notes
+
+    def without(self, stems: frozenset[str]) -> NotePlan:
+        """The question without some words."""
+        left = [(word, stem) for word, stem in zip(self.words, self.stems, strict=True) if stem not in stems]
+        return NotePlan(
+            self.text, tuple(word for word, _ in left), tuple(stem for _, stem in left), self.hyphenated, self.spans, self.length
+        )
+
+
+def make_note_plan(text: str, language: Language, today: int) -> NotePlan:
+    """A question as it can be asked of notes. Words that only tell a time that has been understood do not count."""
+    text = text[:MOST_READ]
+    spans = spans_of(text, today)
+    left = text
+    for span in reversed(spans):
+        if not span.exact:
+            left = left[: span.start] + " " + left[span.end :]
+    words = language.content(left)
+    if not words and not spans:
+        words = language_of(NONE).content(left)  # nothing but words that say nothing: better than no answer
+    first = {language.stem(word): word for word in reversed(words)}
+    stems = list(dict.fromkeys(language.stem(word) for word in words))[:MOST_WORDS]
+    exact = [span for span in spans if span.exact] or spans
+    return NotePlan(
+        text,
+        tuple(first[stem] for stem in stems),
+        tuple(stems),
+        tuple(dict.fromkeys(found.lower() for found in _HYPHENATED.findall(text))),
+        tuple((span.first, span.last) for span in exact),
+    )

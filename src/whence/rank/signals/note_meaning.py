@@ -1,0 +1,15 @@
+"""How near a note lies in meaning."""
+
+from __future__ import annotations
+
+from whence.fuse.note_pool import NotePool
+from whence.fuse.scale import standing
+from whence.rank.ledger import Column
+from whence.rank.registry import signal
+
+
+@signal()
+def note_meaning(pool: NotePool) -> Column:
+    """Notes: similarity of the nearest passage to the question, by the vectors of the model in use."""
+    raw = pool.nearness
+    return Column(standing(raw), lambda row: f"similarity {raw[row]:.2f} of its nearest passage")

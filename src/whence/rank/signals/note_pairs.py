@@ -1,0 +1,15 @@
+"""Words that stand side by side."""
+
+from __future__ import annotations
+
+from whence.fuse.note_pool import NotePool
+from whence.fuse.scale import standing
+from whence.rank.ledger import Column
+from whence.rank.registry import signal
+
+
+@signal()
+def note_pairs(pool: NotePool) -> Column:
+    """Notes: words that stand side by side in the question and in the note."""
+    raw = pool.text.pairs()
+    return Column(standing(raw), lambda row: f"{raw[row]:.2f} by words side by side" if raw[row] else "no two words side by side")

@@ -1,0 +1,191 @@
+"""A folder of notes, opened: what is in it, and whether the code that its notes speak of is as it was. Asks no questions."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from whence.encode.prose import ProseEncoder
+from whence.encode.registry import open_note_encoder
+from whence.errors import ModelUnavailable, SettingError, UsageError
+from whence.index.layout import APPLICATION, Layout, default_data_dir
+from whence.memory.catalog import Catalog, Progress
+from whence.memory.code import CodeStates, State, named
+from whence.memory.note import About, Note
+from whence.memory.reading import Reader
+from whence.memory.store import kept, told
+from whence.memory.words import language_of
+from whence.opened import load_settings
+from whence.settings import PROJECT_FILE, Settings
+from whence.source.git import repository_root
+from whence.trace import Trace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Where a team's notes lie in its repository.
+TEAM_FOLDER = Path(".whence") / "notes"
+#: What is said of code that is not as it was when a note was written.
+CHANGED = {State.CHANGED: "the code has changed since", State.GONE: "the code is gone"}
+_SPEAKING = (
+    "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
+    " WHERE notes.archived = 0 AND about.repository = ? AND about.path IN ({})"
+)
+
+
+class OpenMemory:
+    """The notes of a folder, kept true to its files."""
+
+    def __init__(self, directory: Path, data_dir: Path, settings: Settings, repository: Path | None, trace: Trace | None = None) -> None:
+        self.directory, self.settings, self.repository, self.trace = directory, settings, repository, trace
+        self.notes: list[str] = []  # what a user should know
+        chosen = settings.memory
+        try:
+            encoder = open_note_encoder(chosen.model)
+        except ModelUnavailable as trouble:
+            self.notes.append(f"{trouble}; recalling by words alone")
+            encoder = None
+        reader = Reader(language_of(chosen.language), encoder)
+        self._prose = encoder if isinstance(encoder, ProseEncoder) else None
+        self.layout = Layout(data_dir, directory)
+        self.catalog = Catalog(directory, self.layout.notes, reader, chosen.max_bytes, time.time)
+        self._states = CodeStates(self.layout.grammars)
+        if self.catalog.store.was_damaged:
+            self.notes.append("the index over notes was damaged; made again from the notes")
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        command_line: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+        trace: Trace | None = None,
+    ) -> Self:
+        """Open the notes of a folder: the one given, else the one that settings say, else the user's own."""
+        root = repository_root(Path.cwd())
+        merged, provenance = load_settings(root, call=settings, command_line=command_line)
+        for one in provenance:
+            if one.name == "memory.directory" and one.source.endswith(PROJECT_FILE):
+                raise SettingError(f"{one.source}: a project may not set memory.directory", hint="it may set memory.place")
+        where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
+        place = Path(directory).expanduser().absolute() if directory is not None else _directory(merged, root)
+        if place.exists() and not place.is_dir():
+            raise UsageError(f"{place} is a file", hint="give the folder of notes")
+        memory = cls(place, where, merged, root, trace)
+        memory.catalog.refresh(full=True, progress=progress)
+        return memory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self.catalog.close()
+
+    def get(self, key: str) -> Note:
+        """The note of a key: `folder/slug`, or its slug alone where only one note has it."""
+        self.catalog.refresh()
+        wanted = key.removesuffix(".md").strip("/")
+        note = self._read(wanted) if wanted.count("/") == 1 else None
+        if note is not None:
+            return note
+        keys = [told(row[0]) for row in self.catalog.store.rows("SELECT key FROM notes")]
+        same = [one for one in keys if one.partition("/")[2] == wanted]
+        if len(same) == 1:
+            note = self._read(same[0])
+            if note is not None:
+                return note
+        if len(same) > 1:
+            raise UsageError(f"{len(same)} notes are called {wanted!r}", hint="; ".join(sorted(same)[:5]))
+        raise UsageError(f"there is no note {key!r}", hint=_nearest(wanted, keys))
+
+    def history(self, key: str) -> list[Note]:
+        """What a note was before, oldest first."""
+        return self.catalog.folder.history(self.get(key).key, most_bytes=self.settings.memory.max_bytes)
+
+    def changed(self, note: Note) -> str:
+        """What has become of the code that a note speaks of; empty when it is as it was, or cannot be judged."""
+        said = [self._became(about) for about in note.about]
+        return "; ".join(dict.fromkeys(one for one in said if one))
+
+    def speaking_of(self, root: Path, paths: Sequence[str]) -> list[tuple[str, str]]:
+        """Notes that speak of code in some files of a root: (key, code)."""
+        roots = [str(root), ""] if self._is_team(root) else [str(root)]
+        rows = [row for one in roots for path in paths for row in self.catalog.store.rows(_SPEAKING.format("?"), (kept(one), kept(path)))]
+        return [(told(key), told(code)) for key, code in rows]
+
+    def code(self, name: str, repository: str | os.PathLike[str] | None) -> About:
+        """A piece of code that a note is to speak of, as it is now."""
+        root = Path(repository).absolute() if repository is not None else self.repository
+        if root is None:
+            raise UsageError(f"{name!r} names code, and there is no repository here", hint="run it in the repository")
+        found = named(name, root, self.layout.grammars)
+        return replace(found, repository="") if self._is_team(root) else found
+
+    def _is_team(self, root: Path) -> bool:
+        return self.directory.resolve() == (root / TEAM_FOLDER).resolve()
+
+    def _became(self, about: About) -> str:
+        root = Path(about.repository) if about.repository else self._team_root()
+        if root is None:
+            return ""
+        state = self._states.state(about, root, time.time_ns())
+        return f"{about.code}: {CHANGED[state]}" if state in CHANGED else ""
+
+    def _team_root(self) -> Path | None:
+        inside = self.directory.parts[-2:] == TEAM_FOLDER.parts
+        return self.directory.parent.parent if inside else self.repository
+
+    def _changed_of(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Of notes by number, what became of the code they speak of."""
+        found: dict[int, str] = {}
+        sql = "SELECT note, repository, code, hash FROM about WHERE note IN ({})"
+        for number, root, code, hashed in self.catalog.store.rows_in(sql, numbers) if self._any_about() else []:
+            said = self._became(About(told(code), hashed, told(root)))
+            if said:
+                found[number] = f"{found[number]}; {said}" if number in found else said
+        return found
+
+    def _any_about(self) -> bool:
+        return bool(self.catalog.store.rows("SELECT 1 FROM about LIMIT 1"))
+
+    def _number(self, key: str) -> int:
+        rows = self.catalog.store.rows("SELECT id FROM notes WHERE key = ?", (kept(key),))
+        return int(rows[0][0]) if rows else -1
+
+    def _read(self, key: str) -> Note | None:
+        return self.catalog.folder.read(key, most_bytes=self.settings.memory.max_bytes)
+
+
+def _directory(settings: Settings, root: Path | None) -> Path:
+    """The folder of notes that settings ask for."""
+    chosen = settings.memory
+    if chosen.directory:
+        return Path(chosen.directory).expanduser().absolute()
+    if chosen.place == "repository":
+        if root is None:
+            raise UsageError("there is no repository here whose notes could be meant", hint="run it in the repository")
+        return root / TEAM_FOLDER
+    if own := os.environ.get("WHENCE_DATA_DIR"):
+        return Path(own).expanduser().absolute() / "notes"
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / APPLICATION / "notes"
+
+
+def _nearest(wanted: str, keys: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
+
+    slugs = {key.partition("/")[2]: key for key in keys}
+    near = get_close_matches(wanted, keys, 1, 0.6) or [slugs[one] for one in get_close_matches(wanted, list(slugs), 1, 0.6)]
+    return f"nearest: {near[0]}" if near else "whence list shows all"

@@ -1,0 +1,154 @@
+"""The text of some candidates, word by word: what stands together in one passage, what is like a word, what is spelt like one."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from whence.encode.prose import ProseEncoder
+from whence.index.arrayfile import Array
+from whence.index.rows import ranges
+from whence.memory.corpus import RUN_NUMBERS, runs_of
+from whence.retrieve.notes import LENGTH_SHARE, SATURATION, NoteEvidence, rarity
+
+#: Words of a note that are looked at.
+MOST_WORDS = 20_000
+#: A passage is so many words; the next begins in its middle.
+PASSAGE, STEP = 32, 16
+#: Similarity from which a word counts as being like another.
+LIKE = 0.35
+
+
+class NoteText:
+    """The words of some notes. Rows count among those notes; every method gives one value for each."""
+
+    def __init__(self, evidence: NoteEvidence, rows: Array, prose: ProseEncoder | None) -> None:
+        self._evidence, self._prose, self.size = evidence, prose, len(rows)
+        self._corpus = evidence.corpus
+        self.owner, self.words = self._corpus.tokens(rows, MOST_WORDS)
+        self.lengths = np.bincount(self.owner, minlength=self.size)
+        self._starts = np.cumsum(self.lengths) - self.lengths
+        self._passages = np.maximum(1, -(-(self.lengths - STEP) // STEP))  # of each note, at least one
+        self._first_passage = np.cumsum(self._passages) - self._passages
+
+    @cached_property
+    def stems(self) -> Array:
+        """The stem of each word."""
+        return self._corpus.words.stems[self.words]
+
+    @cached_property
+    def _term_of(self) -> Array:
+        """For each word the place of its stem in the question, or -1."""
+        table = np.full(int(self._corpus.words.stems.max(initial=0)) + 1, -1, np.int64)
+        for place, stem in enumerate(self._evidence.plan.stems):
+            if stem in self._evidence.held:
+                table[self._evidence.held[stem].number] = place
+        return table[self.stems]
+
+    @cached_property
+    def _rarities(self) -> Array:
+        return np.array([self._evidence.rarity_of(stem) for stem in self._evidence.plan.stems])
+
+    def _in_passages(self, at: Array) -> tuple[Array, Array]:
+        """The passages that words stand in, two for most: (index into `at`, passage)."""
+        note = self.owner[at]
+        step = (at - self._starts[note]) // STEP
+        last = self._passages[note] - 1
+        own = np.minimum(step, last)
+        before = step - 1
+        also = np.flatnonzero((before >= 0) & (before < own))
+        base = self._first_passage[note]
+        return np.concatenate([np.arange(len(at)), also]), np.concatenate([base + own, (base + before)[also]])
+
+    def _best_of_passages(self, values: Array) -> Array:
+        return np.maximum.reduceat(values, self._first_passage) if self.size else np.empty(0)
+
+    def passage(self) -> Array:
+        """BM25 of the best passage of each note."""
+        terms = len(self._evidence.plan.stems)
+        at = np.flatnonzero(self._term_of >= 0)
+        index, passage = self._in_passages(at)
+        total = int(self._passages.sum())
+        often = np.bincount(passage * terms + self._term_of[at[index]], minlength=total * max(terms, 1)).reshape(total, -1)
+        note = np.repeat(np.arange(self.size), self._passages)
+        long = 1 - LENGTH_SHARE + LENGTH_SHARE * np.minimum(self.lengths[note], PASSAGE) / PASSAGE
+        worth = often * (SATURATION + 1) / (often + SATURATION * long[:, None])
+        return self._best_of_passages(worth @ self._rarities if terms else np.zeros(total))
+
+    def kin(self) -> Array:
+        """The best passage of each note by the words that are most like those of the question."""
+        terms, total = len(self._evidence.plan.stems), int(self._passages.sum())
+        best = np.zeros((total, max(terms, 1)))
+        word, place = np.unique(self.words, return_inverse=True)
+        likeness = self._likeness(word)
+        for term in range(terms):
+            at = np.flatnonzero(likeness[place, term] > 0)
+            index, passage = self._in_passages(at)
+            np.maximum.at(best[:, term], passage, likeness[place[at[index]], term])
+        return self._best_of_passages(best.sum(axis=1))
+
+    def _likeness(self, words: Array) -> Array:
+        """What each word is worth for each word of the question: how alike, and how much the rarer of the two would tell."""
+        plan, vocabulary = self._evidence.plan, self._corpus.words
+        stems = vocabulary.stems[words]
+        alike = np.zeros((len(words), len(plan.stems)))
+        if self._prose is not None:
+            asked, known = self._prose.rows_of(plan.words), self._prose.rows_of([vocabulary.texts[word] for word in words])
+            near = self._prose.vectors_at(known) @ self._prose.vectors_at(asked).T
+            near[known < 0], near[:, asked < 0] = 0, 0
+            alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
+        for term, stem in enumerate(plan.stems):
+            if stem in self._evidence.held:
+                alike[stems == self._evidence.held[stem].number, term] = 1
+        notes = np.minimum(self._corpus.note_counts[stems], self._evidence.population)
+        own = rarity(notes, self._evidence.population)
+        return alike * np.minimum(own[:, None], self._rarities[None, :])
+
+    def spelling(self) -> Array:
+        """BM25 of runs of four letters: words that are spelt alike count in part."""
+        starts, runs = self._corpus.words.runs
+        _, asked = runs_of(self._evidence.plan.words)
+        distinct = np.unique(asked)
+        table = np.full(RUN_NUMBERS, -1, np.int64)
+        table[distinct] = np.arange(len(distinct))
+        tells = self._run_rarities(table, starts, runs, len(distinct))
+        word, place = np.unique(self.words, return_inverse=True)
+        index, at = ranges(starts, word)
+        run = table[runs[at]]
+        hit = np.flatnonzero(run >= 0)
+        # Of each word its runs that the question has, then of each note the sum over its words.
+        low = np.searchsorted(index[hit], np.arange(len(word)))
+        high = np.searchsorted(index[hit], np.arange(len(word)), side="right")
+        having = np.flatnonzero(high[place] > low[place])
+        which = place[having]
+        counts = high[which] - low[which]
+        flat = np.repeat(low[which], counts) + np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        owner = np.repeat(self.owner[having], counts)
+        often = np.bincount(owner * max(len(distinct), 1) + run[hit[flat]], minlength=self.size * max(len(distinct), 1))
+        often = often.reshape(self.size, -1)
+        long = 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
+        return (often * (SATURATION + 1) / (often + SATURATION * long[:, None])) @ tells if len(distinct) else np.zeros(self.size)
+
+    def _run_rarities(self, table: Array, starts: Array, runs: Array, count: int) -> Array:
+        """How much each run of the question tells: words that have it are in at most so many notes, counted once for each."""
+        at = np.flatnonzero(table[runs] >= 0)
+        word = np.searchsorted(starts, at, side="right") - 1
+        notes = self._corpus.note_counts[self._corpus.words.stems[word]]
+        held = np.bincount(table[runs[at]], weights=notes, minlength=count)
+        return rarity(np.minimum(held, self._evidence.population), self._evidence.population)
+
+    def pairs(self) -> Array:
+        """Words that stand side by side in the question and in the note."""
+        found = np.zeros(self.size)
+        long = 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
+        if len(self.words) < 2:
+            return found
+        together = (self.owner[1:] == self.owner[:-1]) & (self._term_of[1:] == self._term_of[:-1] + 1) & (self._term_of[:-1] >= 0)
+        at = np.flatnonzero(together)
+        first = self._term_of[at]
+        for term in np.unique(first).tolist():
+            often = np.bincount(self.owner[at[first == term]], minlength=self.size)
+            tells = self._rarities[term] + self._rarities[term + 1]
+            found += tells * often * (SATURATION + 1) / (often + SATURATION * long)
+        return found
