@@ -61,7 +61,7 @@ class Memory(OpenMemory):
             project=(project or "").strip(),
             topic=(topic or "").strip(),
             kind=_known(kind),
-            tags=tuple(tags),
+            tags=_several(tags),
             source=source,
             created=moment(created, "created") or now,
             updated=now,
@@ -70,7 +70,7 @@ class Memory(OpenMemory):
             about=tuple(self.code(one, repository) for one in about),
         )
         _check_window(note)
-        return self.catalog.write(note)
+        return self.catalog.write(_without_secrets(note, redact=redact))
 
     def handoff(self, text: str, *, repository: str | os.PathLike[str] | None = None, branch: str | None = None, **fields: Any) -> Note:
         """Store the state of work on a branch, by default the current one; it replaces the one before."""
@@ -96,12 +96,13 @@ class Memory(OpenMemory):
         if "about" in changes:
             changes["about"] = tuple(self.code(one, None) for one in changes["about"])
         if "tags" in changes:
-            changes["tags"] = tuple(changes["tags"])
+            changes["tags"] = _several(changes["tags"])
         if text is not None:
             changes["text"] = self._checked(text, redact=redact)
         after = replace(note, **changes, updated=_now(note.created), trouble="" if text is not None else note.trouble)
         _check_window(after)
-        return self.catalog.write(after, expected=note)
+        self._check_topic(after)
+        return self.catalog.write(_without_secrets(after, redact=redact), expected=note)
 
     def archive(self, key: str) -> Note:
         """Take a note out of recall; it stays where it is and can be restored."""
@@ -114,14 +115,14 @@ class Memory(OpenMemory):
         return self.catalog.write(replace(note, archived=None), expected=note) if note.archived else note
 
     def forget(self, key: str) -> Note:
-        """Delete a note and everything it was before."""
-        note = self.get(key)
+        """Delete a note and everything it was before, also where its file was deleted by hand and only the past is left."""
+        note = self.get(key, gone=True)
         self.catalog.remove(note.key)
         return note
 
     def put(self, note: Note, *, redact: bool = False) -> Note:
         """Store a note that is made already, such as one that is imported."""
-        return self.catalog.write(replace(note, text=self._checked(note.text, redact=redact)))
+        return self.catalog.write(_without_secrets(replace(note, text=self._checked(note.text, redact=redact)), redact=redact))
 
     def _checked(self, text: str, *, redact: bool) -> str:
         """A text that may be stored."""
@@ -175,10 +176,12 @@ class Memory(OpenMemory):
         corpus = self.catalog.corpus
         scope = narrowed(corpus, self.catalog, filters_of(wanted, time.time()), generated=True)
         rows = np.flatnonzero(scope.allowed)
-        rows = rows[np.argsort(-corpus.column("days")[rows], kind="stable")] if len(rows) else rows
         keys = {row[0]: told(row[1]) for row in self.catalog.store.rows("SELECT id, key FROM notes")}
-        read = (self._read(keys[number]) for number in corpus.column("ids")[rows].tolist() if number in keys)
-        return [note for note in read if note is not None][: wanted.k if "k" in asked else None]
+        numbers = corpus.column("ids")[rows].tolist() if len(rows) else []
+        days = corpus.column("days")[rows].tolist() if len(rows) else []
+        dated = sorted((-day, keys[number]) for number, day in zip(numbers, days, strict=True) if number in keys)
+        read = (self._read(key) for _, key in dated[: wanted.k if asked.get("k") else None])
+        return [note for note in read if note is not None]
 
     def stale(self, *, project: str | None = None, **asked: Any) -> Sequence[tuple[Note, str]]:
         """The notes whose code has changed or is gone, each with what became of it."""
@@ -193,9 +196,10 @@ class Memory(OpenMemory):
             self.settings.profiles[name],
             filters_of(wanted, now),
             wanted.k,
-            datetime.fromtimestamp(now).astimezone().toordinal(),
+            datetime.fromtimestamp(now, timezone.utc).toordinal(),
             wanted.strategy,
             wanted.max_distance,
+            self.settings.memory.everywhere if wanted.profile != "classic" else 2.0,
             self.repository.name if self.repository else "",
             self._prose,
             self._changed_of,
@@ -203,9 +207,16 @@ class Memory(OpenMemory):
         )
 
     def _read_as_indexed(self, ranked: RankedNotes, row: int) -> Note | None:
-        """The note of a candidate, or None when its file is gone or not what was indexed."""
+        """The note of a candidate without its secrets, or None when its file is gone or not what was indexed."""
         key = ranked.pool.facts[row].key
-        return self._read(key) if key and self.catalog.is_as_indexed(key) else None
+        note = self._read(key) if key and self.catalog.is_as_indexed(key) else None
+        return replace(note, text=redacted(note.text, find_secrets(note.text))) if note is not None else None
+
+    def _check_topic(self, note: Note) -> None:
+        """Two notes of one project and topic would replace one another."""
+        same = [key for key in self.catalog.keys_of(note.folder, note.topic) if key != note.key] if note.topic else []
+        if same:
+            raise UsageError(f"{same[0]} has the topic {note.topic!r} already", hint="choose another topic, or edit that note")
 
 
 def _known(kind: str) -> str:
@@ -218,6 +229,24 @@ def _now(not_before: datetime | None = None) -> datetime:
     """The time, to the second; a clock that went backwards does not make a note older than it is."""
     now = datetime.now(timezone.utc).replace(microsecond=0)
     return max(now, not_before) if not_before else now
+
+
+def _several(given: Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _without_secrets(note: Note, *, redact: bool) -> Note:
+    """A note whose topic, tags and source hold no secret: such a one is refused, or taken out."""
+    fields = {"topic": note.topic, "source": note.source, "tags": " ".join(note.tags)}
+    for name, value in fields.items():
+        found = find_secrets(value)
+        if found and not redact:
+            raise UsageError(f"the {name} of the note holds what looks like a secret ({found[0].kind}); nothing was stored")
+        if found:
+            clean = [redacted(one, find_secrets(one)) for one in (note.tags if name == "tags" else (value,))]
+            changes: dict[str, Any] = {name: tuple(clean) if name == "tags" else clean[0]}
+            note = replace(note, **changes)
+    return note
 
 
 def _check_window(note: Note) -> None:

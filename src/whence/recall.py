@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whence.encode.encoder import Encoder
 from whence.encode.prose import ProseEncoder
 from whence.fuse.note_pool import Facts, NotePool
 from whence.fuse.pool import union
@@ -44,11 +45,17 @@ class Recalling:
     today: int
     strategy: str = "union"
     max_distance: float | None = None
+    everywhere: float = 2.0  # words that this share of all notes hold do not count
     here: str = ""
     prose: ProseEncoder | None = None
     changed: Callable[[Sequence[int]], dict[int, str]] = lambda _: {}  # of notes, by number, what became of their code
     trace: Trace | None = None
     include: Array | None = None  # rows to rank whether or not they are found
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """What reads meaning, where vectors are asked at all (F1)."""
+        return self.catalog.reader.encoder if self.strategy != "lexical" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ def recall(query: str, asking: Recalling) -> RankedNotes:
     corpus = asking.catalog.corpus
     scope = narrowed(corpus, asking.catalog, asking.filters)
     plan = make_note_plan(query, asking.catalog.reader.language, asking.today)
-    evidence = NoteEvidence(corpus, plan, scope, asking.catalog.reader.encoder)
+    evidence = NoteEvidence(corpus, plan, scope, asking.encoder, asking.everywhere)
     found = _candidates(evidence, asking)
     if asking.include is not None:
         found[ASKED] = (asking.include, np.zeros(len(asking.include)))
@@ -176,7 +183,7 @@ def _without_doubles(ranked: RankedNotes, asking: Recalling) -> RankedNotes:
 
 def _alike(one: frozenset[int], other: frozenset[int], share: float) -> bool:
     if min(len(one), len(other)) < FEW_WORDS:
-        return one == other
+        return bool(one) and one == other
     return len(one & other) >= share * len(one | other)
 
 

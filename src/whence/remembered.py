@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.encode.prose import ProseEncoder
 from whence.encode.registry import open_note_encoder
-from whence.errors import ModelUnavailable, SettingError, UsageError
+from whence.errors import IndexDamaged, ModelUnavailable, SettingError, UsageError
 from whence.index.layout import APPLICATION, Layout, default_data_dir
 from whence.memory.catalog import Catalog, Progress
 from whence.memory.code import CodeStates, State, named
@@ -80,7 +80,12 @@ class OpenMemory:
         if place.exists() and not place.is_dir():
             raise UsageError(f"{place} is a file", hint="give the folder of notes")
         memory = cls(place, where, merged, root, trace)
-        memory.catalog.refresh(full=True, progress=progress)
+        try:
+            memory.catalog.refresh(full=True, progress=progress)
+            _ = memory.catalog.corpus
+        except IndexDamaged as damage:
+            memory.notes.append(f"{damage.message}; made again from the notes")
+            memory.catalog.begin_again()
         return memory
 
     def __enter__(self) -> Self:
@@ -93,8 +98,11 @@ class OpenMemory:
         """Let go of all files."""
         self.catalog.close()
 
-    def get(self, key: str) -> Note:
-        """The note of a key: `folder/slug`, or its slug alone where only one note has it."""
+    def get(self, key: str, *, gone: bool = False) -> Note:
+        """The note of a key: `folder/slug`, or its slug alone where only one note has it.
+
+        With `gone`, of a note whose file was deleted by hand the last that it was.
+        """
         self.catalog.refresh()
         wanted = key.removesuffix(".md").strip("/")
         note = self._read(wanted) if wanted.count("/") == 1 else None
@@ -108,11 +116,14 @@ class OpenMemory:
                 return note
         if len(same) > 1:
             raise UsageError(f"{len(same)} notes are called {wanted!r}", hint="; ".join(sorted(same)[:5]))
+        past = self.catalog.folder.history(wanted, most_bytes=self.settings.memory.max_bytes) if gone and wanted.count("/") == 1 else []
+        if past:
+            return past[-1]
         raise UsageError(f"there is no note {key!r}", hint=_nearest(wanted, keys))
 
     def history(self, key: str) -> list[Note]:
         """What a note was before, oldest first."""
-        return self.catalog.folder.history(self.get(key).key, most_bytes=self.settings.memory.max_bytes)
+        return self.catalog.folder.history(self.get(key, gone=True).key, most_bytes=self.settings.memory.max_bytes)
 
     def changed(self, note: Note) -> str:
         """What has become of the code that a note speaks of; empty when it is as it was, or cannot be judged."""

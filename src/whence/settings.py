@@ -165,6 +165,9 @@ class MemorySettings:
     profile: str = _knob("default", "which ranking of notes", choices=tuple(NOTE_PROFILES))
     strategy: str = _knob("union", "who proposes candidates: words and vectors, or one of them", choices=("union", "vector", "lexical"))
     pool: int = _knob(200, "at least this many candidates of each kind are ranked", min=10, max=10_000)
+    everywhere: float = _knob(
+        0.8, "words that this share of the notes hold, such as the names of those who talk, do not count (not in classic)", min=0.1, max=2
+    )
     slug_bonus: float = _knob(3.0, "M3: a word that names the note counts this many times", min=1, max=100)
     changed_factor: float = _knob(0.5, "M8: a note whose code has changed keeps this share of its score", min=0, max=1)
     alike: float = _knob(0.85, "notes that share this much of their words are shown once", min=0.1, max=1)

@@ -39,9 +39,9 @@ PLACES = 6
 def standing(scores: Array) -> Array:
     """From 0 for the lowest to 1 for the highest, and 6 / (6 + place) beside: how much better, and before how many.
 
-    Where all are equal, none stands out.
+    One score, or equal ones, stand as high as can be (F2); where all are 0, none does.
     """
-    if not len(scores) or float(scores.max()) <= float(scores.min()):
+    if not len(scores) or not np.any(scores):
         return np.zeros(len(scores))
     place = np.searchsorted(np.sort(-scores), -scores)
     return _by_range(scores) + PLACES / (PLACES + place)

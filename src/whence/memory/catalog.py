@@ -78,7 +78,7 @@ class Catalog:
             known |= self.store.states(name)
         found = list(self.folder.scan(*names)) if names else []
         there = {f"{one.folder}/{one.slug}": one for one in found}
-        new = [one for key, one in there.items() if known.get(key) != (one.size, one.mtime_ns, one.inode)]
+        new = [one for key, one in there.items() if known.get(key) != (one.size, one.changed_ns, one.inode)]
         for at in range(0, len(new), TOGETHER):
             self._store_all(new[at : at + TOGETHER])
             if progress is not None:
@@ -126,24 +126,34 @@ class Catalog:
         if note is not None:
             with suppress(OSError):  # another process may have removed it already: the next refresh sees that
                 state = (self.folder.directory / name / f"{note.slug}.md").stat()
-                found = Found(name, note.slug, state.st_size, state.st_mtime_ns, state.st_ino)
+                found = Found(name, note.slug, state.st_size, state.st_ctime_ns, state.st_ino)
                 entries = self.reader.entries([(note, found)])
         known = self.store.folders().get(name)
         complete = after is not None and (known == before or (before is None and known is None))
         self._put(entries, [], {name: after} if complete and after is not None else {})
 
-    def _slugs_of(self, folder: str, topic: str) -> list[str]:
+    def keys_of(self, folder: str, topic: str) -> list[str]:
+        """The notes of a folder that have a topic."""
         rows = self.store.rows("SELECT key FROM notes WHERE folder = ? AND alike = ?", (kept(folder), alike(topic)))
-        return [told(key).partition("/")[2] for (key,) in rows]
+        return [told(key) for (key,) in rows]
+
+    def _slugs_of(self, folder: str, topic: str) -> list[str]:
+        return [key.partition("/")[2] for key in self.keys_of(folder, topic)]
+
+    def begin_again(self) -> None:
+        """Make the index anew: it is damaged, and everything in it can be read from the notes."""
+        self.store.begin_again()
+        self.words, self._projects, self._base, self._tail, self._corpus = Vocabulary(self.store), {}, None, [], None
+        self.refresh(full=True)
 
     def is_as_indexed(self, key: str) -> bool:
         """Whether the file of a note is the one that was read."""
-        known = self.store.rows("SELECT size, mtime_ns, inode FROM notes WHERE key = ?", (kept(key),))
+        known = self.store.rows("SELECT size, changed_ns, inode FROM notes WHERE key = ?", (kept(key),))
         try:
             state = (self.folder.directory / f"{key}.md").stat()
         except OSError:
             return False
-        return known == [(state.st_size, state.st_mtime_ns, state.st_ino)]
+        return known == [(state.st_size, state.st_ctime_ns, state.st_ino)]
 
     def numbers_of_topic(self, topic: str) -> list[tuple[int]]:
         """The numbers of the notes of a topic, in every folder."""
@@ -204,6 +214,7 @@ class Catalog:
         path = self._place / f"{self.store.path.stem}-{int(ids.max(initial=0))}-{os.getpid()}.arrays"
         before = self.store.arrays()
         stamp = write_arrays(path, arrays, {**arrays.facts, "projects": list(projects)})
+        path.chmod(0o600)  # notes are private
         self.store.set_arrays(path.name, stamp, int(ids.max(initial=0)))
         if before is not None and before[0] != path.name:
             (self._place / before[0]).unlink(missing_ok=True)  # who reads it has it open

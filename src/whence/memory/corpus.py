@@ -167,14 +167,19 @@ class Corpus:
     def note_counts(self) -> Array:
         """How many notes hold each stem."""
         found = np.zeros(int(self.words.stems.max(initial=0)) + 1, np.int64)
-        for part in self.parts:
-            found[part.arrays["stems"]] += np.diff(part.arrays["stem_starts"])
+        for part, base in zip(self.parts, self.bases.tolist(), strict=False):
+            stems, sizes = part.arrays["stems"], np.diff(part.arrays["stem_starts"])
+            alive = self.alive[base : base + part.size]
+            if not alive.all():
+                held = alive[part.arrays["stem_rows"]].astype(np.int64)
+                sizes = np.add.reduceat(held, part.arrays["stem_starts"][:-1]) if len(stems) else sizes
+            found[stems] += sizes
         return found
 
     @cached_property
     def mean_length(self) -> float:
         """Words of a note, on average."""
-        return float(self.column("lengths").mean()) if self.size else 1.0
+        return float(self.column("lengths")[self.alive].mean()) if self.alive.any() else 1.0
 
     def holding(self, stem: int) -> tuple[Array, Array]:
         """The rows of notes that hold a stem, and how often."""

@@ -14,6 +14,8 @@ from whence.errors import StorageError
 
 #: What a file is called before it is whole.
 PART = re.compile(r"\.write-[0-9a-f]{16}\.part")
+#: An earlier version of a note.
+_VERSION = re.compile(r"(\d{4,9})\.md")
 _POLL_SECONDS = (0.001, 0.02)
 #: What is said by disks that cannot give a file two names.
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
@@ -101,6 +103,19 @@ def same_file(path: Path, other: Path | int) -> bool:
         return os.path.samestat(path.stat(), os.fstat(other) if isinstance(other, int) else other.stat())
     except OSError:
         return False
+
+
+def numbered(history: Path) -> list[str]:
+    """The names of what is in the history of a note, oldest first."""
+    names = [path.name for path in history.iterdir()] if history.is_dir() else []
+    return sorted(filter(_VERSION.fullmatch, names), key=lambda name: int(name.partition(".")[0]))
+
+
+def remove_empty(*places: Path) -> None:
+    """Remove folders, one after the other, as far as nothing is in them."""
+    for place in places:
+        with suppress(OSError):
+            place.rmdir()
 
 
 @contextmanager

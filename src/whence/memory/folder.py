@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whence.errors import StorageError, UsageError, WhenceError
-from whence.memory.disk import PART, flush, give_name, keep_copy, locked, make_folder, part_file, same_file, telling
+from whence.memory.disk import PART, flush, give_name, keep_copy, locked, make_folder, numbered, part_file, remove_empty, same_file, telling
 from whence.memory.front_matter import parse, render, settled
 from whence.memory.note import GENERAL, Note
-from whence.memory.slugs import alike, first_words, is_name, slug_of, topic_slugs
+from whence.memory.slugs import alike, first_words, folder_of, is_name, slug_of, topic_slugs
 
 ENDING = ".md"
 HISTORY = ".history"
 LOCK = ".lock"
-_VERSION = re.compile(r"(\d{4,9})\.md")
 #: More than this is not read to find the end of a front matter.
 _LONGEST_HEAD = 1 << 20
 _HEAD_END = re.compile(rb"\n---[ \t]*(?:\r?\n|\Z)")
@@ -39,7 +38,7 @@ class Found(NamedTuple):
     folder: str
     slug: str
     size: int
-    mtime_ns: int
+    changed_ns: int  # when anything about the file last changed; unlike the time of its content nobody can set it
     inode: int
 
 
@@ -65,7 +64,7 @@ class NoteFolder:
         """
         if note.trouble:
             raise UsageError(f"{note.key} cannot be written: {note.trouble}", hint="mend its file by hand")
-        folder = note.folder if note.slug else slug_of(note.project) if note.project else GENERAL
+        folder = note.folder if note.slug else folder_of(note.project) if note.project else GENERAL
         note = settled(replace(note, folder=folder))
         _check_names(folder, *filter(None, [note.slug]))
         data = _bytes_of(note, most_bytes)
@@ -91,7 +90,7 @@ class NoteFolder:
         folder, slug = _parts(key)
         with telling("read", key):
             place = self._history(folder, slug)
-            versions = _versions(place)
+            versions = numbered(place)
             if versions and same_file(place / versions[-1], self._path(folder, slug)):
                 versions.pop()  # a writer was stopped before it could replace it
             notes = (self._note(place / name, folder, slug, most_bytes) for name in versions)
@@ -108,11 +107,24 @@ class NoteFolder:
                 # The file goes last: as long as anything of a note is left, it can be seen and removed again.
                 for version in history.iterdir() if history.is_dir() else []:
                     version.unlink()
-                _remove_empty(history, history.parent)
+                remove_empty(history, history.parent)
                 path.unlink(missing_ok=True)
                 flush(path.parent)
-                _remove_empty(path.parent)
+                remove_empty(path.parent)
         return True
+
+    def prune(self, key: str, keep: int) -> int:
+        """Delete the oldest of what a note was before, but for so many versions; how many are gone. One without a file keeps all."""
+        folder, slug = _parts(key)
+        with telling("prune", key), self._locked():
+            path, history = self._path(folder, slug), self._history(folder, slug)
+            versions = [name for name in numbered(history) if not same_file(history / name, path)]
+            gone = versions[: max(len(versions) - keep, 0)] if path.is_file() else []
+            for name in gone:
+                (history / name).unlink()
+            if gone:
+                flush(history)
+        return len(gone)
 
     def scan(self, *folders: str) -> Iterator[Found]:
         """Every note, or those of some folders, by folder and slug; none is read."""
@@ -165,7 +177,8 @@ class NoteFolder:
             return replace(note, slug=slug)
         unchanged = replace(note, slug=slug, updated=before.updated)
         if not note.slug:
-            note = replace(note, slug=slug, created=before.created or note.created, other=note.other or before.other)
+            updated = max(filter(None, [note.updated, before.created]), default=None)  # the clock may have gone backwards
+            note = replace(note, slug=slug, created=before.created or note.created, updated=updated, other=note.other or before.other)
             unchanged = replace(unchanged, created=before.created, other=note.other)
         if unchanged == before:
             return before
@@ -179,7 +192,7 @@ class NoteFolder:
         """Give a file the name that its topic has, unless a note of another topic has it or had it; under the lock."""
         for slug in (usual := topic_slugs(note.topic)):
             history = self._history(note.folder, slug)
-            versions = _versions(history)
+            versions = numbered(history)
             if versions and self._topic(history / versions[-1]) != alike(note.topic):
                 continue
             with suppress(FileExistsError):
@@ -268,7 +281,7 @@ class NoteFolder:
             for entry in entries:
                 slug, facts = entry.name[: -len(ENDING)], self._facts(entry)
                 if facts and is_name(slug):
-                    yield Found(top.name, slug, facts.st_size, facts.st_mtime_ns, facts.st_ino)
+                    yield Found(top.name, slug, facts.st_size, facts.st_ctime_ns, facts.st_ino)
                 else:
                     yield f"{top.name}/{entry.name}"
 
@@ -353,7 +366,7 @@ def _bytes_of(note: Note, most_bytes: int) -> bytes:
 def _keep(path: Path, history: Path) -> None:
     """Put a file into the history of its note, unless a writer that was stopped has done so."""
     make_folder(history)
-    versions = _versions(history)
+    versions = numbered(history)
     if versions and same_file(history / versions[-1], path):
         return
     number = int(versions[-1].partition(".")[0]) + 1 if versions else 1
@@ -385,15 +398,3 @@ def _next_free(place: Path, stem: str) -> str:
         middle = (low + high) // 2
         low, high = (middle, high) if taken(middle) else (low, middle)
     return f"{stem}-{high}"
-
-
-def _versions(history: Path) -> list[str]:
-    """The names of what is in a history, oldest first."""
-    names = [path.name for path in history.iterdir()] if history.is_dir() else []
-    return sorted(filter(_VERSION.fullmatch, names), key=lambda name: int(name.partition(".")[0]))
-
-
-def _remove_empty(*places: Path) -> None:
-    for place in places:
-        with suppress(OSError):
-            place.rmdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -14,6 +15,7 @@ from whence.memory.note import Note
 from whence.memory.store import Entry
 from whence.memory.words import Language
 from whence.parse.dates import OPEN, day_of, spans_of
+from whence.source.secrets import find_secrets, redacted
 
 #: Words of a note that are kept: a transcript of a long day has fewer.
 MOST_WORDS = 50_000
@@ -21,6 +23,7 @@ MOST_WORDS = 50_000
 MOST_DATED = 200_000
 #: A passage is this many words that say something; the next begins in the middle of it.
 PASSAGE_WORDS, PASSAGE_STEP = 24, 12
+_COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")
 
 
 class Reader:
@@ -48,7 +51,7 @@ class Reader:
             key=note.key,
             folder=note.folder,
             size=found.size,
-            mtime_ns=found.mtime_ns,
+            changed_ns=found.changed_ns,
             inode=found.inode,
             project=note.project,
             topic=note.topic,
@@ -75,8 +78,10 @@ class Reader:
 
 
 def searched_text(note: Note) -> str:
-    """What of a note is searched: its topic, its tags and its text."""
-    return "\n".join([note.topic, " ".join(note.tags), note.text])
+    """What of a note is searched: its name, its tags and its text. A short number in a name counts notes, and is no word for them."""
+    named = note.topic or note.slug.replace("-", " ")
+    text = "\n".join([_COUNTER.sub(" ", named), " ".join(note.tags), note.text])
+    return redacted(text, find_secrets(text))  # one that was written by hand is in the file, and nowhere else
 
 
 def day_of_note(note: Note) -> int:

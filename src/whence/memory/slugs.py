@@ -47,6 +47,13 @@ def first_words(text: str, count: int = 8) -> str:
     return " ".join(islice((word for word in words if any(map(str.isalnum, word))), count))
 
 
+def folder_of(project: str) -> str:
+    """What the folder of a project is called; one whose name loses more than its separators is told apart from its like."""
+    slug = slug_of(project)
+    whole = re.sub(r"[\s_.-]+", "-", normalize("NFC", project).lower()).strip("-")
+    return slug if whole == slug else f"{slug}-{checksum(alike(project))}"
+
+
 def topic_slugs(topic: str) -> tuple[str, str]:
     """What the file of a topic is called, and what it is called when a note of another topic has that name."""
     return slug_of(topic), f"{slug_of(topic)}-{checksum(alike(topic))}"

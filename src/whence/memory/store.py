@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 CREATE TABLE IF NOT EXISTS folders (name BLOB PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,
-    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+    size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
     project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL, trouble TEXT NOT NULL,
     day INTEGER NOT NULL, valid_from REAL, valid_until REAL,
     words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL);
@@ -57,7 +57,7 @@ class Entry:
     key: str
     folder: str
     size: int
-    mtime_ns: int
+    changed_ns: int
     inode: int
     project: str
     topic: str
@@ -97,7 +97,7 @@ class NoteStore:
         self.was_damaged = False
         self._ids: dict[str, int] = {}  # of words; what was once given never changes
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # notes are private
             self._db = self._opened()
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
@@ -131,6 +131,11 @@ class NoteStore:
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
+
+    def begin_again(self) -> None:
+        """Throw away what is damaged; everything in it can be read from the notes."""
+        self.close()
+        self._removed()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -185,8 +190,8 @@ class NoteStore:
 
     def states(self, folder: str) -> dict[str, tuple[int, int, int]]:
         """Of each note in a folder its size, time and number on disk, as it was read."""
-        sql = "SELECT key, size, mtime_ns, inode FROM notes WHERE folder = ?"
-        return {told(key): (size, mtime, inode) for key, size, mtime, inode in self.rows(sql, (kept(folder),))}
+        sql = "SELECT key, size, changed_ns, inode FROM notes WHERE folder = ?"
+        return {told(key): (size, changed, inode) for key, size, changed, inode in self.rows(sql, (kept(folder),))}
 
     def put(self, entries: Sequence[Entry], gone: Iterable[str], folders: Mapping[str, int], stem_of: Callable[[str], str]) -> None:
         """Take in what was read, and drop what is no longer there."""
@@ -203,10 +208,10 @@ class NoteStore:
 
     def _insert(self, db: sqlite3.Connection, entry: Entry, words: bytes) -> None:
         db.execute(
-            "INSERT INTO notes (key, folder, size, mtime_ns, inode, project, topic, alike, kind, archived, trouble, day,"
+            "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, day,"
             " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                *(kept(entry.key), kept(entry.folder), entry.size, entry.mtime_ns, entry.inode),
+                *(kept(entry.key), kept(entry.folder), entry.size, entry.changed_ns, entry.inode),
                 *(entry.project, entry.topic, alike(entry.topic), entry.kind, entry.archived, entry.trouble, entry.day),
                 *(entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
             ),

@@ -57,6 +57,9 @@ class NoteAsked:
         unknown = given.keys() - {field.name for field in fields(cls)}
         if unknown:
             raise QueryError(f"recall takes no {min(unknown)!r}", hint=f"it takes {', '.join(field.name for field in fields(cls))}")
+        for name in ("kinds", "tags"):
+            if isinstance(given.get(name), str):
+                given[name] = (given[name],)
         chosen = {"k": settings.k, "profile": settings.profile, "strategy": settings.strategy}
         asked = cls(**{**chosen, **{name: value for name, value in given.items() if value is not None}})
         _check(asked)
@@ -73,7 +76,7 @@ def _check(asked: NoteAsked) -> None:
         if kind not in KINDS:
             raise QueryError(f"there is no kind of note {kind!r}", hint=f"allowed: {', '.join(KINDS)}")
     distance = asked.max_distance
-    if distance is not None and not 0 <= distance <= FARTHEST:
+    if distance is not None and not (isinstance(distance, int | float) and 0 <= distance <= FARTHEST):
         raise QueryError(f"max_distance = {distance} is not allowed", hint=f"a number from 0 to {FARTHEST}")
     if distance is not None and asked.strategy == "lexical":
         raise QueryError("max_distance asks for vectors, and the strategy is lexical", hint="use union or vector")
@@ -84,9 +87,9 @@ def filters_of(asked: NoteAsked, now: float) -> NoteFilters:
     as_of = moment(asked.as_of, "as_of")
     return NoteFilters(
         () if asked.project is None else (asked.project,),
-        asked.topic,
+        _text(asked.topic),
         tuple(asked.kinds),
-        tuple(asked.tags),
+        tuple(map(_text, asked.tags)),
         day(asked.since, "since", now),
         day(asked.until, "until", now, last=True),
         asked.archived,
@@ -94,18 +97,26 @@ def filters_of(asked: NoteAsked, now: float) -> NoteFilters:
     )
 
 
+def _text(given: str) -> str:
+    """Text that a database takes: a command line may hold bytes that are none."""
+    return given.encode("utf-8", "replace").decode()
+
+
 def moment(given: str | datetime | None, name: str) -> datetime | None:
     """A moment as it was given: a date, or a date and time; without a zone it is taken as UTC."""
     if given is None or given == "":
         return None
-    if isinstance(given, datetime):
-        found = given
-    else:
-        try:
-            found = datetime.fromisoformat(given.strip().replace("Z", "+00:00").replace("z", "+00:00"))
-        except ValueError as error:
-            raise UsageError(f"{name} = {given!r} is no date", hint="write 2026-11-16 or 2026-11-16T10:30:00Z") from error
-    return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    try:
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(_iso(given))
+        return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UsageError(f"{name} = {given!r} is no date", hint="write 2026-11-16 or 2026-11-16T10:30:00Z") from error
+
+
+def _iso(given: str) -> str:
+    if not isinstance(given, str):
+        raise TypeError(given)
+    return given.strip().replace("Z", "+00:00").replace("z", "+00:00")
 
 
 def day(given: str | datetime | None, name: str, now: float, *, last: bool = False) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.memory.words import NONE, Language, language_of
 from whence.parse.dates import spans_of
@@ -11,6 +11,11 @@ from whence.parse.dates import spans_of
 #: Characters of a question that are read, and different words of it that count.
 MOST_READ, MOST_WORDS = 20_000, 64
 _HYPHENATED = re.compile(r"\w+(?:-\w+)+")
+#: Words that place a time by the day on which they are said. Any other time without a year, such as "in July", is one of every year.
+_DEICTIC = re.compile(
+    r"\b(?:today|tonight|yesterday|tomorrow|ago|last|past|previous|this|next|coming|current|since|recent(?:ly)?|night|morning|before|after)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,24 +27,23 @@ class NotePlan:
     stems: tuple[str, ...] = ()  # of each word
     hyphenated: tuple[str, ...] = ()  # names such as `valencia-v1`, in lower case
     spans: tuple[tuple[int, int], ...] = ()  # times, as first and last day
+    yearly: bool = False  # whether they are of every year, and the one given is only the latest
     length: float = 0.0  # ranking has one set of weights for notes
 
     def without(self, stems: frozenset[str]) -> NotePlan:
         """The question without some words."""
         left = [(word, stem) for word, stem in zip(self.words, self.stems, strict=True) if stem not in stems]
-        return NotePlan(
-            self.text, tuple(word for word, _ in left), tuple(stem for _, stem in left), self.hyphenated, self.spans, self.length
-        )
+        return replace(self, words=tuple(word for word, _ in left), stems=tuple(stem for _, stem in left))
 
 
 def make_note_plan(text: str, language: Language, today: int) -> NotePlan:
     """A question as it can be asked of notes. Words that only tell a time that has been understood do not count."""
     text = text[:MOST_READ]
     spans = spans_of(text, today)
+    said_now = [span for span in spans if not span.exact and _DEICTIC.search(text, span.start, span.end)]
     left = text
-    for span in reversed(spans):
-        if not span.exact:
-            left = left[: span.start] + " " + left[span.end :]
+    for span in reversed(said_now):
+        left = left[: span.start] + " " + left[span.end :]
     words = language.content(left)
     if not words and not spans:
         words = language_of(NONE).content(left)  # nothing but words that say nothing: better than no answer
@@ -52,4 +56,5 @@ def make_note_plan(text: str, language: Language, today: int) -> NotePlan:
         tuple(stems),
         tuple(dict.fromkeys(found.lower() for found in _HYPHENATED.findall(text))),
         tuple((span.first, span.last) for span in exact),
+        yearly=bool(exact) and not any(span.exact or span in said_now for span in exact),
     )

@@ -17,7 +17,32 @@ MOST_WORDS = 20_000
 #: A passage is so many words; the next begins in its middle.
 PASSAGE, STEP = 32, 16
 #: Similarity from which a word counts as being like another.
-LIKE = 0.35
+LIKE = 0.45
+
+
+class Windows:
+    """Runs of words in notes, two steps long, each half over the one before; a short note is one."""
+
+    def __init__(self, owner: Array, lengths: Array, step: int) -> None:
+        self._owner, self._step = owner, step
+        self._starts = np.cumsum(lengths) - lengths
+        self.of_note = np.maximum(1, -(-(lengths - step) // step))
+        self._first = np.cumsum(self.of_note) - self.of_note
+        self.count = int(self.of_note.sum())
+
+    def around(self, at: Array) -> tuple[Array, Array]:
+        """The windows that words stand in, two for most: (index into `at`, window)."""
+        note = self._owner[at]
+        step = (at - self._starts[note]) // self._step
+        own = np.minimum(step, self.of_note[note] - 1)
+        before = step - 1
+        also = np.flatnonzero((before >= 0) & (before < own))
+        first = self._first[note]
+        return np.concatenate([np.arange(len(at)), also]), np.concatenate([first + own, (first + before)[also]])
+
+    def best(self, values: Array) -> Array:
+        """The highest value of each note's windows."""
+        return np.maximum.reduceat(values, self._first) if len(self._first) else np.empty(0)
 
 
 class NoteText:
@@ -28,9 +53,7 @@ class NoteText:
         self._corpus = evidence.corpus
         self.owner, self.words = self._corpus.tokens(rows, MOST_WORDS)
         self.lengths = np.bincount(self.owner, minlength=self.size)
-        self._starts = np.cumsum(self.lengths) - self.lengths
-        self._passages = np.maximum(1, -(-(self.lengths - STEP) // STEP))  # of each note, at least one
-        self._first_passage = np.cumsum(self._passages) - self._passages
+        self._windows = Windows(self.owner, self.lengths, STEP)
 
     @cached_property
     def stems(self) -> Array:
@@ -50,60 +73,50 @@ class NoteText:
     def _rarities(self) -> Array:
         return np.array([self._evidence.rarity_of(stem) for stem in self._evidence.plan.stems])
 
-    def _in_passages(self, at: Array) -> tuple[Array, Array]:
-        """The passages that words stand in, two for most: (index into `at`, passage)."""
-        note = self.owner[at]
-        step = (at - self._starts[note]) // STEP
-        last = self._passages[note] - 1
-        own = np.minimum(step, last)
-        before = step - 1
-        also = np.flatnonzero((before >= 0) & (before < own))
-        base = self._first_passage[note]
-        return np.concatenate([np.arange(len(at)), also]), np.concatenate([base + own, (base + before)[also]])
-
-    def _best_of_passages(self, values: Array) -> Array:
-        return np.maximum.reduceat(values, self._first_passage) if self.size else np.empty(0)
-
     def passage(self) -> Array:
         """BM25 of the best passage of each note."""
         terms = len(self._evidence.plan.stems)
         at = np.flatnonzero(self._term_of >= 0)
-        index, passage = self._in_passages(at)
-        total = int(self._passages.sum())
+        index, passage = self._windows.around(at)
+        total = self._windows.count
         often = np.bincount(passage * terms + self._term_of[at[index]], minlength=total * max(terms, 1)).reshape(total, -1)
-        note = np.repeat(np.arange(self.size), self._passages)
-        long = 1 - LENGTH_SHARE + LENGTH_SHARE * np.minimum(self.lengths[note], PASSAGE) / PASSAGE
-        worth = often * (SATURATION + 1) / (often + SATURATION * long[:, None])
-        return self._best_of_passages(worth @ self._rarities if terms else np.zeros(total))
+        worth = often * (SATURATION + 1) / (often + SATURATION * self._long_passages[:, None])
+        return self._windows.best(worth @ self._rarities if terms else np.zeros(total))
 
     def kin(self) -> Array:
-        """The best passage of each note by the words that are most like those of the question."""
-        terms, total = len(self._evidence.plan.stems), int(self._passages.sum())
-        best = np.zeros((total, max(terms, 1)))
+        """BM25 of the best passage of each note, with words that are like those of the question counting in part."""
+        terms, total = len(self._evidence.plan.stems), self._windows.count
+        scores = np.zeros(total)
         word, place = np.unique(self.words, return_inverse=True)
         likeness = self._likeness(word)
         for term in range(terms):
             at = np.flatnonzero(likeness[place, term] > 0)
-            index, passage = self._in_passages(at)
-            np.maximum.at(best[:, term], passage, likeness[place[at[index]], term])
-        return self._best_of_passages(best.sum(axis=1))
+            index, passage = self._windows.around(at)
+            often = np.bincount(passage, weights=likeness[place[at[index]], term], minlength=total)
+            scores += self._rarities[term] * often * (SATURATION + 1) / (often + SATURATION * self._long_passages)
+        return self._windows.best(scores)
+
+    @cached_property
+    def _long_passages(self) -> Array:
+        """What the length of each passage does to its score: only that of a short note has less than a full one."""
+        note = np.repeat(np.arange(self.size), self._windows.of_note)
+        return 1 - LENGTH_SHARE + LENGTH_SHARE * np.minimum(self.lengths[note], PASSAGE) / PASSAGE
 
     def _likeness(self, words: Array) -> Array:
-        """What each word is worth for each word of the question: how alike, and how much the rarer of the two would tell."""
+        """How much each word counts as each word of the question: how alike they are, less for one that tells less by itself."""
         plan, vocabulary = self._evidence.plan, self._corpus.words
         stems = vocabulary.stems[words]
         alike = np.zeros((len(words), len(plan.stems)))
         if self._prose is not None:
             asked, known = self._prose.rows_of(plan.words), self._prose.rows_of([vocabulary.texts[word] for word in words])
             near = self._prose.vectors_at(known) @ self._prose.vectors_at(asked).T
-            near[known < 0], near[:, asked < 0] = 0, 0
             alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:
                 alike[stems == self._evidence.held[stem].number, term] = 1
         notes = np.minimum(self._corpus.note_counts[stems], self._evidence.population)
         own = rarity(notes, self._evidence.population)
-        return alike * np.minimum(own[:, None], self._rarities[None, :])
+        return alike * np.minimum(own[:, None] / np.maximum(self._rarities, 1e-9)[None, :], 1)
 
     def spelling(self) -> Array:
         """BM25 of runs of four letters: words that are spelt alike count in part."""
@@ -131,12 +144,13 @@ class NoteText:
         return (often * (SATURATION + 1) / (often + SATURATION * long[:, None])) @ tells if len(distinct) else np.zeros(self.size)
 
     def _run_rarities(self, table: Array, starts: Array, runs: Array, count: int) -> Array:
-        """How much each run of the question tells: words that have it are in at most so many notes, counted once for each."""
+        """How much each run of the question tells, from the notes that hold its words, as if these fell on notes by chance."""
         at = np.flatnonzero(table[runs] >= 0)
         word = np.searchsorted(starts, at, side="right") - 1
         notes = self._corpus.note_counts[self._corpus.words.stems[word]]
         held = np.bincount(table[runs[at]], weights=notes, minlength=count)
-        return rarity(np.minimum(held, self._evidence.population), self._evidence.population)
+        population = max(self._evidence.population, 1)
+        return rarity(population * -np.expm1(-held / population), population)
 
     def pairs(self) -> Array:
         """Words that stand side by side in the question and in the note."""

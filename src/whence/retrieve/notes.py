@@ -16,9 +16,10 @@ from whence.query.note_plan import NotePlan
 
 #: How fast repetition stops counting, and how much the length of a note does.
 SATURATION, LENGTH_SHARE = 1.2, 0.75
-#: Words that this share of all notes hold, such as the names of the two who talk in every one of them, tell nothing apart;
-#: below so many notes everything may be in most of them.
-EVERYWHERE, FEWEST_NOTES = 0.8, 6
+#: Below so many notes every word may be in most of them.
+FEWEST_NOTES = 6
+#: Days of a year, and how many years back a time without one is looked for.
+YEAR, MOST_YEARS = 365.2425, 60
 #: The names of the retrievers.
 WORDS, MEANING, TIMES, ASKED = "words", "meaning", "times", "asked"
 
@@ -51,12 +52,13 @@ def rarity(notes: int | Array, population: int) -> Array:
 class NoteEvidence:
     """What the words, the passages and the times of notes say of one question."""
 
-    def __init__(self, corpus: Corpus, plan: NotePlan, scope: NoteScope, encoder: Encoder | None) -> None:
+    def __init__(self, corpus: Corpus, plan: NotePlan, scope: NoteScope, encoder: Encoder | None, most: float = 2.0) -> None:
+        """Words that a share of `most` of all notes hold, such as the names of two who talk in every one, tell nothing apart."""
         self.corpus, self.scope, self.encoder = corpus, scope, encoder
         self.population = int(scope.population.sum())
         found = self._held(plan)
         everywhere = frozenset(
-            one.stem for one in found.values() if one.notes >= EVERYWHERE * self.population and self.population >= FEWEST_NOTES
+            one.stem for one in found.values() if one.notes >= most * self.population and self.population >= FEWEST_NOTES
         )
         left = plan.without(everywhere)
         self.plan = left if left.stems else plan
@@ -132,13 +134,26 @@ class NoteEvidence:
         lead = np.sort(lead)[:count]
         return rows[lead], near[lead].astype(np.float64)
 
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """The times that are asked for; of one that is of every year, the latest of which there are notes."""
+        spans = self.plan.spans
+        if not self.plan.yearly:
+            return spans
+        days = self.corpus.column("days")[self.scope.allowed] if self.corpus.size else np.empty(0, np.int32)
+        for back in range(MOST_YEARS):
+            moved = tuple((first - round(back * YEAR), last - round(back * YEAR)) for first, last in spans)
+            if any(((days >= first) & (days <= last)).any() for first, last in moved):
+                return moved
+        return spans
+
     def by_times(self, count: int) -> tuple[Array, Array]:
         """The notes of the days that are asked for; where there are too many, those whose words fit best."""
-        if not self.plan.spans:
+        if not self.spans:
             return np.empty(0, np.int64), np.empty(0)
         days = self.corpus.column("days")
         of_then = np.zeros(self.corpus.size, bool)
-        for first, last in self.plan.spans:
+        for first, last in self.spans:
             of_then |= (days >= max(first, 1)) & (days <= last)
         rows = np.flatnonzero(of_then & self.scope.allowed)
         rows, _ = highest(rows, self.word_scores[rows], count)
@@ -149,7 +164,7 @@ class NoteEvidence:
         found = np.zeros(len(rows))
         days = self.corpus.column("days")[rows] if len(rows) else np.empty(0, np.int32)
         owner, spoken = self.corpus.spans(rows)
-        for first, last in self.plan.spans:
+        for first, last in self.spans:
             found = np.maximum(found, ((days >= max(first, 1)) & (days <= last)).astype(np.float64))
             if len(owner):
                 overlap = np.minimum(spoken[:, 1], last) - np.maximum(spoken[:, 0], first) + 1

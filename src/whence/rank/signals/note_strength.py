@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from whence.fuse.note_pool import NotePool
 from whence.index.arrayfile import Array
 from whence.rank.ledger import Column
 from whence.rank.registry import signal
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 @signal()
@@ -31,7 +35,7 @@ def _named(pool: NotePool) -> Array:
     stem = pool.stem_of
     found = np.zeros((len(pool.units), len(pool.plan.stems)), bool)
     for row, facts in enumerate(pool.facts):
-        of_name = {stem(word) for word in facts.slug.split("-")}
+        of_name = {stem(word) for word in _WORD.findall(facts.slug.lower())}
         found[row] = [one in of_name for one in pool.plan.stems]
     return found
 
@@ -40,7 +44,7 @@ def _whole_names(pool: NotePool) -> Array:
     """A name with hyphens counts as one word: what it is worth to the notes that are called by the whole of it."""
     found = np.zeros(len(pool.units))
     for name in pool.plan.hyphenated:
-        called = np.array([f"-{name}-" in f"-{facts.slug}-" for facts in pool.facts], bool)
+        called = np.array([f"-{name}-" in f"-{facts.slug.lower()}-" for facts in pool.facts], bool)
         if called.any():
             found += called * pool.slug_bonus / called.sum()
     return found
