@@ -180,7 +180,7 @@ class Memory(OpenMemory):
         numbers = corpus.column("ids")[rows].tolist() if len(rows) else []
         days = corpus.column("days")[rows].tolist() if len(rows) else []
         dated = sorted((-day, keys[number]) for number, day in zip(numbers, days, strict=True) if number in keys)
-        read = (self._read(key) for _, key in dated[: wanted.k if asked.get("k") else None])
+        read = (self._shown(key) for _, key in dated[: wanted.k if asked.get("k") else None])
         return [note for note in read if note is not None]
 
     def stale(self, *, project: str | None = None, **asked: Any) -> Sequence[tuple[Note, str]]:
@@ -209,8 +209,9 @@ class Memory(OpenMemory):
     def _read_as_indexed(self, ranked: RankedNotes, row: int) -> Note | None:
         """The note of a candidate without its secrets, or None when its file is gone or not what was indexed."""
         key = ranked.pool.facts[row].key
-        note = self._read(key) if key and self.catalog.is_as_indexed(key) else None
-        return replace(note, text=redacted(note.text, find_secrets(note.text))) if note is not None else None
+        known = self.catalog.as_indexed(key) if key else None
+        note = self._shown(key) if known else None
+        return replace(note, text=redacted(note.text, find_secrets(note.text))) if note is not None and known and known.secret else note
 
     def _check_topic(self, note: Note) -> None:
         """Two notes of one project and topic would replace one another."""
@@ -236,8 +237,8 @@ def _several(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def _without_secrets(note: Note, *, redact: bool) -> Note:
-    """A note whose topic, tags and source hold no secret: such a one is refused, or taken out."""
-    fields = {"topic": note.topic, "source": note.source, "tags": " ".join(note.tags)}
+    """A note whose topic, project, tags and source hold no secret: such a one is refused, or taken out."""
+    fields = {"topic": note.topic, "project": note.project, "source": note.source, "tags": " ".join(note.tags)}
     for name, value in fields.items():
         found = find_secrets(value)
         if found and not redact:

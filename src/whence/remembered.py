@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.encode.prose import ProseEncoder
 from whence.encode.registry import open_note_encoder
-from whence.errors import IndexDamaged, ModelUnavailable, SettingError, UsageError
+from whence.errors import IndexDamaged, ModelUnavailable, SettingError, UsageError, WhenceError
 from whence.index.layout import APPLICATION, Layout, default_data_dir
 from whence.memory.catalog import Catalog, Progress
 from whence.memory.code import CodeStates, State, named
@@ -119,7 +119,7 @@ class OpenMemory:
         past = self.catalog.folder.history(wanted, most_bytes=self.settings.memory.max_bytes) if gone and wanted.count("/") == 1 else []
         if past:
             return past[-1]
-        raise UsageError(f"there is no note {key!r}", hint=_nearest(wanted, keys))
+        raise UsageError(f"there is no note {key[:80]!r}", hint=_nearest(wanted, keys))
 
     def history(self, key: str) -> list[Note]:
         """What a note was before, oldest first."""
@@ -174,6 +174,14 @@ class OpenMemory:
     def _number(self, key: str) -> int:
         rows = self.catalog.store.rows("SELECT id FROM notes WHERE key = ?", (kept(key),))
         return int(rows[0][0]) if rows else -1
+
+    def _shown(self, key: str) -> Note | None:
+        """A note as it is shown beside others: one that cannot be read says so."""
+        try:
+            return self._read(key)
+        except WhenceError as error:
+            folder, _, slug = key.partition("/")
+            return Note("", slug, folder=folder, trouble=error.message)
 
     def _read(self, key: str) -> Note | None:
         return self.catalog.folder.read(key, most_bytes=self.settings.memory.max_bytes)

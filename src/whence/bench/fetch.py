@@ -1,6 +1,7 @@
 """`whence bench fetch`: obtain the public data of a benchmark, repositories at their pinned revisions (B1).
 
 The search and context benchmarks need one revision of each repository, the history benchmark all that came before it.
+The memory benchmark is one file, published under CC BY-NC 4.0: for measuring, and never part of whence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from whence.bench.context_corpus import TASKS, read_yaml
 from whence.bench.corpus import ANNOTATIONS, LIST, REPOSITORIES, read_json
+from whence.bench.memory_corpus import converted
 from whence.errors import StorageError, UsageError
 
 #: Where the list of the search benchmark is published.
@@ -54,7 +56,10 @@ HISTORIES = {
     "ThreeMammals/Ocelot": "30c2e08e20c096f8c8328827edfb99f4e0628fdb",
     "vapor/vapor": "13efaeefd52a965009fc6a69a96ba66e7f20402e",
 }
-FETCHABLE = ("search", "context", "history")
+#: Where the conversations of the memory benchmark are published, at which commit, and what the file becomes.
+MEMORY_SOURCE, MEMORY_REVISION = "https://github.com/snap-research/locomo", "3eb6f2c585f5e1699204e3c3bdf7adc5c28cb376"
+MEMORY_FILE, MEMORY_CORPUS = "data/locomo10.json", "locomo.json"
+FETCHABLE = ("search", "context", "history", "memory")
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: A commit, perhaps cut short: one list has such.
@@ -129,6 +134,8 @@ def fetch(what: str, directory: Path, source: str | None, tell: Tell) -> Fetched
         raise UsageError(f"there is no benchmark {what!r} to fetch", hint=f"allowed: {', '.join(FETCHABLE)}")
     if what == "history":
         return fetch_history(directory, source or HISTORY_HOST, tell)
+    if what == "memory":
+        return fetch_memory(directory, source or MEMORY_SOURCE, tell)
     if what == "context":
         return fetch_context(directory, source or CONTEXT_LIST, tell)
     return fetch_search(directory, source or SEARCH_LIST, tell)
@@ -192,6 +199,24 @@ def fetch_context(directory: Path, source: str, tell: Tell) -> Fetched:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(task, target)
     return _place_all(directory, specs, tell)
+
+
+def fetch_memory(directory: Path, source: str, tell: Tell, revision: str = MEMORY_REVISION) -> Fetched:
+    """Lay out the memory benchmark in a folder: one file. What is there already is kept."""
+    target = directory / MEMORY_CORPUS
+    if not target.exists():
+        with TemporaryDirectory(prefix="whence-bench-") as temporary:
+            published = Path(temporary) / "published"
+            try:
+                _place(published, source, revision, tell)
+            except GitError as error:
+                return Fetched([], {source: error.message})
+            found = converted(read_json(published / MEMORY_FILE))
+        directory.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}.part")
+        part.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        part.replace(target)
+    return Fetched([MEMORY_CORPUS], {})
 
 
 def _manifest(path: Path) -> list[dict[str, Any]]:

@@ -89,7 +89,9 @@ def write_notes(directory: Path, count: int, questions: int = QUESTIONS, seed: i
         (directory / project).mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(seed + 1)
     asked = set(random.choice(count, min(questions, count), replace=False).tolist())
-    size, found, answers = 0, [], []
+    size = 0
+    found: list[str] = []
+    answers: list[str] = []
     for number, note in enumerate(made_notes(count, seed)):
         data = render(note).encode()
         (directory / f"{note.key}.md").write_bytes(data)
@@ -168,7 +170,7 @@ def _new_process(room: Room, made: Made, asked: dict[str, Any]) -> None:
     """`whence recall` in a new process, beside a process that asks the table of full text."""
     question, environment = made.questions[1 % len(made.questions)], room.environment("data")
     ours = [sys.executable, "-m", "whence", "recall", question, "--notes", str(made.directory), "-k", "10"]
-    peer = [sys.executable, "-m", "whence.bench.memory_peer", asked["peer"], question]
+    peer = [sys.executable, "-m", "whence.bench.memory_peer", asked["peer"], " ".join(language_of("english").content(question))]
 
     def recalled(command: Sequence[str]) -> Callable[[int], Spent]:
         return lambda _: run(command, env=environment, cwd=room.folder, allowed=(0, 1))

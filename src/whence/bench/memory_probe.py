@@ -11,7 +11,7 @@ import resource
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,30 +58,26 @@ def build_peer(asked: dict[str, Any]) -> dict[str, Any]:
 
 def ask(asked: dict[str, Any]) -> dict[str, Any]:
     """Every question to both, of all projects and of the one its note is in; CPU seconds of each."""
-    language, db = language_of("english"), sqlite3.connect(asked["peer"])
-    began = cpu_seconds()
+    db, began = sqlite3.connect(asked["peer"]), cpu_seconds()
     with _open(asked) as memory:
         opened = cpu_seconds() - began
+        pairs = list(zip(asked["questions"], asked["answers"], strict=True))
         found: dict[str, Any] = {}
         for name in ("all", "one"):
-            found[name] = {"whence": [], "peer": [], "whence_found": 0, "peer_found": 0}
-            pairs = list(zip(asked["questions"], asked["answers"], strict=True))
-            for number, (question, answer) in enumerate([*pairs[:WARM_UP_QUESTIONS], *pairs]):
-                project = answer.partition("/")[0] if name == "one" else ""
-                ours, keys = _timed(lambda: [hit.note.key for hit in memory.recall(question, k=DEPTH, project=project or None)])
-                theirs, peers = _timed(lambda: memory_peer.ask(db, language.content(question), DEPTH, project))
-                if number >= WARM_UP_QUESTIONS:
-                    found[name]["whence"].append(ours)
-                    found[name]["peer"].append(theirs)
-                    found[name]["whence_found"] += answer in keys
-                    found[name]["peer_found"] += answer in peers
+            answered = [_ask_both(memory, db, *pair, one=name == "one") for pair in [*pairs[:WARM_UP_QUESTIONS], *pairs]]
+            columns = list(zip(*answered[WARM_UP_QUESTIONS:], strict=True))
+            found[name] = {"whence": columns[0], "whence_found": sum(columns[1]), "peer": columns[2], "peer_found": sum(columns[3])}
     return {**found, "open": opened, "peak": _peak()}
 
 
-def _timed(work: Callable[[], list[str]]) -> tuple[float, list[str]]:
+def _ask_both(memory: Memory, db: sqlite3.Connection, question: str, answer: str, *, one: bool) -> tuple[float, bool, float, bool]:
+    """Of us and of the peer the CPU seconds, and whether the note was found that the question was made from."""
+    project = answer.partition("/")[0] if one else ""
     began = time.process_time()
-    found = work()
-    return time.process_time() - began, found
+    ours = [hit.note.key for hit in memory.recall(question, k=DEPTH, project=project or None)]
+    between = time.process_time()
+    theirs = memory_peer.ask(db, language_of("english").content(question), DEPTH, project)
+    return between - began, answer in ours, time.process_time() - between, answer in theirs
 
 
 def watch(asked: dict[str, Any]) -> dict[str, Any]:

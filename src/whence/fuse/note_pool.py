@@ -10,6 +10,7 @@ import numpy as np
 
 from whence.encode.prose import ProseEncoder
 from whence.index.arrayfile import Array
+from whence.index.rows import member
 from whence.profiles import Profile
 from whence.query.note_plan import NotePlan
 from whence.retrieve.note_text import NoteText
@@ -77,7 +78,7 @@ class NotePool:
         found = np.zeros((len(self.units), len(self.plan.stems)), bool)
         for place, stem in enumerate(self.plan.stems):
             if stem in self.evidence.held:
-                found[:, place] = np.isin(self.units, self.evidence.held[stem].rows)
+                found[:, place] = member(self.units, self.evidence.held[stem].rows)
         return found
 
     def with_scores(self, scores: Array) -> NotePool:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,12 @@ SHARE_LOOKING, LEAST_PAUSE = 0.02, 2.0
 
 Progress = Callable[[int, int], None]
 _COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
+
+
+class Known(NamedTuple):
+    """What is known of a note whose file is as it was read."""
+
+    secret: bool  # whether it holds one
 
 
 class Catalog:
@@ -93,7 +99,7 @@ class Catalog:
 
     def _put(self, entries: Sequence[Any], gone: Sequence[str], folders: dict[str, int]) -> None:
         if entries or gone or folders:
-            self.store.put(entries, gone, folders, self.reader.language.stem)
+            self.store.put(entries, gone, folders, self.reader.word)
             self._writes += 1
 
     def _read(self, found: Found) -> Note | None:
@@ -146,14 +152,15 @@ class Catalog:
         self.words, self._projects, self._base, self._tail, self._corpus = Vocabulary(self.store), {}, None, [], None
         self.refresh(full=True)
 
-    def is_as_indexed(self, key: str) -> bool:
-        """Whether the file of a note is the one that was read."""
-        known = self.store.rows("SELECT size, changed_ns, inode FROM notes WHERE key = ?", (kept(key),))
+    def as_indexed(self, key: str) -> Known | None:
+        """What is known of a note, if its file is still the one that was read."""
+        known = self.store.rows("SELECT size, changed_ns, inode, secret FROM notes WHERE key = ?", (kept(key),))
         try:
             state = (self.folder.directory / f"{key}.md").stat()
         except OSError:
-            return False
-        return known == [(state.st_size, state.st_ctime_ns, state.st_ino)]
+            return None
+        same = known and known[0][:3] == (state.st_size, state.st_ctime_ns, state.st_ino)
+        return Known(bool(known[0][3])) if same else None
 
     def numbers_of_topic(self, topic: str) -> list[tuple[int]]:
         """The numbers of the notes of a topic, in every folder."""

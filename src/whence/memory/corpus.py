@@ -142,13 +142,13 @@ class Corpus:
     def column(self, name: str) -> Array:
         """One value of each note."""
         if name not in self._columns:
-            found = [part.arrays[name] for part in self.parts]
+            found = [part.arrays[name] for part in self.parts] or [np.empty(0, np.int64)]
             self._columns[name] = np.concatenate(found) if len(found) != 1 else found[0]
         return self._columns[name]
 
     @cached_property
     def _columns(self) -> dict[str, Array]:
-        return {"ids": np.empty(0, np.int64)} if not self.parts else {}
+        return {}
 
     @cached_property
     def recallable(self) -> Array:
@@ -223,16 +223,18 @@ class Vocabulary:
     def __init__(self, store: NoteStore) -> None:
         self._store = store
         self.stems = np.zeros(1, np.int64)  # of each word the number of its stem; numbers begin at 1
+        self.rows = np.full(1, -1, np.int64)  # and its row in the table of the shipped model
         self.texts: list[str] = [""]
         self._stem_ids: dict[str, int] = {}
         self._runs: tuple[Array, Array] | None = None
 
     def read(self) -> None:
         """Take in the words that came since."""
-        rows = self._store.rows("SELECT id, word, stem FROM words WHERE id > ? ORDER BY id", (len(self.texts) - 1,))
+        rows = self._store.rows("SELECT id, word, stem, row FROM words WHERE id > ? ORDER BY id", (len(self.texts) - 1,))
         if rows:
             self.texts += [row[1] for row in rows]
             self.stems = np.concatenate([self.stems, np.array([row[2] for row in rows], np.int64)])
+            self.rows = np.concatenate([self.rows, np.array([row[3] for row in rows], np.int64)])
             self._runs = None
 
     def stem_ids(self, stems: Sequence[str]) -> dict[str, int]:

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from whence.errors import StorageError, UsageError, WhenceError
 from whence.memory.disk import PART, flush, give_name, keep_copy, locked, make_folder, numbered, part_file, remove_empty, same_file, telling
 from whence.memory.front_matter import parse, render, settled
+from whence.memory.keys import ENDING, check_names, is_note_name, looks_like_one, parts_of
 from whence.memory.note import GENERAL, Note
 from whence.memory.slugs import alike, first_words, folder_of, is_name, slug_of, topic_slugs
 
-ENDING = ".md"
 HISTORY = ".history"
 LOCK = ".lock"
 #: More than this is not read to find the end of a front matter.
@@ -66,7 +66,7 @@ class NoteFolder:
             raise UsageError(f"{note.key} cannot be written: {note.trouble}", hint="mend its file by hand")
         folder = note.folder if note.slug else folder_of(note.project) if note.project else GENERAL
         note = settled(replace(note, folder=folder))
-        _check_names(folder, *filter(None, [note.slug]))
+        check_names(folder, *filter(None, [note.slug]))
         data = _bytes_of(note, most_bytes)
         with telling("write to", f"{self._root / folder}"):
             place = self._place(folder)
@@ -81,13 +81,13 @@ class NoteFolder:
 
     def read(self, key: str, *, most_bytes: int) -> Note | None:
         """The note of a key, `folder/slug`, or None when there is none."""
-        folder, slug = _parts(key)
+        folder, slug = parts_of(key)
         with telling("read", key):
             return self._note(self._path(folder, slug), folder, slug, most_bytes)
 
     def history(self, key: str, *, most_bytes: int) -> list[Note]:
         """What a note was before, oldest first; it outlives a file that was deleted by hand."""
-        folder, slug = _parts(key)
+        folder, slug = parts_of(key)
         with telling("read", key):
             place = self._history(folder, slug)
             versions = numbered(place)
@@ -98,7 +98,7 @@ class NoteFolder:
 
     def remove(self, key: str) -> bool:
         """Delete a note and its history, and its folder when nothing else is in it; False when there is none."""
-        folder, slug = _parts(key)
+        folder, slug = parts_of(key)
         with telling("remove", key):
             path, history = self._path(folder, slug), self._history(folder, slug)
             if not (os.path.lexists(path) or os.path.lexists(history)):
@@ -115,7 +115,7 @@ class NoteFolder:
 
     def prune(self, key: str, keep: int) -> int:
         """Delete the oldest of what a note was before, but for so many versions; how many are gone. One without a file keeps all."""
-        folder, slug = _parts(key)
+        folder, slug = parts_of(key)
         with telling("prune", key), self._locked():
             path, history = self._path(folder, slug), self._history(folder, slug)
             versions = [name for name in numbered(history) if not same_file(history / name, path)]
@@ -136,7 +136,8 @@ class NoteFolder:
 
     def folders(self) -> list[tuple[str, int]]:
         """The folders of projects, by name, each with the time of its last change in nanoseconds."""
-        return [(entry.name, entry.stat().st_mtime_ns) for entry in self._entries("") if self._is_folder(entry)]
+        with telling("read", f"{self._root}"):
+            return [found for entry in self._entries("") for found in self._folder(entry)]
 
     def sweep(self, older_than: float, now: float) -> int:
         """Delete what killed writers have left behind, if it is older than some seconds; how many files those were."""
@@ -211,7 +212,7 @@ class NoteFolder:
         elif not any(self._topic(self._path(folder, slug)) == wanted for slug in usual):
             now: dict[str, tuple[int, str]] = {}
             for entry in self._entries(folder):
-                if _is_note_name(entry.name):
+                if is_note_name(entry.name):
                     slug, inode = entry.name.removesuffix(ENDING), entry.inode()
                     known_inode, found = known.get(slug, (0, ""))  # a file that was replaced has another number
                     now[slug] = (inode, found if known_inode == inode else self._topic(Path(entry.path)))
@@ -270,11 +271,11 @@ class NoteFolder:
             if folders and top.name not in folders:
                 continue
             if not self._is_folder(top):
-                if _looks_like_one(top.name):
+                if looks_like_one(top.name):
                     yield top.name
                 continue
             try:
-                entries = [entry for entry in self._entries(top.name) if _looks_like_one(entry.name)]
+                entries = [entry for entry in self._entries(top.name) if looks_like_one(entry.name)]
             except OSError:
                 yield f"{top.name}/"
                 continue
@@ -304,6 +305,11 @@ class NoteFolder:
     def _is_folder(self, entry: os.DirEntry[str]) -> bool:
         return is_name(entry.name) and entry.is_dir() and (not entry.is_symlink() or self._is_inside(Path(entry.path)))
 
+    def _folder(self, entry: os.DirEntry[str]) -> list[tuple[str, int]]:
+        with suppress(FileNotFoundError, NotADirectoryError):  # it may be gone at this moment
+            return [(entry.name, entry.stat().st_mtime_ns)] if self._is_folder(entry) else []
+        return []
+
     def _path(self, folder: str, slug: str) -> Path:
         return self._checked(self._root / folder) / f"{slug}{ENDING}"
 
@@ -327,27 +333,6 @@ class NoteFolder:
 
     def _locked(self) -> AbstractContextManager[None]:
         return locked(self._root / LOCK, self._wait)
-
-
-def _looks_like_one(name: str) -> bool:
-    return name.endswith(ENDING) and not name.startswith(".")
-
-
-def _is_note_name(name: str) -> bool:
-    return name.endswith(ENDING) and is_name(name.removesuffix(ENDING))
-
-
-def _check_names(*names: str) -> None:
-    for name in names:
-        if not is_name(name):
-            raise UsageError(f"{name[:80]!r} cannot be the name of a note or a folder")
-
-
-def _parts(key: str) -> tuple[str, str]:
-    folder, _, slug = key.partition("/")
-    if not (is_name(folder) and is_name(slug)):
-        raise UsageError(f"{key[:80]!r} is no key of a note", hint="write folder/name, as it is shown")
-    return folder, slug
 
 
 def _bytes_of(note: Note, most_bytes: int) -> bytes:

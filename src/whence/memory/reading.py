@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from whence.encode.encoder import Encoder, UnitText
+from whence.encode.prose import UNKNOWN, ProseEncoder
 from whence.memory.corpus import packed_vectors
 from whence.memory.folder import Found
 from whence.memory.note import Note
@@ -37,13 +38,21 @@ class Reader:
         """Of everything that decides what is read from a note."""
         return f"{self.language.name} {self.encoder.fingerprint if self.encoder else 'none'}"
 
+    def word(self, word: str) -> tuple[str, int]:
+        """The stem of a word, and its row in the table of the shipped model; -1 where it has none."""
+        return self.language.stem(word), int(self.encoder.rows_of([word])[0]) if isinstance(self.encoder, ProseEncoder) else UNKNOWN
+
     def entries(self, notes: Sequence[tuple[Note, Found]]) -> list[Entry]:
         """What is kept of some notes; their passages are encoded together."""
-        words = [self.language.content(searched_text(note))[:MOST_WORDS] for note, _ in notes]
-        vectors = self._vectors(words)
-        return [self._entry(note, found, one, packed) for (note, found), one, packed in zip(notes, words, vectors, strict=True)]
+        texts = [searched_text(note) for note, _ in notes]
+        secrets = [find_secrets(text) for text in texts]
+        # One that was written by hand is in the file, and nowhere else.
+        clean = [redacted(text, found) if found else text for text, found in zip(texts, secrets, strict=True)]
+        words = [self.language.content(text)[:MOST_WORDS] for text in clean]
+        read = zip(notes, words, self._vectors(words), secrets, strict=True)
+        return [self._entry(note, found, one, packed, secret=bool(secret)) for (note, found), one, packed, secret in read]
 
-    def _entry(self, note: Note, found: Found, words: list[str], vectors: bytes) -> Entry:
+    def _entry(self, note: Note, found: Found, words: list[str], vectors: bytes, *, secret: bool) -> Entry:
         day = day_of_note(note)
         spans = spans_of(note.text[:MOST_DATED], day or None)
         bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
@@ -58,6 +67,7 @@ class Reader:
             kind=note.kind,
             archived=note.archived is not None,
             trouble=note.trouble,
+            secret=secret,
             day=day,
             valid_from=_seconds(note.valid_from),
             valid_until=_seconds(note.valid_until),
@@ -80,8 +90,7 @@ class Reader:
 def searched_text(note: Note) -> str:
     """What of a note is searched: its name, its tags and its text. A short number in a name counts notes, and is no word for them."""
     named = note.topic or note.slug.replace("-", " ")
-    text = "\n".join([_COUNTER.sub(" ", named), " ".join(note.tags), note.text])
-    return redacted(text, find_secrets(text))  # one that was written by hand is in the file, and nowhere else
+    return "\n".join([_COUNTER.sub(" ", named), " ".join(note.tags), note.text])
 
 
 def day_of_note(note: Note) -> int:

@@ -61,7 +61,7 @@ def topic_slugs(topic: str) -> tuple[str, str]:
 
 def alike(topic: str) -> str:
     """A topic without what does not make it another one."""
-    return " ".join(normalize("NFC", topic).casefold().split())
+    return " ".join(normalize("NFC", topic).casefold().split()).encode("utf-8", "replace").decode()
 
 
 def is_name(name: str) -> bool:

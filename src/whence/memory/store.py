@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS folders (name BLOB PRIMARY KEY, mtime_ns INTEGER NOT 
 CREATE TABLE IF NOT EXISTS notes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,
     size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL, trouble TEXT NOT NULL,
+    project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL,
+    trouble TEXT NOT NULL, secret INTEGER NOT NULL,
     day INTEGER NOT NULL, valid_from REAL, valid_until REAL,
     words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS notes_by_topic ON notes (folder, alike);
@@ -46,8 +47,13 @@ CREATE TABLE IF NOT EXISTS about (
 CREATE INDEX IF NOT EXISTS about_by_path ON about (repository, path);
 CREATE INDEX IF NOT EXISTS about_by_note ON about (note);
 CREATE TABLE IF NOT EXISTS stems (id INTEGER PRIMARY KEY, stem TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS words (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS words (
+    id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem INTEGER NOT NULL, row INTEGER NOT NULL);
 """
+
+
+#: What is kept of a word: its stem, and its row in the model's table.
+ReadWord = Callable[[str], tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Entry:
     kind: str
     archived: bool
     trouble: str
+    secret: bool  # whether its text holds one
     day: int  # the day it is of, as an ordinal; 0 when that is not known
     valid_from: float | None
     valid_until: float | None
@@ -193,13 +200,13 @@ class NoteStore:
         sql = "SELECT key, size, changed_ns, inode FROM notes WHERE folder = ?"
         return {told(key): (size, changed, inode) for key, size, changed, inode in self.rows(sql, (kept(folder),))}
 
-    def put(self, entries: Sequence[Entry], gone: Iterable[str], folders: Mapping[str, int], stem_of: Callable[[str], str]) -> None:
+    def put(self, entries: Sequence[Entry], gone: Iterable[str], folders: Mapping[str, int], read_word: ReadWord) -> None:
         """Take in what was read, and drop what is no longer there."""
         with self.writing() as db:
             dropped = [(kept(key),) for key in (*gone, *(entry.key for entry in entries))]
             db.executemany("DELETE FROM notes WHERE key = ?", dropped)
             for entry in entries:
-                self._insert(db, entry, self._word_ids(db, entry.words, stem_of))
+                self._insert(db, entry, self._word_ids(db, entry.words, read_word))
             for name, mtime in folders.items():
                 if mtime < 0:
                     db.execute("DELETE FROM folders WHERE name = ?", (kept(name),))
@@ -208,11 +215,11 @@ class NoteStore:
 
     def _insert(self, db: sqlite3.Connection, entry: Entry, words: bytes) -> None:
         db.execute(
-            "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, day,"
-            " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day,"
+            " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(kept(entry.key), kept(entry.folder), entry.size, entry.changed_ns, entry.inode),
-                *(entry.project, entry.topic, alike(entry.topic), entry.kind, entry.archived, entry.trouble, entry.day),
+                *(entry.project, entry.topic, alike(entry.topic), entry.kind, entry.archived, entry.trouble, entry.secret, entry.day),
                 *(entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
             ),
         )
@@ -222,23 +229,23 @@ class NoteStore:
             pieces = [(number, kept(root), kept(path), kept(code), hashed) for root, path, code, hashed in entry.about]
             db.executemany("INSERT INTO about VALUES (?, ?, ?, ?, ?)", pieces)
 
-    def _word_ids(self, db: sqlite3.Connection, words: Sequence[str], stem_of: Callable[[str], str]) -> bytes:
+    def _word_ids(self, db: sqlite3.Connection, words: Sequence[str], read_word: ReadWord) -> bytes:
         """The numbers of words, new ones given."""
         from array import array  # noqa: PLC0415  -- only where something is written
 
         for word in dict.fromkeys(words):
             if word not in self._ids:
-                self._ids[word] = self._word_id(db, word, stem_of)
+                self._ids[word] = self._word_id(db, word, read_word)
         return array("i", [self._ids[word] for word in words]).tobytes()
 
-    def _word_id(self, db: sqlite3.Connection, word: str, stem_of: Callable[[str], str]) -> int:
+    def _word_id(self, db: sqlite3.Connection, word: str, read_word: ReadWord) -> int:
         found = db.execute("SELECT id FROM words WHERE word = ?", (word,)).fetchone()
         if found:
             return int(found[0])
-        stem = stem_of(word)
+        stem, row = read_word(word)
         known = db.execute("SELECT id FROM stems WHERE stem = ?", (stem,)).fetchone()
         number = known[0] if known else db.execute("INSERT INTO stems (stem) VALUES (?)", (stem,)).lastrowid
-        return int(db.execute("INSERT INTO words (word, stem) VALUES (?, ?)", (word, number)).lastrowid or 0)
+        return int(db.execute("INSERT INTO words (word, stem, row) VALUES (?, ?, ?)", (word, number, row)).lastrowid or 0)
 
     # The file of arrays that holds most notes.
     def arrays(self) -> tuple[str, Stamp, int] | None:

@@ -18,6 +18,7 @@ MOST_WORDS = 20_000
 PASSAGE, STEP = 32, 16
 #: Similarity from which a word counts as being like another.
 LIKE = 0.45
+_ON_ONE_THREAD = 256
 
 
 class Windows:
@@ -56,6 +57,13 @@ class NoteText:
         self._windows = Windows(self.owner, self.lengths, STEP)
 
     @cached_property
+    def distinct(self) -> tuple[Array, Array]:
+        """Every word once, and of each word that stands in the text which of those it is."""
+        there = np.zeros(len(self._corpus.words.stems), bool)
+        there[self.words] = True
+        return np.flatnonzero(there), (np.cumsum(there) - 1)[self.words]
+
+    @cached_property
     def stems(self) -> Array:
         """The stem of each word."""
         return self._corpus.words.stems[self.words]
@@ -87,7 +95,7 @@ class NoteText:
         """BM25 of the best passage of each note, with words that are like those of the question counting in part."""
         terms, total = len(self._evidence.plan.stems), self._windows.count
         scores = np.zeros(total)
-        word, place = np.unique(self.words, return_inverse=True)
+        word, place = self.distinct
         likeness = self._likeness(word)
         for term in range(terms):
             at = np.flatnonzero(likeness[place, term] > 0)
@@ -108,8 +116,7 @@ class NoteText:
         stems = vocabulary.stems[words]
         alike = np.zeros((len(words), len(plan.stems)))
         if self._prose is not None:
-            asked, known = self._prose.rows_of(plan.words), self._prose.rows_of([vocabulary.texts[word] for word in words])
-            near = self._prose.vectors_at(known) @ self._prose.vectors_at(asked).T
+            near = _products(self._prose.vectors_at(vocabulary.rows[words]), self._prose.vectors_at(self._prose.rows_of(plan.words)).T)
             alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:
@@ -126,7 +133,7 @@ class NoteText:
         table = np.full(RUN_NUMBERS, -1, np.int64)
         table[distinct] = np.arange(len(distinct))
         tells = self._run_rarities(table, starts, runs, len(distinct))
-        word, place = np.unique(self.words, return_inverse=True)
+        word, place = self.distinct
         index, at = ranges(starts, word)
         run = table[runs[at]]
         hit = np.flatnonzero(run >= 0)
@@ -145,7 +152,7 @@ class NoteText:
 
     def _run_rarities(self, table: Array, starts: Array, runs: Array, count: int) -> Array:
         """How much each run of the question tells, from the notes that hold its words, as if these fell on notes by chance."""
-        at = np.flatnonzero(table[runs] >= 0)
+        at = np.flatnonzero((table >= 0)[runs])
         word = np.searchsorted(starts, at, side="right") - 1
         notes = self._corpus.note_counts[self._corpus.words.stems[word]]
         held = np.bincount(table[runs[at]], weights=notes, minlength=count)
@@ -166,3 +173,11 @@ class NoteText:
             tells = self._rarities[term] + self._rarities[term + 1]
             found += tells * often * (SATURATION + 1) / (often + SATURATION * long)
         return found
+
+
+def _products(rows: Array, columns: Array) -> Array:
+    """A product in pieces that are too small to be spread over threads: starting those takes longer than the product."""
+    found = np.empty((len(rows), columns.shape[1]), np.float32)
+    for at in range(0, len(rows), _ON_ONE_THREAD):
+        np.matmul(rows[at : at + _ON_ONE_THREAD], columns, out=found[at : at + _ON_ONE_THREAD])
+    return found

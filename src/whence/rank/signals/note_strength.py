@@ -12,6 +12,8 @@ from whence.rank.ledger import Column
 from whence.rank.registry import signal
 
 _WORD = re.compile(r"[^\W_]+")
+#: Letters that a stem shares with every word of it.
+_FIRST = 2
 
 
 @signal()
@@ -35,8 +37,10 @@ def _named(pool: NotePool) -> Array:
     stem = pool.stem_of
     found = np.zeros((len(pool.units), len(pool.plan.stems)), bool)
     for row, facts in enumerate(pool.facts):
-        of_name = {stem(word) for word in _WORD.findall(facts.slug.lower())}
-        found[row] = [one in of_name for one in pool.plan.stems]
+        slug = facts.slug.lower()
+        if any(one[:_FIRST] in slug for one in pool.plan.stems):  # most names have nothing of the question, and there are hundreds
+            of_name = {stem(word) for word in _WORD.findall(slug)}
+            found[row] = [one in of_name for one in pool.plan.stems]
     return found
 
 

@@ -223,6 +223,79 @@ def history(corpus: str, names: str | None, json_file: str | None, judged_file: 
 
 
 @bench.command()
+@click.option("--corpus", metavar="PATH", help="Conversations, as `whence bench fetch memory DIR` lays them out: the folder, or a file.")
+@click.option("--learn", is_flag=True, help="Also with weights learned from all conversations but the one asked.")
+@click.option("--ablate", is_flag=True, help="Also what each signal is worth, the others learned again without it.")
+@click.option("--variants", is_flag=True, help="Also with the notes written in other ways.")
+@click.option(
+    "--load",
+    "count",
+    is_flag=False,
+    flag_value=100_000,
+    type=click.IntRange(min=100),
+    metavar="N",
+    help="Recall among N made notes (100000), beside plain full-text search: minutes.",
+)
+@click.option("--writers", is_flag=True, help="Four processes remember 10,000 notes at once, and one is killed half way.")
+@json_file_option
+def memory(corpus: str | None, count: int | None, writers: bool, json_file: str | None, **how: Any) -> int:
+    """How well the sessions that answer a question are recalled: R@5 and R@10.
+
+    Words alone, vectors alone, their union as it is shipped, and the classic
+    rule stand side by side.
+    """
+    from whence.bench import report  # noqa: PLC0415
+
+    if not (corpus or count or writers):
+        raise UsageError("there is nothing to measure", hint="give --corpus PATH, --load or --writers")
+    if not corpus and any(how.values()):
+        raise UsageError("--learn, --ablate and --variants ask questions of a corpus", hint="give --corpus PATH")
+    figures: dict[str, Any] = {"benchmark": "memory"}
+    if corpus:
+        figures |= _recalls(Path(corpus), **how)
+    if count:
+        from whence.bench import memory_load  # noqa: PLC0415
+
+        room = memory_load.run_load(count, _say)
+        click.echo(memory_load.as_text(room))
+        figures["load"] = memory_load.as_json(room, count)
+    if writers:
+        from whence.bench import memory_writers  # noqa: PLC0415
+
+        written = memory_writers.run_writers(_say)
+        click.echo(memory_writers.as_text(written))
+        figures["writers"] = memory_writers.as_json(written)
+    if json_file:
+        report.write_json(json_file, figures)
+    return 0
+
+
+def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict[str, Any]:
+    """The questions of a corpus, perhaps with what was learned from them, and of notes written in other ways."""
+    from whence.bench import memory as benchmark  # noqa: PLC0415
+    from whence.bench import memory_corpus  # noqa: PLC0415
+
+    loaded = memory_corpus.load(corpus)
+    progress = Progress("measuring")
+    try:
+        done = benchmark.run(loaded, progress, learn=learn or ablate)
+        text, figures = [benchmark.as_text(done)], benchmark.as_json(done)
+        if ablate:
+            apart = benchmark.taken_apart(done)
+            text.append(benchmark.ablated_text(done, apart))
+            figures["without"] = {name: benchmark.recalls(answered) for name, answered in apart.items()}
+        if variants:
+            others = {one.name: benchmark.run(loaded, progress, learn=learn, writing=one) for one in memory_corpus.WRITINGS[1:]}
+            runs = {memory_corpus.AS_GIVEN.name: done, **others}
+            text.append(benchmark.varied_text(runs))
+            figures["written"] = {name: {way: benchmark.recalls(of) for way, of in run.answered.items()} for name, run in runs.items()}
+    finally:
+        progress.close()
+    click.echo("\n\n".join(text))
+    return figures
+
+
+@bench.command()
 @click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees of this source.")
 @click.option("--large", is_flag=True, help="Also a tree of 500,000 units: minutes, and a gigabyte of space.")
 @click.option("--semble", metavar="PATH", help="The semble command to run beside (default: the one on the path).")
@@ -245,7 +318,7 @@ def speed(tree: str | None, large: bool, semble: str | None, json_file: str | No
 
 
 @bench.command()
-@click.argument("what", metavar="search|context|history")
+@click.argument("what", metavar="search|context|history|memory")
 @click.argument("directory", metavar="DIR")
 @click.option(
     "--from",
@@ -256,15 +329,17 @@ def speed(tree: str | None, large: bool, semble: str | None, json_file: str | No
 def fetch(what: str, directory: str, source: str | None) -> int:
     """Clone the repositories of a public benchmark, at their pinned revisions.
 
-    For `history` they are cloned with all of it, and without work trees. What is in
-    DIR already is kept, so a fetch that was cut off can be run again.
+    For `history` they are cloned with all of it, and without work trees. For `memory`
+    there are no repositories but one file of conversations, for measuring only. What
+    is in DIR already is kept, so a fetch that was cut off can be run again.
     """
     from whence.bench import fetch as fetching  # noqa: PLC0415
 
     fetched = fetching.fetch(what, Path(directory), source, _say)
     for name, reason in fetched.failed.items():
         click.echo(f"whence: {name}: {reason}", err=True)
-    click.echo(f"{len(fetched.there)} repositories in {directory}")
+    things = "files" if what == "memory" else "repositories"
+    click.echo(f"{len(fetched.there)} {things} in {directory}")
     if fetched.failed:
         raise StorageError(f"{len(fetched.failed)} repositories could not be fetched", hint="run it again; what is there is kept")
     return 0

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from whence.errors import UsageError
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
+from whence.serve.cli.note_hints import Hint, hints_of, print_hints
 from whence.serve.cli.shared import (
     Target,
     color_option,
@@ -100,7 +103,7 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
         if options["listed"]:
             _print_list(index, pack, options)
         else:
-            click.echo(pack.text, nl=False)
+            _print_pack(index, pack, options)
         say_notes([index])
         if not pack.symbols:
             click.echo("nothing found; only what is defined in code is looked at, whence search --content all reads every file", err=True)
@@ -132,14 +135,46 @@ def _freshness(index: Index) -> dict[str, Any]:
     return {name: found[name] for name in ("commit", "changed_files", "fresh")}
 
 
+def _print_pack(index: Index, pack: Pack, options: dict[str, Any]) -> None:
+    """The text, and notes that speak of what is in it: beside it, for they are no part of its budget, or in JSON where they fit into it."""
+    shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
+    hints = _hints(index, shown)
+    text = _with_notes(pack, hints) if hints and options["as_json"] else None
+    click.echo(text or pack.text, nl=False)
+    if text is None:
+        print_hints(hints, styler("never"), err=True)
+
+
+def _hints(index: Index, keys: Sequence[str]) -> list[Hint]:
+    shown: dict[str, set[str]] = {}
+    for key in keys:
+        path, _, name = key.partition("#")
+        shown.setdefault(path, set()).add(name)
+    return hints_of(index, shown)
+
+
+def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
+    """A pack in JSON with its notes and what it costs then; None when that is more than was asked for."""
+    from whence.pack.tokens import count  # noqa: PLC0415  -- loaded with the pack
+
+    before, _, _ = pack.text.rpartition(',"budget":')
+    notes = json.dumps([one.as_json() for one in hints], ensure_ascii=True, separators=(",", ":"))
+    tokens = 0
+    while (cost := count(text := f'{before},"notes":{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
+        tokens = cost  # the number is part of the text that it counts
+    return text if tokens <= pack.budget else None
+
+
 def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
     best = pack.symbols[: options["k"]]
+    hints = _hints(index, [one.key for one in best])
     if options["as_json"]:
         print_json(
             {
                 "task": pack.task,
                 "symbols": [_as_json(index, one, with_why=options["with_why"]) for one in best],
                 "ranked": len(pack.symbols),
+                "notes": [one.as_json() for one in hints],
             }
         )
         return
@@ -153,6 +188,7 @@ def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
             for line in sorted(one.why, key=lambda line: -abs(line.contribution)):
                 if round(line.contribution, 4):
                     click.echo(style(f"     {line.contribution:>+9.4f}  {line.signal:<14} {safe(line.because)}", dim=True), color=True)
+    print_hints(hints, style)
 
 
 def _as_json(index: Index, one: Symbol, *, with_why: bool) -> dict[str, Any]:

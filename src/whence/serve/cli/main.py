@@ -18,10 +18,18 @@ from whence.version import __version__
 FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 #: In the order in which help shows them.
 COMMANDS = tuple(
-    "search context related why callers callees impact path tests index enrich ingest status config feedback clear bench".split()
+    "search context related why"
+    " remember recall handoff list show edit archive forget compact import export"
+    " callers callees impact path tests index enrich ingest status config feedback clear bench".split()
 )
 #: Commands that share a file; every other has one of its name.
-_FILES = dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "graph")
+_FILES = {
+    **dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "graph"),
+    **dict.fromkeys(("handoff", "edit"), "remember"),
+    **dict.fromkeys(("list", "show", "archive", "forget", "compact", "import", "export"), "notes"),
+}
+#: Commands whose names mean something in Python: there they end with an underscore.
+_TAKEN = {"list": "list_", "import": "import_"}
 
 
 class Commands(click.Group):
@@ -35,7 +43,7 @@ class Commands(click.Group):
         """One command."""
         if name not in COMMANDS:
             return None
-        command = getattr(import_module(f"whence.serve.cli.{_FILES.get(name, name)}"), name)
+        command = getattr(import_module(f"whence.serve.cli.{_FILES.get(name, name)}"), _TAKEN.get(name, name))
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
@@ -52,7 +60,7 @@ class Commands(click.Group):
 )
 @click.version_option(__version__, prog_name="whence", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Find the code that matters for a task, and see why.
+    """Find the code that matters for a task, and see why; keep notes, and recall them.
 
     The first search of a repository builds an index; later ones refresh it.
     Nothing is downloaded and nothing leaves this machine.

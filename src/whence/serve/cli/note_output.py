@@ -105,11 +105,8 @@ def count_of(memory: Memory, asked: dict[str, Any], *, generated: bool = False) 
 # What is shown of a note.
 def became(memory: Memory, note: Note) -> list[tuple[str, str]]:
     """The code of a note that is not as it was, each with what is said of that."""
-    found = []
-    for about in note.about:
-        if said := memory.changed(replace(note, about=(about,))):
-            found.append((about.code, said.removeprefix(f"{about.code}: ")))
-    return found
+    said = ((about.code, memory.changed(replace(note, about=(about,)))) for about in note.about)
+    return [(code, words.removeprefix(f"{code}: ")) for code, words in said if words]
 
 
 def became_words(changed: Sequence[tuple[str, str]]) -> str:
@@ -126,6 +123,15 @@ def day_of(note: Note) -> str:
 
     day = day_of_note(note)
     return date.fromordinal(day).isoformat() if day else ""
+
+
+def without_secrets(note: Note) -> tuple[Note, list[str]]:
+    """A note as it may be shown, and what was taken out: a person may have written a secret into its file (Z10)."""
+    from whence.source.secrets import find_secrets, redacted  # noqa: PLC0415  -- loaded with the memory
+
+    found = find_secrets(note.text)
+    told = [f"line {one.line}: {one.kind}" for one in found]
+    return (replace(note, text=redacted(note.text, found)), told) if found else (note, [])
 
 
 def facts_of(note: Note) -> str:

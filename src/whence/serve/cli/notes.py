@@ -26,6 +26,7 @@ from whence.serve.cli.note_output import (
     print_columns,
     print_lines,
     usual_options,
+    without_secrets,
 )
 from whence.serve.cli.shared import Progress, print_json, safe, styler
 
@@ -54,7 +55,7 @@ def list_(**options: Any) -> int:
     with opened(options) as memory:
         asked = asked_of(options)
         asked |= {"any_time": "as_of" not in asked, "archived": options["everything"]}
-        found = memory.list(k=options["k"], **asked)
+        found = [without_secrets(note)[0] for note in memory.list(k=options["k"], **asked)]
         more = count_of(memory, asked, generated=True) - len(found)
         if options["as_json"]:
             print_json({"count": len(found), "more": more, "notes": [note_json(note) for note in found]})
@@ -90,18 +91,18 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, **opti
     with opened(options) as memory:
         note = memory.get(key)
         if history:
-            return _print_history(note, memory.history(note.key), options)
+            return _print_history([*memory.history(note.key), note], options)
         if number is not None:
             note = _version(note, memory.history(note.key), number)
         changed = became(memory, note)
+        note, hidden = without_secrets(note)
         if options["as_json"]:
             print_json({"note": note_json(note), "changed": became_json(changed)})
-            return FOUND
-        _print_note(note, styler(options["color"]), only_text=only_text)
-        if changed:
-            click.echo(f"whence: {safe(became_words(changed))}", err=True)
-        if note.trouble:
-            click.echo(f"whence: {safe(note.key)}: its file cannot be read as a note: {safe(note.trouble)}", err=True)
+        else:
+            _print_note(note, styler(options["color"]), only_text=only_text)
+        for line in (became_words(changed), note.trouble, f"not shown, for it looks like a secret: {', '.join(hidden)}" if hidden else ""):
+            if line:
+                click.echo(f"whence: {safe(note.key)}: {safe(line)}", err=True)
     return FOUND
 
 
@@ -128,7 +129,7 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
     Nothing of it is left. whence archive takes a note out of recall and keeps it.
     """
     with opened(options) as memory:
-        found = [note.key for note in _all_of(memory, keys)]
+        found = [note.key for note in _all_of(memory, keys, gone=True)]
         if not yes:
             named = ", ".join(map(safe, found))
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -246,9 +247,9 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
 
 
 # Finding.
-def _all_of(memory: Memory, keys: Sequence[str]) -> list[Note]:
+def _all_of(memory: Memory, keys: Sequence[str], *, gone: bool = False) -> list[Note]:
     """The notes of some keys, each once; nothing is done to any when one is not there."""
-    return list({note.key: note for note in map(memory.get, keys)}.values())
+    return list({note.key: note for note in (memory.get(key, gone=gone) for key in keys)}.values())
 
 
 def _version(note: Note, earlier: Sequence[Note], number: int) -> Note:
@@ -284,17 +285,20 @@ def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> No
     print_lines(note.text.removesuffix("\n"))
 
 
-def _print_history(note: Note, earlier: Sequence[Note], options: dict[str, Any]) -> int:
-    versions = [*earlier, note]
+def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
+    from whence.memory.slugs import first_words  # noqa: PLC0415  -- loaded with the memory
+
+    shown = [without_secrets(note)[0] for note in versions]
     if options["as_json"]:
-        print_json({"key": note.key, "versions": [{"version": number, **note_json(one)} for number, one in enumerate(versions, 1)]})
+        listed = [{"version": number, **note_json(note)} for number, note in enumerate(shown, 1)]
+        print_json({"key": versions[-1].key, "versions": listed})
         return FOUND
     rows = []
-    for number, one in enumerate(versions, 1):
-        when = one.updated or one.created
-        size = f"{len(one.text.encode('utf-8', 'replace'))} bytes"
-        now = "now" if one is note else ""
-        rows.append([str(number), f"{when:%Y-%m-%d %H:%M}" if when else "", size, headline(one)[:LONGEST_HEADLINE], now])
+    for number, note in enumerate(shown, 1):
+        when = note.updated or note.created
+        now = "now" if number == len(shown) else ""
+        size = f"{len(note.text.encode('utf-8', 'replace'))} bytes"
+        rows.append([str(number), f"{when:%Y-%m-%d %H:%M}" if when else "", size, first_words(note.text)[:LONGEST_HEADLINE], now])
     print_columns(rows, styler(options["color"]))
     return FOUND
 

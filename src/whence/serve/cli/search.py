@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
+from whence.serve.cli.note_hints import Hint, hints_of, print_hints
 from whence.serve.cli.shared import (
     color_option,
     freshness_json,
@@ -28,6 +30,7 @@ from whence.serve.cli.tracing import tracing
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.rank.ledger import Line
     from whence.results import Result
 
 
@@ -116,7 +119,9 @@ def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> lis
 def print_answer(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
     """Results in the form that was asked for."""
     if options["as_json"]:
-        print_json(_as_json(query, indexes, found, with_why=options["with_why"]))
+        print_json(
+            _as_json(query, indexes, found, with_why=options["with_why"]) | {"notes": [one.as_json() for one in _hints(indexes, found)]}
+        )
     elif options.get("only_paths"):
         for index, result in found:
             click.echo(safe(relative(index.root, result.path)))
@@ -126,7 +131,12 @@ def print_answer(query: str, indexes: list[Index], found: list[tuple[Index, Resu
     elif options.get("line_numbers") or not query.strip():
         _print_like_grep(found, options)
     else:
-        _print_results(indexes, found, options)
+        _print_results(indexes, found, _hints(indexes, found), options)
+
+
+def _hints(indexes: list[Index], found: list[tuple[Index, Result]]) -> list[Hint]:
+    """Notes that speak of files in the answer, in its order."""
+    return [one for index in indexes for one in hints_of(index, {result.path: None for of, result in found if of is index})]
 
 
 def _print_like_grep(found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
@@ -138,7 +148,7 @@ def _print_like_grep(found: list[tuple[Index, Result]], options: dict[str, Any])
             click.echo(f"{path}:{number}{safe(line.text)}", color=True)
 
 
-def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], hints: list[Hint], options: dict[str, Any]) -> None:
     style = styler(options["color"])
     for place, (index, result) in enumerate(found, 1):
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
@@ -146,14 +156,10 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], opti
         matched = f"  (matched: {result.matched})" if result.matched else ""
         click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}  {style(f'{result.score:.2f}', dim=True)}{matched}", color=True)
         for line in result.lines:
-            click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {_marked(line.text, line.marks, style)}", color=True)
+            click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}", color=True)
         if options["with_why"]:
-            for entry in result.why:
-                if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
-                    click.echo(
-                        f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {style(safe(entry.because), dim=True)}",
-                        color=True,
-                    )
+            print_why(result.why, style)
+    print_hints(hints, style)
     now = time.time()
     for index in indexes:
         of = f"{index.root.name}: " if len(indexes) > 1 else ""
@@ -163,12 +169,21 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], opti
         click.echo("nothing found" + _elsewhere(indexes, options), err=True)
 
 
+def print_why(why: Sequence[Line], style: Any) -> None:
+    """The ledger of a score, without the lines that change nothing."""
+    for entry in why:
+        if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
+            because = style(safe(entry.because), dim=True)
+            click.echo(f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {because}", color=True)
+
+
 def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
     content = options["content"] or indexes[0].settings.search.content
     return f"; only {content} was searched, try --content all" if content != "all" else ""
 
 
-def _marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
+def marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
+    """A line with the words that matched standing out."""
     parts, at = [], 0
     for start, end in marks:
         parts += [safe(text[at:start]), style(safe(text[start:end]), fg="red", bold=True)]
@@ -211,16 +226,21 @@ def _result_json(index: Index, result: Result, *, with_why: bool) -> dict[str, A
     if result.matched:
         found["matched"] = result.matched
     if with_why:
-        found["why"] = [
-            {
-                "signal": e.signal,
-                "phase": e.phase,
-                "operation": e.operation,
-                "value": e.value,
-                "weight": e.weight,
-                "contribution": e.contribution,
-                "because": e.because,
-            }
-            for e in result.why
-        ]
+        found["why"] = why_json(result.why)
     return found
+
+
+def why_json(why: Sequence[Line]) -> list[dict[str, Any]]:
+    """The ledger of a score as JSON."""
+    return [
+        {
+            "signal": e.signal,
+            "phase": e.phase,
+            "operation": e.operation,
+            "value": e.value,
+            "weight": e.weight,
+            "contribution": e.contribution,
+            "because": e.because,
+        }
+        for e in why
+    ]
