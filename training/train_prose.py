@@ -92,12 +92,12 @@ def common_words(packages: Path) -> list[str]:
 
 
 def vocabulary_of(packages: Path) -> list[str]:
-    """The words that get a vector."""
+    """The words that get a vector, in the order of the alphabet: how common they are is not ours to hand on."""
     chosen = dict.fromkeys(common_words(packages)[:COMMON_WORDS])
     for word in (MODEL_OF_CODE / "vocabulary.txt").read_text(encoding="utf-8").split("\n"):
         if len(chosen) < ALL_WORDS and re.fullmatch("[a-z]{3,}", word):
             chosen[word] = None
-    return list(chosen)
+    return sorted(chosen)
 
 
 def texts_of(packages: Path) -> list[str]:

@@ -168,12 +168,9 @@ def _without_doubles(ranked: RankedNotes, asking: Recalling) -> RankedNotes:
     alike: dict[int, list[int]] = {}
     pool, text = ranked.pool, ranked.pool.text
     starts = np.searchsorted(text.owner, np.arange(len(pool.units) + 1))
-    for place, row in enumerate(ranked.order):
-        if len(shown) >= asking.k:
-            shown += ranked.order[place:]
-            break
+    for row in ranked.order:
         sets[row] = frozenset(text.stems[starts[row] : starts[row + 1]].tolist())
-        double = next((one for one in shown if _alike(sets[one], sets[row], asking.settings.alike)), None)
+        double = next((one for one in shown[: asking.k] if _alike(sets[one], sets[row], asking.settings.alike)), None)
         if double is None:
             shown.append(row)
         else:

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from itertools import chain
 from math import ceil, log
 from pathlib import Path
@@ -19,7 +20,8 @@ from pathlib import Path
 from whence.errors import UsageError
 from whence.memories import Memory
 from whence.memory.disk import numbered, same_file
-from whence.memory.folder import ENDING, HISTORY
+from whence.memory.folder import HISTORY
+from whence.memory.keys import ENDING
 from whence.memory.note import GENERATED, Note
 from whence.memory.reading import MOST_WORDS
 from whence.memory.slugs import alike
@@ -60,6 +62,7 @@ class _Rules:
     handoffs_since: datetime
     history: int
     language: Language
+    stem: Callable[[str], str]  # of a word in that language; thousands of notes have the same words
     repository: str  # the project of the repository that is looked at
     branches: frozenset[str] | None  # of that repository; None when they are not known
 
@@ -91,7 +94,7 @@ def plan(memory: Memory, now: datetime) -> list[Step]:
         if because:
             archives.append(Step(ARCHIVE, key, because=because))
         else:
-            said.append(_said(note, rules.language))
+            said.append(_said(note, rules))
     merges, writes = _merges(said, rules.share)
     writes.update(step.key for step in archives)
     return [*merges, *archives, *_prunes(memory.directory, list(keys), writes, rules.history)]
@@ -118,13 +121,14 @@ def apply(memory: Memory, steps: Sequence[Step], now: datetime) -> list[Step]:
 
 
 def _rules(memory: Memory, now: datetime) -> _Rules:
-    chosen, root = memory.settings.memory, memory.repository
+    chosen, root, language = memory.settings.memory, memory.repository, memory.catalog.reader.language
     return _Rules(
         now,
         chosen.alike,
         now - timedelta(days=chosen.handoff_days),
         chosen.history,
-        memory.catalog.reader.language,
+        language,
+        cache(language.stem),
         root.name if root else "",
         branches_of(root) if root else None,
     )
@@ -183,9 +187,9 @@ def _content(path: Path) -> str:
 # What says nearly the same.
 
 
-def _said(note: Note, language: Language) -> _Said:
+def _said(note: Note, rules: _Rules) -> _Said:
     """Tags do not count: they are joined, and what is joined must not make two other notes alike."""
-    words = frozenset(map(language.stem, dict.fromkeys(language.content(f"{note.topic}\n{note.text}")[:MOST_WORDS])))
+    words = frozenset(map(rules.stem, rules.language.content(f"{note.topic}\n{note.text}")[:MOST_WORDS]))
     if len(words) < FEW_WORDS:  # too few to tell: `deploy` and `do not deploy`
         words = frozenset([f"{alike(note.topic)}\n{alike(note.text)}"])
     # A handoff is of one branch, and a note that names code is of that code.
@@ -291,7 +295,7 @@ def _merge_into(memory: Memory, step: Step, rules: _Rules) -> Step | None:
     older, newer = _read(memory, step.key), _read(memory, step.into)
     if older is None or newer is None or any(note.archived or _outlived(note, rules) for note in (older, newer)):
         return None
-    one, other = _said(older, rules.language), _said(newer, rules.language)
+    one, other = _said(older, rules), _said(newer, rules)
     shared = _shared(one.words, other.words)
     if one.group != other.group or one.age >= other.age or shared < rules.share - _ROUNDING:
         return None

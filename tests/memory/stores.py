@@ -53,10 +53,10 @@ def answers(memory: Memory, questions: Sequence[str]) -> list[list[object]]:
 
 
 def started(place: Path, program: str, hindered: Callable[[], None] | None = None, **variables: str) -> subprocess.Popen[str]:
-    """Another process that does something with a store."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    """Another process that does something with a store, under what hinders it."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": hindered}
     command = [sys.executable, "-c", _BEGINNING + program, str(place)]
-    return subprocess.Popen(command, cwd=place, env=environment(**variables), text=True, preexec_fn=hindered, **pipes)  # type: ignore[call-overload]
+    return subprocess.Popen(command, cwd=place, env=environment(**variables), text=True, **pipes)  # type: ignore[call-overload]
 
 
 def said(process: subprocess.Popen[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -217,7 +216,9 @@ def test_a_note_is_asked_for_by_its_key_or_by_its_name_where_that_is_enough(memo
     assert memory.get("bank/port").text == "Two"
 
 
-@pytest.mark.parametrize("key", ["", "/", "..", "../up", "general/../../etc", "a/b/c", "general/\0", "\udcff", "x" * 5000, ".lock", "general/.history"])
+@pytest.mark.parametrize(
+    "key", ["", "/", "..", "../up", "general/../../etc", "a/b/c", "general/\0", "\udcff", "x" * 5000, ".lock", "general/.history"]
+)
 def test_what_is_no_key_is_refused(memory, key):
     memory.remember("One")
     refusal(lambda: memory.get(key))
@@ -246,7 +247,9 @@ def test_a_handoff_needs_a_branch(memory):
 # Wrong requests: one line, and nothing is stored.
 
 
-@pytest.mark.parametrize("text", ["", " \n\t ", "word " * 4_000_000, "half of a character \ud800"], ids=["empty", "blank", "20 MB", "surrogate"])
+@pytest.mark.parametrize(
+    "text", ["", " \n\t ", "word " * 4_000_000, "half of a character \ud800"], ids=["empty", "blank", "20 MB", "surrogate"]
+)
 def test_a_text_that_cannot_be_a_note_is_refused(memory, text):
     refusal(lambda: memory.remember(text))
     assert files(memory) == []
@@ -319,7 +322,9 @@ def test_an_empty_question_is_refused(memory, query):
         memory.recall(query)
 
 
-@pytest.mark.parametrize("query", ["'", '"; DROP TABLE notes; --', "a AND (b", "*", "\0", "\udcff\ud800", "?!", "word " * 25_000, "🎉", "-", "%", "the of and"])
+@pytest.mark.parametrize(
+    "query", ["'", '"; DROP TABLE notes; --', "a AND (b", "*", "\0", "\udcff\ud800", "?!", "word " * 25_000, "🎉", "-", "%", "the of and"]
+)
 def test_any_question_is_safe(memory, query):
     note = memory.remember("We drop the table of notes")
     memory.recall(query)
@@ -335,7 +340,9 @@ def test_one_word_where_a_list_is_wanted_is_that_one_word(memory):
 # Names.
 
 
-@pytest.mark.parametrize("name", ["a/b", "../up", "..", ".hidden", "Größe", "日本語", "CON", "x" * 300, "a\\b", "tab\tand\nline", "🎉", "-", "#1: \"x\" & 'y'"])
+@pytest.mark.parametrize(
+    "name", ["a/b", "../up", "..", ".hidden", "Größe", "日本語", "CON", "x" * 300, "a\\b", "tab\tand\nline", "🎉", "-", "#1: \"x\" & 'y'"]
+)
 def test_any_name_of_a_project_and_a_topic_is_kept_and_leads_nowhere_else(memory, tmp_path, name):
     note = memory.remember("About the harbour", project=name, topic=name)
     assert (note.project, note.topic) == (name.strip(), name.strip())
@@ -344,17 +351,16 @@ def test_any_name_of_a_project_and_a_topic_is_kept_and_leads_nowhere_else(memory
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "notes"]
     memory.remember("About the station", project=name, topic=name)
     with opened(tmp_path) as again:
-        assert texts(again.recall("about", project=name, topic=name, any_time=True) or again.recall("station", project=name)) == ["About the station"]
+        assert texts(again.recall("about", project=name, topic=name, any_time=True) or again.recall("station", project=name)) == [
+            "About the station"
+        ]
         assert [old.text for old in again.history(note.key)] == ["About the harbour"]
 
 
-def test_dates_may_be_given_as_days_and_moments_of_python(memory):
+def test_moments_of_python_are_taken_as_dates_and_days_are_refused_by_name(memory):
     note = memory.remember("Text", valid_from=datetime(2026, 1, 1, tzinfo=timezone.utc), valid_until=datetime(2027, 1, 1))  # noqa: DTZ001
     assert note.valid_until == datetime(2027, 1, 1, tzinfo=timezone.utc)
-    try:
-        assert memory.remember("Text", valid_from=date(2026, 1, 1)).valid_from == note.valid_from
-    except WhenceError as error:
-        assert "valid_from" in str(error)
+    assert "valid_from" in str(refusal(lambda: memory.remember("Text", valid_from=date(2026, 1, 1))))
 
 
 # A clock that goes backwards.
@@ -394,7 +400,9 @@ def test_a_secret_can_be_stored_without_itself(memory, tmp_path):
     assert not leaked(tmp_path)
 
 
-@pytest.mark.parametrize("fields", [{"topic": f"token {TOKEN}"}, {"tags": (TOKEN,)}, {"source": f"curl {TOKEN}"}, {"project": TOKEN}], ids=lambda one: min(one))
+@pytest.mark.parametrize(
+    "fields", [{"topic": f"token {TOKEN}"}, {"tags": (TOKEN,)}, {"source": f"curl {TOKEN}"}, {"project": TOKEN}], ids=min
+)
 def test_a_secret_beside_the_text_is_refused_too(memory, tmp_path, fields):
     refusal(lambda: memory.remember("Deploy", **fields))
     note = memory.remember("Deploy")
@@ -424,4 +432,4 @@ def test_only_their_owner_can_read_notes_and_what_is_derived_from_them(memory, t
     derived = [path for path in (tmp_path / "data" / "memory").rglob("*") if path.is_file()]
     assert any(path.suffix == ".arrays" for path in derived)
     for path in [*derived, *memory.directory.rglob("*.md")]:
-        assert os.stat(path).st_mode & 0o077 == 0, path
+        assert path.stat().st_mode & 0o077 == 0, path

@@ -89,7 +89,9 @@ def test_the_bonus_for_a_name_can_be_set(memory, tmp_path):
 
 def test_words_that_nearly_every_note_holds_still_count_by_the_classic_rule(memory):
     for number in range(8):
-        memory.remember("The budget " + ("of Valencia" if number == 0 else "again"), topic="one two three four five six seven eight".split()[number])
+        memory.remember(
+            "The budget " + ("of Valencia" if number == 0 else "again"), topic="one two three four five six seven eight".split()[number]
+        )
     found = memory.recall("budget valencia", profile="classic")
     assert slugs(found)[0] == "one"
     assert strengths(found)["one"] == 1 + 1 / 8
@@ -130,10 +132,11 @@ def test_the_note_that_bears_the_name_leads(household, profile):
     assert slugs(household.recall("boiler", profile=profile))[0] == "boiler"
 
 
-def test_common_words_alone_sink_below_a_note_that_means_what_is_asked(household):
+@pytest.mark.parametrize("profile", ["classic", "default"])
+def test_common_words_alone_sink_below_a_note_that_means_what_is_asked(household, profile):
     for room in ("kitchen", "cellar", "attic", "hall", "bath", "study"):
         household.remember(f"We need to know what was done and said today in the {room}, and what we want to do", topic=f"round {room}")
-    assert slugs(household.recall("what do we need to know about feeding the kitten"))[0] == "cat-food"
+    assert slugs(household.recall("what do we need to know about feeding the kitten", profile=profile))[0] == "cat-food"
 
 
 def test_a_note_about_one_person_is_found_among_those_of_others(memory):
@@ -155,8 +158,8 @@ def test_what_is_worth_knowing_of_a_note_does_not_depend_on_how_many_candidates_
         row = next(row for row in range(len(ranked.pool.units)) if ranked.pool.facts[row].slug == slug)
         return float(ranked.pool.evidence.word_scores[ranked.pool.units[row]])
 
-    assert words_of("bread") == words_of("bread", k=1) == words_of("bread", topic="bread") == words_of("bread", tags=("none",)) or True
-    assert words_of("bread") == words_of("bread", topic="bread") > 0
+    assert words_of("bread") > 0
+    assert words_of("bread") == words_of("bread", k=1) == words_of("bread", topic="bread") == words_of("bread", strategy="vector")
 
 
 def test_the_ledger_of_a_note_adds_up_to_its_score(household):
@@ -318,7 +321,9 @@ def test_an_answer_is_narrowed_by_project_topic_kind_and_tag(memory):
     assert ports(tags=("net", "prod")) == ["80"]
     assert ports(tags=("#PROD",)) == ["80"]
     assert ports(project="bank", topic="travel") == []
-    assert [note.text for note in memory.list(project="shop", topic="server port", tags=("prod",), kinds=("durable",))] == ["The port is 80"]
+    assert [note.text for note in memory.list(project="shop", topic="server port", tags=("prod",), kinds=("durable",))] == [
+        "The port is 80"
+    ]
 
 
 def test_an_answer_is_narrowed_to_some_days(memory):
@@ -382,7 +387,7 @@ def test_last_week_is_the_week_before_this_one(memory):
     monday = NOON - timedelta(days=NOON.weekday())
     memory.remember("We painted the door", topic="last", created=monday - timedelta(days=4))
     memory.remember("We painted the window", topic="before", created=monday - timedelta(days=11))
-    memory.remember("We painted the fence", topic="this", created=monday - timedelta(hours=2) + timedelta(hours=2))
+    memory.remember("We painted the fence", topic="this", created=monday)
     assert slugs(memory.recall("what did we paint last week?"))[0] == "last"
 
 
@@ -477,7 +482,7 @@ def test_code_that_is_gone_is_said_to_be_gone(repository, tmp_path):
         memory.remember("Refunds are negative", topic="refund", about=["pay.py#refund"])
         memory.remember("All of payment is one file", topic="payment", about=["pay.py"])
         (repository / "pay.py").write_text(SOURCE[: SOURCE.index("def refund")])
-        assert dict((note.slug, said) for note, said in memory.stale()) == {
+        assert {note.slug: said for note, said in memory.stale()} == {
             "refund": "pay.py#refund: the code is gone",
             "payment": "pay.py: the code has changed since",
         }
@@ -513,5 +518,5 @@ def test_a_team_keeps_its_notes_in_the_repository_and_they_go_with_it(repository
 def test_a_note_of_the_project_one_is_in_comes_first_among_equals(repository, tmp_path):
     with opened(tmp_path) as memory:
         for project in ("bank", "shop", "yard"):
-            memory.remember(f"Deploys happen on Fridays in the {project}", project=project, topic="deploys")
+            memory.remember(f"Deploys happen on Fridays, and nobody of the {project} minds", project=project, topic="deploys")
         assert memory.recall("when do deploys happen")[0].note.project == "shop"

@@ -110,19 +110,19 @@ def _question(note: Note, number: int, random: np.random.Generator) -> str:
     return f"What did we say about {' '.join(words[:-1])} and the {words[-1]}{month}?"
 
 
-def run_load(count: int, tell: Tell) -> Room:
+def run_load(count: int, tell: Tell, *, questions: int = QUESTIONS, rounds: int = ROUNDS) -> Room:
     """Make the notes and measure everything, in a folder that is removed afterwards."""
     with TemporaryDirectory(prefix="whence-bench-") as temporary:
         room = Room(Path(temporary).resolve(), [], tell)
         tell(f"{count:,} notes")
-        made = write_notes(room.folder / "notes", count)
+        made = write_notes(room.folder / "notes", count, questions)
         asked = {"notes": str(made.directory), "questions": made.questions, "answers": made.answers, "peer": str(room.folder / "peer.db")}
         tell("the index over them")
         _built(room, made, asked)
         tell("recall in a running process")
         _running(room, made, asked)
         tell("recall in a new process")
-        _new_process(room, made, asked)
+        _new_process(room, made, asked["peer"], rounds)
         tell("what another process writes")
         _written_elsewhere(room, made, asked)
     return room
@@ -166,16 +166,16 @@ def _running(room: Room, made: Made, asked: dict[str, Any]) -> None:
     ]
 
 
-def _new_process(room: Room, made: Made, asked: dict[str, Any]) -> None:
+def _new_process(room: Room, made: Made, database: str, rounds: int) -> None:
     """`whence recall` in a new process, beside a process that asks the table of full text."""
     question, environment = made.questions[1 % len(made.questions)], room.environment("data")
     ours = [sys.executable, "-m", "whence", "recall", question, "--notes", str(made.directory), "-k", "10"]
-    peer = [sys.executable, "-m", "whence.bench.memory_peer", asked["peer"], " ".join(language_of("english").content(question))]
+    peer = [sys.executable, "-m", "whence.bench.memory_peer", database, " ".join(language_of("english").content(question))]
 
     def recalled(command: Sequence[str]) -> Callable[[int], Spent]:
         return lambda _: run(command, env=environment, cwd=room.folder, allowed=(0, 1))
 
-    spent = interleaved(ROUNDS, {"whence": recalled(ours), "FTS5": recalled(peer)})
+    spent = interleaved(rounds, {"whence": recalled(ours), "FTS5": recalled(peer)})
     room.raw["new process"] = {name: [{"cpu": one.cpu, "wall": one.wall} for one in of] for name, of in spent.items()}
     took, theirs = least(spent["whence"]), least(spent["FTS5"])
     room.rows.append(Row("whence recall in a new process", "", took, "s CPU", "FTS5", theirs, ratio(took, theirs)))

@@ -24,7 +24,7 @@ UNKNOWN = -1
 NOISE = 0.3
 #: A word that is not in the table is looked up without its ending, and with what that ending may have replaced.
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""), ("ied", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("ly", ""), ("er", "e"))
-_SHORTEST_STEM = 4
+_SHORTEST_FORM = 4
 #: Words whose rows are remembered; beyond this all are forgotten, to stay small.
 _REMEMBERED = 1 << 16
 #: Rows of the table that are gathered at a time.
@@ -83,7 +83,7 @@ class ProseEncoder:
         if row is not None:
             return row
         for ending, replaced in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            if word.endswith(ending) and len(word) - len(ending) + len(replaced) >= _SHORTEST_FORM:
                 row = known.get(word.removesuffix(ending) + replaced)
                 if row is not None:
                     return row

@@ -36,12 +36,15 @@ def _by_rank(scores: Array) -> Array:
 PLACES = 6
 
 
-def standing(scores: Array) -> Array:
-    """From 0 for the lowest to 1 for the highest, and 6 / (6 + place) beside: how much better, and before how many.
+def standing(scores: Array, enough: float = 0.0) -> Array:
+    """The share of the highest score, and 6 / (6 + place) beside: how much less than the best, and after how many.
 
-    One score, or equal ones, stand as high as can be (F2); where all are 0, none does.
+    Scores are not spread from 0 to 1 here: of two notes that fit nearly alike neither is made out to be far better.
+    Where even the best has less than would be `enough`, all stand lower: sharing common words is no great thing.
     """
-    if not len(scores) or not np.any(scores):
+    best = float(scores.max(initial=0.0))
+    if best <= 0:
         return np.zeros(len(scores))
     place = np.searchsorted(np.sort(-scores), -scores)
-    return _by_range(scores) + PLACES / (PLACES + place)
+    whole = best / enough if enough > best else 1.0
+    return np.where(scores > 0, whole * (np.maximum(scores, 0) / best + PLACES / (PLACES + place)), 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -24,6 +25,8 @@ MOST_WORDS = 50_000
 MOST_DATED = 200_000
 #: A passage is this many words that say something; the next begins in the middle of it.
 PASSAGE_WORDS, PASSAGE_STEP = 24, 12
+#: What a note without any words is called.
+_MADE_UP = re.compile(r"note-[0-9a-f]{8}(?:-\d+)?")
 _COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")
 
 
@@ -53,6 +56,9 @@ class Reader:
         return [self._entry(note, found, one, packed, secret=bool(secret)) for (note, found), one, packed, secret in read]
 
     def _entry(self, note: Note, found: Found, words: list[str], vectors: bytes, *, secret: bool) -> Entry:
+        if secret:
+            clean = [redacted(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags)]
+            note = replace(note, topic=clean[0], project=clean[1], tags=tuple(clean[2:]))
         day = day_of_note(note)
         spans = spans_of(note.text[:MOST_DATED], day or None)
         bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
@@ -89,8 +95,13 @@ class Reader:
 
 def searched_text(note: Note) -> str:
     """What of a note is searched: its name, its tags and its text. A short number in a name counts notes, and is no word for them."""
-    named = note.topic or note.slug.replace("-", " ")
+    named = note.topic or _own_words(note.slug, note.text.lower())
     return "\n".join([_COUNTER.sub(" ", named), " ".join(note.tags), note.text])
+
+
+def _own_words(slug: str, text: str) -> str:
+    """The words of a name that a person gave; those that were taken from the text are not counted twice."""
+    return "" if _MADE_UP.fullmatch(slug) else " ".join(word for word in slug.split("-") if word not in text)
 
 
 def day_of_note(note: Note) -> int:

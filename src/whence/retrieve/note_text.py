@@ -8,9 +8,9 @@ import numpy as np
 
 from whence.encode.prose import ProseEncoder
 from whence.index.arrayfile import Array
-from whence.index.rows import ranges
+from whence.index.rows import ranges, spread
 from whence.memory.corpus import RUN_NUMBERS, runs_of
-from whence.retrieve.notes import LENGTH_SHARE, SATURATION, NoteEvidence, rarity
+from whence.retrieve.notes import GOOD_PART, LENGTH_SHARE, SATURATION, NoteEvidence, rarity
 
 #: Words of a note that are looked at.
 MOST_WORDS = 20_000
@@ -125,44 +125,49 @@ class NoteText:
         own = rarity(notes, self._evidence.population)
         return alike * np.minimum(own[:, None] / np.maximum(self._rarities, 1e-9)[None, :], 1)
 
+    @cached_property
+    def _asked_runs(self) -> tuple[Array, Array]:
+        """For each run of letters its place in the question, or -1, and how much each of the question's runs tells."""
+        starts, runs = self._corpus.words.runs
+        distinct = np.unique(runs_of(self._evidence.plan.words)[1])
+        table = np.full(RUN_NUMBERS, -1, np.int64)
+        table[distinct] = np.arange(len(distinct))
+        at = np.flatnonzero((table >= 0)[runs])
+        word = np.searchsorted(starts, at, side="right") - 1
+        # The notes that hold its words, as if these fell on notes by chance.
+        held = np.bincount(table[runs[at]], self._corpus.note_counts[self._corpus.words.stems[word]], len(distinct))
+        population = max(self._evidence.population, 1)
+        return table, rarity(population * -np.expm1(-held / population), population)
+
+    @property
+    def enough_runs(self) -> float:
+        """What a good part of the question's runs of letters would come to, each found once."""
+        return GOOD_PART * float(self._asked_runs[1].sum())
+
     def spelling(self) -> Array:
         """BM25 of runs of four letters: words that are spelt alike count in part."""
         starts, runs = self._corpus.words.runs
-        _, asked = runs_of(self._evidence.plan.words)
-        distinct = np.unique(asked)
-        table = np.full(RUN_NUMBERS, -1, np.int64)
-        table[distinct] = np.arange(len(distinct))
-        tells = self._run_rarities(table, starts, runs, len(distinct))
+        table, tells = self._asked_runs
         word, place = self.distinct
         index, at = ranges(starts, word)
         run = table[runs[at]]
         hit = np.flatnonzero(run >= 0)
         # Of each word its runs that the question has, then of each note the sum over its words.
-        low = np.searchsorted(index[hit], np.arange(len(word)))
-        high = np.searchsorted(index[hit], np.arange(len(word)), side="right")
-        having = np.flatnonzero(high[place] > low[place])
-        which = place[having]
-        counts = high[which] - low[which]
-        flat = np.repeat(low[which], counts) + np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        owner = np.repeat(self.owner[having], counts)
-        often = np.bincount(owner * max(len(distinct), 1) + run[hit[flat]], minlength=self.size * max(len(distinct), 1))
-        often = often.reshape(self.size, -1)
-        long = 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
-        return (often * (SATURATION + 1) / (often + SATURATION * long[:, None])) @ tells if len(distinct) else np.zeros(self.size)
+        low, high = (np.searchsorted(index[hit], np.arange(len(word)), side=side) for side in ("left", "right"))
+        having = np.flatnonzero((high > low)[place])
+        owner, run_at = spread(low[place[having]], high[place[having]])
+        often = np.bincount(self.owner[having[owner]] * len(tells) + run[hit[run_at]], minlength=self.size * len(tells))
+        often = often.reshape(self.size, len(tells))
+        return (often * (SATURATION + 1) / (often + SATURATION * self._long[:, None])) @ tells
 
-    def _run_rarities(self, table: Array, starts: Array, runs: Array, count: int) -> Array:
-        """How much each run of the question tells, from the notes that hold its words, as if these fell on notes by chance."""
-        at = np.flatnonzero((table >= 0)[runs])
-        word = np.searchsorted(starts, at, side="right") - 1
-        notes = self._corpus.note_counts[self._corpus.words.stems[word]]
-        held = np.bincount(table[runs[at]], weights=notes, minlength=count)
-        population = max(self._evidence.population, 1)
-        return rarity(population * -np.expm1(-held / population), population)
+    @cached_property
+    def _long(self) -> Array:
+        """What the length of each note does to its score."""
+        return 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
 
     def pairs(self) -> Array:
         """Words that stand side by side in the question and in the note."""
         found = np.zeros(self.size)
-        long = 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
         if len(self.words) < 2:
             return found
         together = (self.owner[1:] == self.owner[:-1]) & (self._term_of[1:] == self._term_of[:-1] + 1) & (self._term_of[:-1] >= 0)
@@ -171,7 +176,7 @@ class NoteText:
         for term in np.unique(first).tolist():
             often = np.bincount(self.owner[at[first == term]], minlength=self.size)
             tells = self._rarities[term] + self._rarities[term + 1]
-            found += tells * often * (SATURATION + 1) / (often + SATURATION * long)
+            found += tells * often * (SATURATION + 1) / (often + SATURATION * self._long)
         return found
 
 

@@ -16,6 +16,8 @@ from whence.query.note_plan import NotePlan
 
 #: How fast repetition stops counting, and how much the length of a note does.
 SATURATION, LENGTH_SHARE = 1.2, 0.75
+#: Of what all words of a question tell, so much is a good match.
+GOOD_PART = 0.5
 #: Below so many notes every word may be in most of them.
 FEWEST_NOTES = 6
 #: Days of a year, and how many years back a time without one is looked for.
@@ -77,6 +79,11 @@ class NoteEvidence:
     def rarity_of(self, stem: str) -> float:
         """How much a word of the question tells; most, when no note holds it."""
         return self.held[stem].rarity if stem in self.held else float(rarity(0, self.population))
+
+    @cached_property
+    def enough(self) -> float:
+        """What a good part of the question's words would come to, each found once."""
+        return GOOD_PART * sum(self.rarity_of(stem) for stem in self.plan.stems)
 
     @cached_property
     def word_scores(self) -> Array:

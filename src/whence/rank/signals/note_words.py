@@ -12,4 +12,4 @@ from whence.rank.registry import signal
 def note_words(pool: NotePool) -> Column:
     """Notes: BM25 of the whole note, over all notes of the projects asked; how much better than the others, and before how many."""
     raw = pool.evidence.word_scores[pool.units]
-    return Column(standing(raw), lambda row: f"BM25 {raw[row]:.2f}")
+    return Column(standing(raw, pool.evidence.enough), lambda row: f"BM25 {raw[row]:.2f}")

@@ -12,7 +12,7 @@ import click
 
 from whence.errors import UsageError
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
-from whence.serve.cli.note_hints import Hint, hints_of, print_hints
+from whence.serve.cli.note_hints import Hint, hints_of, notes_json, print_hints
 from whence.serve.cli.shared import (
     Target,
     color_option,
@@ -158,9 +158,9 @@ def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
     from whence.pack.tokens import count  # noqa: PLC0415  -- loaded with the pack
 
     before, _, _ = pack.text.rpartition(',"budget":')
-    notes = json.dumps([one.as_json() for one in hints], ensure_ascii=True, separators=(",", ":"))
+    notes = json.dumps(notes_json(hints), ensure_ascii=True, separators=(",", ":"))[1:-1]
     tokens = 0
-    while (cost := count(text := f'{before},"notes":{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
+    while (cost := count(text := f'{before},{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
         tokens = cost  # the number is part of the text that it counts
     return text if tokens <= pack.budget else None
 
@@ -174,7 +174,7 @@ def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
                 "task": pack.task,
                 "symbols": [_as_json(index, one, with_why=options["with_why"]) for one in best],
                 "ranked": len(pack.symbols),
-                "notes": [one.as_json() for one in hints],
+                **notes_json(hints),
             }
         )
         return

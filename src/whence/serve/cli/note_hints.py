@@ -45,14 +45,6 @@ class Hint:
         said = [f"{code} ({self.changed[code]})" if code in self.changed else code for code in self.codes]
         return safe(f"note: {self.key} speaks of {', '.join(said)}")
 
-    def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
-        return {
-            "key": self.key,
-            "codes": list(self.codes),
-            "changed": [{"code": code, "said": said} for code, said in self.changed.items()],
-        }
-
 
 def hints_of(index: Index, shown: Shown) -> list[Hint]:
     """The notes that speak of what is shown of an index, in its order: of the folder that settings name, as recall would find them."""
@@ -82,6 +74,15 @@ def print_hints(hints: Sequence[Hint], style: Callable[..., str], *, err: bool =
     """The same after an answer."""
     for line in hint_lines(hints):
         click.echo(style(line, fg="cyan"), err=err, color=True)
+
+
+def notes_json(hints: Sequence[Hint]) -> dict[str, Any]:
+    """The same as a part of a JSON document; nothing where there are none."""
+    listed = [
+        {"key": one.key, "codes": list(one.codes), "changed": [{"code": code, "said": said} for code, said in one.changed.items()]}
+        for one in hints
+    ]
+    return {"notes": listed} if listed else {}
 
 
 # Where notes are.

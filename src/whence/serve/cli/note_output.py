@@ -82,9 +82,15 @@ def opened(options: dict[str, Any], trace: Trace | None = None) -> Iterator[Memo
     finally:
         progress.close()
     with memory:
-        for line in memory.notes:
-            click.echo(f"whence: {safe(line)}", err=True)
+        told = _tell(memory.notes)
         yield memory
+        _tell(memory.notes[told:])
+
+
+def _tell(lines: Sequence[str]) -> int:
+    for line in lines:
+        click.echo(f"whence: {safe(line)}", err=True)
+    return len(lines)
 
 
 def asked_of(options: dict[str, Any]) -> dict[str, Any]:

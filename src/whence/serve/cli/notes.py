@@ -208,7 +208,7 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
     else:
         for problem in brought.problems:
             click.echo(f"whence: {safe(problem)}", err=True)
-        left = f", {len(brought.problems)} not taken" if brought.problems else ""
+        left = f", {len(brought.problems)} problem{'s' if len(brought.problems) > 1 else ''}" if brought.problems else ""
         click.echo(f"{brought.new} new, {brought.changed} changed, {brought.unchanged} unchanged{left}")
     return FOUND if taken else FAILED if brought.problems else NOTHING_FOUND
 

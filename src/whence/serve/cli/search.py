@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
-from whence.serve.cli.note_hints import Hint, hints_of, print_hints
+from whence.serve.cli.note_hints import Hint, hints_of, notes_json, print_hints
 from whence.serve.cli.shared import (
     color_option,
     freshness_json,
@@ -119,9 +119,7 @@ def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> lis
 def print_answer(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
     """Results in the form that was asked for."""
     if options["as_json"]:
-        print_json(
-            _as_json(query, indexes, found, with_why=options["with_why"]) | {"notes": [one.as_json() for one in _hints(indexes, found)]}
-        )
+        print_json(_as_json(query, indexes, found, with_why=options["with_why"]) | notes_json(_hints(indexes, found)))
     elif options.get("only_paths"):
         for index, result in found:
             click.echo(safe(relative(index.root, result.path)))
