@@ -21,7 +21,7 @@ ROOMS = """
     source parse encode index memory
     query retrieve fuse graph rank learn pack
     answer related context context_classic context_near explain results packs packing opened engine enrich
-    recall recollections remembered memories
+    recall recollections remembered memories tidying lifecycle
     bench serve
     __init__ __main__
 """.split()
@@ -172,7 +172,7 @@ def test_the_help_of_the_command_line_loads_no_index():
 
 
 def test_the_public_names_are_these_and_all_exist():
-    names = "Freshness Index Neighbour Pack Result Step Symbol WhenceError Why __version__"
+    names = "Freshness Index Memory Neighbour Note Pack Recalled Result Step Symbol WhenceError Why __version__"
     assert whence.__all__ == names.split()
     assert all(getattr(whence, name) is not None for name in whence.__all__)
 

@@ -19,7 +19,7 @@ from whence.query.note_options import NoteAsked, filters_of, moment
 from whence.recall import RankedNotes, Recalling, in_categories, narrowed, recall
 from whence.recollections import Recalled, recalled
 from whence.remembered import OpenMemory
-from whence.source.git import head
+from whence.source.git import branch_of, head
 from whence.source.secrets import find_secrets, redacted
 
 #: How often an answer is asked for again when files change under it.
@@ -76,7 +76,7 @@ class Memory(OpenMemory):
         """Store the state of work on a branch, by default the current one; it replaces the one before."""
         root = Path(repository).absolute() if repository is not None else self.repository
         at = head(root) if root is not None else None
-        name = branch or (at.branch or at.commit[:10] if at else "")
+        name = branch or (branch_of(root) if root is not None else "") or (at.commit[:10] if at else "")
         if not name:
             raise UsageError("a handoff is of a branch, and there is none here", hint="name it with --branch, or run it in a repository")
         project = fields.pop("project", None) or (root.name if root is not None else None)

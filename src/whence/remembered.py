@@ -12,30 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from whence.encode.prose import ProseEncoder
 from whence.encode.registry import open_note_encoder
-from whence.errors import IndexDamaged, ModelUnavailable, SettingError, UsageError, WhenceError
-from whence.index.layout import APPLICATION, Layout, default_data_dir
+from whence.errors import IndexDamaged, ModelUnavailable, UsageError, WhenceError
+from whence.index.layout import Layout, default_data_dir
 from whence.memory.catalog import Catalog, Progress
-from whence.memory.code import CodeStates, State, named
+from whence.memory.code import CHANGED, CodeStates, named
 from whence.memory.note import About, Note
+from whence.memory.place import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.reading import Reader
 from whence.memory.store import kept, told
 from whence.memory.words import language_of
 from whence.opened import load_settings
-from whence.settings import PROJECT_FILE, Settings
+from whence.settings import Settings
 from whence.source.git import repository_root
 from whence.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-#: Where a team's notes lie in its repository.
-TEAM_FOLDER = Path(".whence") / "notes"
-#: What is said of code that is not as it was when a note was written.
-CHANGED = {State.CHANGED: "the code has changed since", State.GONE: "the code is gone"}
-_SPEAKING = (
-    "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
-    " WHERE notes.archived = 0 AND about.repository = ? AND about.path IN ({})"
-)
 
 
 class OpenMemory:
@@ -72,11 +64,11 @@ class OpenMemory:
         """Open the notes of a folder: the one given, else the one that settings say, else the user's own."""
         root = repository_root(Path.cwd())
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
-        for one in provenance:
-            if one.name == "memory.directory" and one.source.endswith(PROJECT_FILE):
-                raise SettingError(f"{one.source}: a project may not set memory.directory", hint="it may set memory.place")
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
-        place = Path(directory).expanduser().absolute() if directory is not None else _directory(merged, root)
+        if directory is not None:
+            place = Path(directory).expanduser().absolute()
+        else:
+            place = notes_directory(merged, provenance, root, dict(os.environ), Path.home())
         if place.exists() and not place.is_dir():
             raise UsageError(f"{place} is a file", hint="give the folder of notes")
         memory = cls(place, where, merged, root, trace)
@@ -132,9 +124,7 @@ class OpenMemory:
 
     def speaking_of(self, root: Path, paths: Sequence[str]) -> list[tuple[str, str]]:
         """Notes that speak of code in some files of a root: (key, code)."""
-        roots = [str(root), ""] if self._is_team(root) else [str(root)]
-        rows = [row for one in roots for path in paths for row in self.catalog.store.rows(_SPEAKING.format("?"), (kept(one), kept(path)))]
-        return [(told(key), told(code)) for key, code in rows]
+        return self.catalog.store.speaking_of([str(root), ""] if is_team_folder(self.directory, root) else [str(root)], paths)
 
     def code(self, name: str, repository: str | os.PathLike[str] | None) -> About:
         """A piece of code that a note is to speak of, as it is now."""
@@ -142,10 +132,7 @@ class OpenMemory:
         if root is None:
             raise UsageError(f"{name!r} names code, and there is no repository here", hint="run it in the repository")
         found = named(name, root, self.layout.grammars)
-        return replace(found, repository="") if self._is_team(root) else found
-
-    def _is_team(self, root: Path) -> bool:
-        return self.directory.resolve() == (root / TEAM_FOLDER).resolve()
+        return replace(found, repository="") if is_team_folder(self.directory, root) else found
 
     def _became(self, about: About) -> str:
         root = Path(about.repository) if about.repository else self._team_root()
@@ -185,21 +172,6 @@ class OpenMemory:
 
     def _read(self, key: str) -> Note | None:
         return self.catalog.folder.read(key, most_bytes=self.settings.memory.max_bytes)
-
-
-def _directory(settings: Settings, root: Path | None) -> Path:
-    """The folder of notes that settings ask for."""
-    chosen = settings.memory
-    if chosen.directory:
-        return Path(chosen.directory).expanduser().absolute()
-    if chosen.place == "repository":
-        if root is None:
-            raise UsageError("there is no repository here whose notes could be meant", hint="run it in the repository")
-        return root / TEAM_FOLDER
-    if own := os.environ.get("WHENCE_DATA_DIR"):
-        return Path(own).expanduser().absolute() / "notes"
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / APPLICATION / "notes"
 
 
 def _nearest(wanted: str, keys: Sequence[str]) -> str:

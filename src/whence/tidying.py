@@ -28,6 +28,7 @@ from whence.memory.slugs import alike
 from whence.memory.store import told
 from whence.memory.words import Language
 from whence.recall import FEW_WORDS
+from whence.source.git import branches
 
 ACTIONS = ARCHIVE, MERGE, PRUNE = ("archive", "merge", "prune")
 #: What the topic of a handoff begins with; the branch comes after it.
@@ -130,7 +131,7 @@ def _rules(memory: Memory, now: datetime) -> _Rules:
         language,
         cache(language.stem),
         root.name if root else "",
-        branches_of(root) if root else None,
+        branches(root) if root else None,
     )
 
 
@@ -155,33 +156,6 @@ def _outlived(note: Note, rules: _Rules) -> str:
     branch = note.topic.removeprefix(HANDOFF) if note.topic.startswith(HANDOFF) else ""
     judged = branch and not _DETACHED.fullmatch(branch) and rules.branches is not None and note.project == rules.repository
     return f"the branch {branch} is gone" if judged and branch not in (rules.branches or ()) else ""
-
-
-def branches_of(root: Path) -> frozenset[str] | None:
-    """The branches of a repository, its own and those it has seen elsewhere; None when they cannot be read from its files."""
-    git_dir = root / ".git"
-    if not git_dir.is_dir():  # a worktree or submodule: the file says where
-        git_dir = root / _content(git_dir).removeprefix("gitdir: ")
-    common = git_dir / (_content(git_dir / "commondir") or ".")
-    refs = common / "refs"
-    if not (refs / "heads").is_dir() or (common / "reftable").exists():
-        return None
-    loose = (path.relative_to(common).as_posix() for path in refs.rglob("*") if path.is_file())
-    packed = (line.partition(" ")[2] for line in _content(common / "packed-refs").splitlines())
-    current = _content(git_dir / "HEAD").removeprefix("ref: ")  # a branch without a commit is one, too
-    found = set()
-    for ref in (*loose, *packed, current):
-        _, where, name = (*ref.split("/", 2), "", "")[:3]
-        if where in ("heads", "remotes"):
-            found.add(name if where == "heads" else name.partition("/")[2])
-    return frozenset(found)
-
-
-def _content(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 # What says nearly the same.

@@ -15,6 +15,7 @@ from encode.tiny_models import late_model, model2vec_model, said_by
 from whence.encode.encoder import Encoder, UnitText, Vectors
 from whence.encode.late import LateEncoder
 from whence.encode.model2vec import Model2VecEncoder
+from whence.encode.prose import ProseEncoder
 from whence.encode.registry import LATE, MODEL2VEC, SHIPPED, open_encoder
 from whence.encode.static import StaticEncoder
 
@@ -61,15 +62,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=(*KINDS, "prose"))
 def encoder(request: pytest.FixtureRequest, models: Path) -> Encoder:
     return opened(request.param, models)
 
 
 def opened(kind: str, models: Path, number: int = 0) -> Encoder:
     """A model that nobody has opened before."""
-    if kind == "shipped":
-        return StaticEncoder()
+    if kind in ("shipped", "prose"):
+        return StaticEncoder() if kind == "shipped" else ProseEncoder()
     return (LateEncoder if kind == "late" else Model2VecEncoder)(str(models / f"{kind}{number}"))
 
 
@@ -196,7 +197,11 @@ def test_a_fingerprint_is_one_word_that_stays(kind: str, models: Path):
 
 
 def test_every_model_has_a_fingerprint_of_its_own(models: Path):
-    every = [opened("shipped", models), *(opened(kind, models, number) for kind in ("late", "model2vec") for number in (0, 1))]
+    every = [
+        opened("shipped", models),
+        opened("prose", models),
+        *(opened(kind, models, number) for kind in ("late", "model2vec") for number in (0, 1)),
+    ]
     assert len({encoder.fingerprint for encoder in every}) == len(every)
 
 

@@ -48,7 +48,7 @@ def body(text: str) -> UnitText:
     ("question", "wanted", "other"),
     [
         ("Which pets does she have?", "Our puppy and the old cat sleep on the sofa.", "The train to the coast was late again."),
-        ("What does he do in his free time?", "Most weekends I go hiking or paint.", "The invoice was sent to the bank on Monday."),
+        ("What are his hobbies?", "Most weekends I go hiking or paint.", "The invoice was sent to the bank on Monday."),
         ("Where did they go on holiday?", "We spent a week at the beach in Spain.", "The dentist gave me a new toothbrush."),
         (
             "Why was the deployment rolled back?",

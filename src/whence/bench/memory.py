@@ -20,6 +20,7 @@ from whence.bench import metrics, report
 from whence.bench.memory_corpus import AS_GIVEN, Conversation, Question, Session, Writing, text_of
 from whence.bench.memory_learning import Case, Weights
 from whence.bench.search import default_settings
+from whence.errors import UsageError
 from whence.memories import Memory
 from whence.parse.dates import day_of
 from whence.profiles import NOTES, NOTES_CLASSIC, Profile, Weight
@@ -101,6 +102,8 @@ def run(
     ways: Mapping[str, Way] = WAYS,
 ) -> Run:
     """Ask every question in every way; to learn, also note what every signal says of every session."""
+    if learn and len(conversations) < 2:
+        raise UsageError("learning without a conversation needs at least two", hint="give a corpus of several conversations")
     done = Run({name: [] for name in ways}, names=learning.learnable())
     with TemporaryDirectory(prefix="whence-bench-") as temporary:
         for number, one in enumerate(_stored(conversations, Path(temporary), writing)):

@@ -59,10 +59,10 @@ class Made:
 
 def made_notes(count: int, seed: int = SEED) -> Iterator[Note]:
     """Notes, the same ones for the same seed."""
-    words = MODEL.joinpath("vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    random = np.random.default_rng(seed)
+    words = _words(random)
     chances = 1 / (np.arange(len(words)) + OFFSET) ** POWER
     ends = np.cumsum(chances / chances.sum())
-    random = np.random.default_rng(seed)
     for number in range(count):
         drawn = np.minimum(np.searchsorted(ends, random.random(int(random.integers(SHORTEST, LONGEST + 1)))), len(words) - 1)
         chosen = [words[place] for place in drawn.tolist()]
@@ -77,6 +77,13 @@ def made_notes(count: int, seed: int = SEED) -> Iterator[Note]:
         project = PROJECTS[number % len(PROJECTS)]
         text = _in_lines(chosen) + month
         yield Note(text, f"note-{number:06d}", project, created=created, updated=created, folder=project)
+
+
+def _words(random: np.random.Generator) -> list[str]:
+    """Words by how often they are used: first those that say nothing, then those the shipped model knows, in an order of chance."""
+    idle = sorted(language_of("english").stop_words)
+    known = sorted({*MODEL.joinpath("vocabulary.txt").read_text(encoding="utf-8").split()} - {*idle})
+    return [*random.permutation(idle).tolist(), *random.permutation(known).tolist()]
 
 
 def _in_lines(words: Sequence[str]) -> str:
@@ -116,7 +123,12 @@ def run_load(count: int, tell: Tell, *, questions: int = QUESTIONS, rounds: int 
         room = Room(Path(temporary).resolve(), [], tell)
         tell(f"{count:,} notes")
         made = write_notes(room.folder / "notes", count, questions)
-        asked = {"notes": str(made.directory), "questions": made.questions, "answers": made.answers, "peer": str(room.folder / "peer.db")}
+        asked: dict[str, Any] = {
+            "notes": str(made.directory),
+            "questions": made.questions,
+            "answers": made.answers,
+            "peer": str(room.folder / "peer.db"),
+        }
         tell("the index over them")
         _built(room, made, asked)
         tell("recall in a running process")

@@ -20,7 +20,8 @@ from whence.parse.tokens import parts, words
 
 MODEL = Path(__file__).with_name("prose")
 UNKNOWN = -1
-#: The best of a long note's passages reaches this for half of all questions that have nothing to do with it.
+#: The best passage of a note about everyday life stays below this for nine of ten questions about software; that of a
+#: note that holds the answer is above it for 97 of 100 questions.
 NOISE = 0.3
 #: A word that is not in the table is looked up without its ending, and with what that ending may have replaced.
 _ENDINGS = (("ies", "y"), ("es", ""), ("s", ""), ("ied", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("ly", ""), ("er", "e"))

@@ -79,6 +79,10 @@ class _Held:
     readable: bool = True  # whether a grammar could read it
 
 
+#: What is said of code that is not as it was when a note was written.
+CHANGED = {State.CHANGED: "the code has changed since", State.GONE: "the code is gone"}
+
+
 def named(code: str, root: Path, grammars: Path | None = None) -> About:
     """The code that is meant by `path` or `path#qualified.name` below a root, as it is now; an error names the nearest."""
     path, _, symbol = code.partition("#")

@@ -16,7 +16,7 @@ from whence.errors import UsageError
 from whence.memory.front_matter import FENCE, parse, render
 from whence.memory.note import GENERAL, KINDS, Note
 from whence.memory.outgoing import MANIFEST, MARKS, note_from_line
-from whence.memory.slugs import first_words, slug_of
+from whence.memory.slugs import first_words, folder_of
 from whence.memory.transcripts import Session, parts_of, sessions_in, sessions_of, text_of
 
 #: A JSON document is read as a whole up to this size. Lines of a longer one are read as JSON lines.
@@ -180,7 +180,7 @@ def _heading(text: str) -> str:
 
 
 def _folder_of(project: str) -> str:
-    return slug_of(project) if project else GENERAL
+    return folder_of(project) if project else GENERAL
 
 
 # Conversations, and notes as lines

@@ -52,6 +52,11 @@ CREATE TABLE IF NOT EXISTS words (
 """
 
 
+_SPEAKING = (
+    "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
+    " WHERE notes.archived = 0 AND about.repository = ? AND about.path = ?"
+)
+
 #: What is kept of a word: its stem, and its row in the model's table.
 ReadWord = Callable[[str], tuple[str, int]]
 
@@ -246,6 +251,12 @@ class NoteStore:
         known = db.execute("SELECT id FROM stems WHERE stem = ?", (stem,)).fetchone()
         number = known[0] if known else db.execute("INSERT INTO stems (stem) VALUES (?)", (stem,)).lastrowid
         return int(db.execute("INSERT INTO words (word, stem, row) VALUES (?, ?, ?)", (word, number, row)).lastrowid or 0)
+
+    def speaking_of(self, roots: Sequence[str], paths: Iterable[str]) -> list[tuple[str, str]]:
+        """Notes that speak of code in some files, archived ones left out: (key, code), in the order of the files."""
+        pairs = [(kept(root), kept(path)) for path in paths for root in roots]
+        found = [sorted(self.rows(_SPEAKING, pair)) for pair in pairs]
+        return [(told(key), told(code)) for some in found for key, code in some]
 
     # The file of arrays that holds most notes.
     def arrays(self) -> tuple[str, Stamp, int] | None:

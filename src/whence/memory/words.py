@@ -39,8 +39,10 @@ class Language:
         # One spelling for each letter; a capital i with a dot would become two characters in lower case.
         for word in words(normalize("NFC", text).replace("\u0130", "I")):
             pieces = parts(word)
-            found += [piece for piece in pieces if piece not in self.stop_words]
-            if len(pieces) > 1:
+            whole = len(pieces) == 1
+            # A letter or a figure that is part of a name (`v1`) says nothing by itself.
+            found += [piece for piece in pieces if piece not in self.stop_words and (whole or len(piece) > 1)]
+            if not whole and pieces:
                 found.append(joined(word))
         return found
 

@@ -81,6 +81,7 @@ class NoteText:
     def _rarities(self) -> Array:
         return np.array([self._evidence.rarity_of(stem) for stem in self._evidence.plan.stems])
 
+    @cached_property
     def passage(self) -> Array:
         """BM25 of the best passage of each note."""
         terms = len(self._evidence.plan.stems)
@@ -91,6 +92,7 @@ class NoteText:
         worth = often * (SATURATION + 1) / (often + SATURATION * self._long_passages[:, None])
         return self._windows.best(worth @ self._rarities if terms else np.zeros(total))
 
+    @cached_property
     def kin(self) -> Array:
         """BM25 of the best passage of each note, with words that are like those of the question counting in part."""
         terms, total = len(self._evidence.plan.stems), self._windows.count
@@ -144,6 +146,7 @@ class NoteText:
         """What a good part of the question's runs of letters would come to, each found once."""
         return GOOD_PART * float(self._asked_runs[1].sum())
 
+    @cached_property
     def spelling(self) -> Array:
         """BM25 of runs of four letters: words that are spelt alike count in part."""
         starts, runs = self._corpus.words.runs
@@ -165,6 +168,7 @@ class NoteText:
         """What the length of each note does to its score."""
         return 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
 
+    @cached_property
     def pairs(self) -> Array:
         """Words that stand side by side in the question and in the note."""
         found = np.zeros(self.size)

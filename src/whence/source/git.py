@@ -25,6 +25,13 @@ def repository_root(path: Path) -> Path | None:
     return None
 
 
+def branch_of(root: Path) -> str:
+    """The branch of a tree, also where it has no commit yet; empty when there is none."""
+    git_dir = _git_dir(root)
+    text = _read(git_dir / "HEAD") if git_dir is not None else ""
+    return text[5:].strip().removeprefix("refs/heads/") if text.startswith("ref: ") else ""
+
+
 def head(root: Path) -> Head | None:
     """The commit of a tree, or None where there is no git or no commit yet."""
     git_dir = _git_dir(root)
@@ -38,6 +45,25 @@ def head(root: Path) -> Head | None:
     ref = text[5:].strip()
     commit = _resolve(git_dir, ref)
     return Head(commit, ref.removeprefix("refs/heads/")) if commit else None
+
+
+def branches(root: Path) -> frozenset[str] | None:
+    """The branches of a repository, its own and those it has seen elsewhere; None when they cannot be read from its files."""
+    git_dir = _git_dir(root)
+    if git_dir is None:
+        return None
+    common = git_dir / (_read(git_dir / "commondir") or ".")
+    refs = common / "refs"
+    if not (refs / "heads").is_dir() or (common / "reftable").exists():
+        return None
+    loose = (path.relative_to(common).as_posix() for path in refs.rglob("*") if path.is_file())
+    packed = (line.partition(" ")[2] for line in _read(common / "packed-refs").splitlines())
+    found = {branch_of(root)} - {""}
+    for ref in (*loose, *packed):
+        _, where, name = (*ref.split("/", 2), "", "")[:3]
+        if where in ("heads", "remotes"):
+            found.add(name if where == "heads" else name.partition("/")[2])
+    return frozenset(found)
 
 
 def _git_dir(root: Path) -> Path | None:

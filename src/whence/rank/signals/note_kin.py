@@ -11,5 +11,5 @@ from whence.rank.registry import signal
 @signal()
 def note_kin(pool: NotePool) -> Column:
     """Notes: the best passage by the words most like each word of the question, as the shipped model knows them."""
-    raw = pool.text.kin()
+    raw = pool.text.kin
     return Column(standing(raw, pool.evidence.enough), lambda row: f"{raw[row]:.2f} by words that are alike")

@@ -10,6 +10,6 @@ from whence.rank.registry import signal
 
 @signal()
 def note_meaning(pool: NotePool) -> Column:
-    """Notes: similarity of the nearest passage to the question, by the vectors of the model in use."""
-    raw = pool.nearness
-    return Column(standing(raw), lambda row: f"similarity {raw[row]:.2f} of its nearest passage")
+    """Notes: similarity of the nearest passage to the question above chance, by the vectors of the model in use."""
+    near = pool.nearness
+    return Column(standing(pool.semantic), lambda row: f"similarity {near[row]:.2f} of its nearest passage")

@@ -11,5 +11,5 @@ from whence.rank.registry import signal
 @signal()
 def note_passage(pool: NotePool) -> Column:
     """Notes: BM25 of the best passage of 32 words, likewise."""
-    raw = pool.text.passage()
+    raw = pool.text.passage
     return Column(standing(raw, pool.evidence.enough), lambda row: f"BM25 {raw[row]:.2f} in its best passage")

@@ -11,5 +11,5 @@ from whence.rank.registry import signal
 @signal()
 def note_spelling(pool: NotePool) -> Column:
     """Notes: BM25 of runs of four letters: misspelt and compound words count in part."""
-    raw = pool.text.spelling()
+    raw = pool.text.spelling
     return Column(standing(raw, pool.text.enough_runs), lambda row: f"BM25 {raw[row]:.2f} by runs of letters")

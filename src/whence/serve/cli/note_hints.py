@@ -16,21 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.errors import StorageError, WhenceError
 from whence.serve.cli.shared import safe
 
 if TYPE_CHECKING:
     from whence.engine import Index
     from whence.memory.note import About, Note
-    from whence.memory.store import NoteStore
 
 #: Notes that are named after an answer; the rest is counted.
 MOST_NAMED = 3
 
 #: Files in an answer, each with its symbols that are in it; None for the file as a whole.
 Shown = Mapping[str, set[str] | None]
-
-_TEAM_FOLDER = Path(".whence", "notes")
-_SPEAKING = "SELECT DISTINCT notes.key FROM about JOIN notes ON notes.id = about.note WHERE about.repository = ? AND about.path = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +49,13 @@ def hints_of(index: Index, shown: Shown) -> list[Hint]:
     database = _database(index, directory) if directory else None
     if directory is None or database is None:
         return []
-    from whence.errors import StorageError  # noqa: PLC0415  -- only where there are notes
+    from whence.memory.place import is_team_folder  # noqa: PLC0415  -- only where there are notes
     from whence.memory.store import NoteStore  # noqa: PLC0415  -- as above
 
-    roots = [str(index.root), ""] if directory.resolve() == (index.root / _TEAM_FOLDER).resolve() else [str(index.root)]
+    roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
     try:
         with closing(NoteStore(database)) as store:
-            keys = _speaking(store, roots, shown)
+            keys = list(dict.fromkeys(key for key, _ in store.speaking_of(roots, shown)))
     except StorageError:  # the index is derived, and the next command of memory mends it or says what is wrong
         return []
     return _read(index, directory, keys, roots, shown) if keys else []
@@ -87,19 +84,13 @@ def notes_json(hints: Sequence[Hint]) -> dict[str, Any]:
 
 # Where notes are.
 def _directory(index: Index) -> Path | None:
-    """The folder of notes that settings name, as `whence.remembered` has it; that module takes longer to load than a search may wait."""
-    chosen, environment = index.settings.memory, os.environ
-    if chosen.directory:
-        from whence.settings import PROJECT_FILE  # noqa: PLC0415  -- loaded with the index
+    """The folder of notes that settings name; none where they may not name it: whoever writes a note is told."""
+    from whence.memory.place import notes_directory  # noqa: PLC0415  -- only where something is found
 
-        named = next(one for one in index.provenance if one.name == "memory.directory")
-        return None if named.source.endswith(PROJECT_FILE) else Path(chosen.directory).expanduser().absolute()
-    if chosen.place == "repository":
-        return index.root / _TEAM_FOLDER
-    if own := environment.get("WHENCE_DATA_DIR"):
-        return Path(own).expanduser().absolute() / "notes"
-    data = environment.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "whence" / "notes"
+    try:
+        return notes_directory(index.settings, index.provenance, index.root, os.environ, Path.home())
+    except WhenceError:
+        return None
 
 
 def _database(index: Index, directory: Path) -> Path | None:
@@ -114,21 +105,11 @@ def _database(index: Index, directory: Path) -> Path | None:
 
 
 # What they speak of.
-def _speaking(store: NoteStore, roots: Sequence[str], shown: Shown) -> list[str]:
-    """The keys of notes that speak of some files."""
-    from whence.memory.store import kept, told  # noqa: PLC0415  -- loaded by the caller
-
-    rows = [sorted(store.rows(_SPEAKING, (kept(root), kept(path)))) for path in shown for root in roots]
-    return list(dict.fromkeys(told(key) for some in rows for (key,) in some))
-
-
 def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[Hint]:
     """Hints from the files of notes, as they are now."""
-    from whence.errors import WhenceError  # noqa: PLC0415  -- only where notes speak of the code
-    from whence.memory.code import CodeStates, State  # noqa: PLC0415  -- as above
+    from whence.memory.code import CHANGED, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
     from whence.memory.folder import NoteFolder  # noqa: PLC0415  -- as above
 
-    words = {State.CHANGED: "the code has changed since", State.GONE: "the code is gone"}
     folder, states, now = NoteFolder(directory), CodeStates(index.layout.grammars), time.time()
     hints: list[Hint] = []
     for key in keys:
@@ -141,7 +122,7 @@ def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[st
         about = [one for one in note.about if one.repository in roots and _is_shown(one, shown)]
         found = {one.code: states.state(one, index.root, time.time_ns()) for one in about}
         if found:
-            hints.append(Hint(key, tuple(found), {code: words[state] for code, state in found.items() if state in words}))
+            hints.append(Hint(key, tuple(found), {code: CHANGED[state] for code, state in found.items() if state in CHANGED}))
     return hints
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from whence.pack.excerpt import ShownLine
     from whence.trace import Trace
 
+#: More of a topic is not shown beside a key.
+LONGEST_TOPIC = 120
 #: Lines of a note that are shown where it is not shown whole.
 LINES_SHOWN = 4
 #: Longer lines are shown in pieces of this many characters, the piece that matters alone.
@@ -143,7 +145,8 @@ def without_secrets(note: Note) -> tuple[Note, list[str]]:
 def facts_of(note: Note) -> str:
     """What is known of a note beside its text, on one line."""
     state = ("archived",) if note.archived else ()
-    return "  ".join(filter(None, [day_of(note), note.topic, " ".join(f"#{tag}" for tag in note.tags), *state]))
+    topic = note.topic if len(note.topic) <= LONGEST_TOPIC else f"{note.topic[: LONGEST_TOPIC - 1]}…"
+    return "  ".join(filter(None, [day_of(note), topic, " ".join(f"#{tag}" for tag in note.tags), *state]))
 
 
 def headline(note: Note) -> str:

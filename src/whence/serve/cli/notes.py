@@ -146,7 +146,7 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
 @click.option("--apply", "do_it", is_flag=True, help="Do it; without this only the plan is shown.")
 @usual_options
 def compact(*, do_it: bool, **options: Any) -> int:
-    """Tidy up: show what could be archived, joined or cut, and with --apply do it.
+    """Show what could be tidied up, and with --apply do it.
 
     Notes that say the same as a newer one, that hold no longer, and handoffs that are
     old or whose branch is gone are archived, not deleted. Of long histories the oldest
@@ -225,9 +225,10 @@ Examples:
 @click.option("--without-archived", is_flag=True, help="Not what is archived.")
 @usual_options
 def export(destination: str, *, project: str | None, without_archived: bool, **options: Any) -> int:
-    """Write notes to a folder of Markdown files, or as lines of JSON to FILE.jsonl or -.
+    """Write notes to a folder of Markdown files, or as lines of JSON.
 
-    The same notes give the same bytes. A folder must be new, empty or an export.
+    DESTINATION is a folder, FILE.jsonl, or - for standard output. The same notes
+    give the same bytes. A folder must be new, empty or an export.
     """
     from whence.lifecycle import give_out, lines  # noqa: PLC0415  -- loads numpy
 

@@ -56,10 +56,10 @@ Examples:
 @redact_option
 @usual_options
 def remember(text: str | None, **options: Any) -> int:
-    """Store a note, to the letter. TEXT may be - to read it from standard input.
+    """Store a note, to the letter.
 
-    A note is a Markdown file that can be read, edited and versioned. A text that
-    holds a secret is refused.
+    A note is a Markdown file that can be read, edited and versioned. TEXT may be -
+    to read it from standard input. A text that holds a secret is refused.
     """
     with opened(options) as memory:
         began = _now()
