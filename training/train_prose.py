@@ -67,11 +67,13 @@ COMMON = 1e-3
 EMPTY = set(STOP_WORDS) | set(
     "he she her his him about t re ve ll d m don didn doesn isn wasn couldn wouldn hasn haven hadn aren weren shouldn ain won".split()
 )
-#: A given name that is also a word counts as a name when this share of people, in percent, has it (John, not Ginger) and
+#: A given name that is also a word or a place counts as a name when this share of people, in percent, has it (John, not Ginger) and
 #: the word is hardly ever seen in texts whose senses were marked.
 OFTEN_A_NAME, SELDOM_A_WORD = 0.3, 5
-#: Given names that software is called by.
-NAMES_OF_SOFTWARE = frozenset("ada alexa claude julia travis".split())
+#: The part of WordNet that holds places; elsewhere, what begins with a capital letter is a name.
+PLACES = "15"
+#: Given names that are words of software.
+NAMES_OF_SOFTWARE = frozenset("ada alexa claude darwin del else julia lang len meta sha travis val".split())
 
 
 def obtained(work: Path) -> Path:
@@ -126,24 +128,23 @@ def texts_of(packages: Path) -> list[str]:
 
 
 def given_names(packages: Path) -> set[str]:
-    """Names of people that are no words, or hardly."""
+    """Names of people that are neither words nor places, or hardly."""
     shares: dict[str, float] = {}
     for kind in ("male", "female"):
         for line in (packages / f"names-0.3.0/names/dist.{kind}.first").read_text(encoding="ascii").splitlines():
             name, share = line.split()[:2]
             shares[name.lower()] = max(float(share), shares.get(name.lower(), 0))
-    lower_case = {
-        field
-        for kind in ("noun", "verb", "adj", "adv")
-        for line in (packages / f"package/dict/data.{kind}").read_text(encoding="latin-1").splitlines()
-        for field in line.partition(" | ")[0].split()[4:]
-    }
+    others: set[str] = set()
+    for kind in ("noun", "verb", "adj", "adv"):
+        for line in (packages / f"package/dict/data.{kind}").read_text(encoding="latin-1").splitlines():
+            fields = line.partition(" | ")[0].split()
+            others.update(field.lower() if fields[1] == PLACES else field for field in fields[4:])
     seen: dict[str, int] = {}
     for line in (packages / "package/dict/index.sense").read_text(encoding="latin-1").splitlines():
         key, *_, times = line.split()
         word = key.partition("%")[0]
         seen[word] = seen.get(word, 0) + int(times)
-    names = {name for name, share in shares.items() if share >= OFTEN_A_NAME or name not in lower_case}
+    names = {name for name, share in shares.items() if share >= OFTEN_A_NAME or name not in others}
     return {name for name in names if seen.get(name, 0) < SELDOM_A_WORD} - NAMES_OF_SOFTWARE
 
 

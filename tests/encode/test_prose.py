@@ -131,6 +131,11 @@ def test_words_without_content_do_not_count(prose):
     assert prose.weights_at(prose.rows_of(["the", "and", "what", "did"])).tolist() == [0, 0, 0, 0]
 
 
+def test_names_of_people_do_not_count_but_places_and_plants_do(prose):
+    assert prose.weights_at(prose.rows_of(["john", "maria", "stuart"])).tolist() == [0, 0, 0]
+    assert (prose.weights_at(prose.rows_of(["venice", "ginger", "ruby", "paris"])) > 0).all()
+
+
 # The files.
 
 
