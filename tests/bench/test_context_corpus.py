@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -106,13 +104,3 @@ def test_what_cannot_be_read_is_one_line_that_names_the_file(corpus: Path, path:
         load(corpus)
     assert path in caught.value.message
     assert "\n" not in caught.value.message
-
-
-def test_without_a_yaml_reader_one_line_says_how_to_install_it(corpus: Path):
-    program = "import sys; sys.modules['yaml'] = None; from whence.serve.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", program, "bench", "context", "--corpus", str(corpus)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") <= 2
-    assert "pip install 'whence[bench]'" in done.stderr
-    assert "Traceback" not in done.stderr

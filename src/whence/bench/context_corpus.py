@@ -48,10 +48,8 @@ class ContextCorpus:
 
 def read_yaml(path: Path) -> Any:
     """A YAML file of a corpus."""
-    try:
-        import yaml  # noqa: PLC0415 - an extra, wanted by this benchmark alone
-    except ImportError as error:
-        raise UsageError("the context benchmark reads YAML, which needs PyYAML", hint="pip install 'whence[bench]'") from error
+    import yaml  # noqa: PLC0415  -- only where tasks are read
+
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
