@@ -31,6 +31,8 @@ from whence.trace import Trace
 LABELS = EXACT, KEYWORD_ONLY, SEMANTIC, DATED = ("exact", "keyword-only", "semantic", "dated")
 #: Words below which two notes are alike only if all of them are the same.
 FEW_WORDS = 4
+#: Candidates that are compared with those shown, for each that is asked for.
+DOUBLES_EACH = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def narrowed(corpus: Corpus, catalog: Catalog, filters: NoteFilters, *, generate
         allowed &= _numbered(corpus, catalog.store.rows("SELECT note FROM tags WHERE tag = ?", (tag.casefold().lstrip("#"),)))
     if filters.topic:
         allowed &= _numbered(corpus, catalog.numbers_of_topic(filters.topic))
-    return NoteScope(allowed, population)
+    return NoteScope(allowed, population, (filters.projects, filters.archived, generated))
 
 
 def _numbered(corpus: Corpus, rows: Sequence[tuple[int]]) -> Array:
@@ -125,6 +127,7 @@ def recall(query: str, asking: Recalling) -> RankedNotes:
     )
     if not len(rows):
         return RankedNotes(pool, Ledger(0), [], {})
+    pool.work_out()
     ledger = score(pool)
     scores = ledger.scores()
     order = sorted(range(len(rows)), key=lambda row: (-scores[row], pool.facts[row].key))
@@ -166,11 +169,16 @@ def _without_doubles(ranked: RankedNotes, asking: Recalling) -> RankedNotes:
     sets: dict[int, frozenset[int]] = {}
     shown: list[int] = []
     alike: dict[int, list[int]] = {}
-    pool, text = ranked.pool, ranked.pool.text
+    pool, text, share = ranked.pool, ranked.pool.text, asking.settings.alike
     starts = np.searchsorted(text.owner, np.arange(len(pool.units) + 1))
-    for row in ranked.order:
+    for place, row in enumerate(ranked.order):
+        if place >= DOUBLES_EACH * asking.k:  # what is alike stands near
+            shown += ranked.order[place:]
+            break
         sets[row] = frozenset(text.stems[starts[row] : starts[row + 1]].tolist())
-        double = next((one for one in shown[: asking.k] if _alike(sets[one], sets[row], asking.settings.alike)), None)
+        size = len(sets[row])
+        near = [one for one in shown[: asking.k] if share * size <= len(sets[one]) <= size / share]  # most pairs end here
+        double = next((one for one in near if _alike(sets[one], sets[row], share)), None)
         if double is None:
             shown.append(row)
         else:

@@ -64,7 +64,7 @@ class NotePool:
     @cached_property
     def nearness(self) -> Array:
         """How near the nearest passage of each candidate is to the question."""
-        return self.evidence.similar(self.units)
+        return np.maximum(self.evidence.similar(self.units), self.text.nearness)
 
     @cached_property
     def semantic(self) -> Array:
@@ -80,6 +80,11 @@ class NotePool:
             if stem in self.evidence.held:
                 found[:, place] = member(self.units, self.evidence.held[stem].rows)
         return found
+
+    def work_out(self) -> None:
+        """Work out what the phases of ranking and those who read the answer share."""
+        for name in _KEPT:
+            getattr(self, name)
 
     def with_scores(self, scores: Array) -> NotePool:
         """The same pool in a later phase; what was worked out stays worked out."""

@@ -163,18 +163,22 @@ class Corpus:
         """The passages of all notes."""
         return VectorView([part.vectors for part in self.parts], self.bases[:-1].tolist())
 
+    def note_counts(self, population: Array, name: object) -> Array:
+        """How many notes of a population hold each stem; worked out once for each population, which is told by its name."""
+        if name not in self._counts:
+            found = np.zeros(int(self.words.stems.max(initial=0)) + 1, np.int64)
+            for part, base in zip(self.parts, self.bases.tolist(), strict=False):
+                stems, starts = part.arrays["stems"], part.arrays["stem_starts"]
+                of_them = population[base : base + part.size]
+                if len(stems):
+                    held = of_them[part.arrays["stem_rows"]].astype(np.int64)
+                    found[stems] += np.diff(starts) if of_them.all() else np.add.reduceat(held, starts[:-1])
+            self._counts[name] = found
+        return self._counts[name]
+
     @cached_property
-    def note_counts(self) -> Array:
-        """How many notes hold each stem."""
-        found = np.zeros(int(self.words.stems.max(initial=0)) + 1, np.int64)
-        for part, base in zip(self.parts, self.bases.tolist(), strict=False):
-            stems, sizes = part.arrays["stems"], np.diff(part.arrays["stem_starts"])
-            alive = self.alive[base : base + part.size]
-            if not alive.all():
-                held = alive[part.arrays["stem_rows"]].astype(np.int64)
-                sizes = np.add.reduceat(held, part.arrays["stem_starts"][:-1]) if len(stems) else sizes
-            found[stems] += sizes
-        return found
+    def _counts(self) -> dict[object, Array]:
+        return {}
 
     @cached_property
     def mean_length(self) -> float:

@@ -23,8 +23,8 @@ from whence.source.secrets import find_secrets, redacted
 MOST_WORDS = 50_000
 #: Characters that are looked at for times.
 MOST_DATED = 200_000
-#: A passage is this many words that say something; the next begins in the middle of it.
-PASSAGE_WORDS, PASSAGE_STEP = 24, 12
+#: A passage is this many words that say something; the next begins before it ends.
+PASSAGE_WORDS, PASSAGE_STEP = 32, 24
 #: What a note without any words is called.
 _MADE_UP = re.compile(r"note-[0-9a-f]{8}(?:-\d+)?")
 _COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")
@@ -114,8 +114,8 @@ def day_of_note(note: Note) -> int:
 
 
 def passages_of(words: Sequence[str]) -> list[Sequence[str]]:
-    """The passages of a note: runs of words, each half over the one before."""
-    starts = range(0, max(1, len(words) - PASSAGE_WORDS // 2), PASSAGE_STEP)
+    """The passages of a note: runs of words, each a little over the one before."""
+    starts = range(0, max(1, len(words) - (PASSAGE_WORDS - PASSAGE_STEP)), PASSAGE_STEP)
     return [words[start : start + PASSAGE_WORDS] for start in starts] if words else []
 
 

@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from whence.encode.encoder import unit_length
 from whence.encode.prose import ProseEncoder
 from whence.index.arrayfile import Array
-from whence.index.rows import ranges, spread
+from whence.index.rows import first_of_each, ranges, spread
 from whence.memory.corpus import RUN_NUMBERS, runs_of
 from whence.retrieve.notes import GOOD_PART, LENGTH_SHARE, SATURATION, NoteEvidence, rarity
 
@@ -16,16 +17,17 @@ from whence.retrieve.notes import GOOD_PART, LENGTH_SHARE, SATURATION, NoteEvide
 MOST_WORDS = 20_000
 #: A passage is so many words; the next begins in its middle.
 PASSAGE, STEP = 32, 16
+#: The same for what a passage means, as it is stored.
+NEAR_STEP = 12
 #: Similarity from which a word counts as being like another.
-LIKE = 0.45
-_ON_ONE_THREAD = 256
+LIKE = 0.55
 
 
 class Windows:
     """Runs of words in notes, two steps long, each half over the one before; a short note is one."""
 
     def __init__(self, owner: Array, lengths: Array, step: int) -> None:
-        self._owner, self._step = owner, step
+        self._owner, self._lengths, self._step = owner, lengths, step
         self._starts = np.cumsum(lengths) - lengths
         self.of_note = np.maximum(1, -(-(lengths - step) // step))
         self._first = np.cumsum(self.of_note) - self.of_note
@@ -40,6 +42,16 @@ class Windows:
         also = np.flatnonzero((before >= 0) & (before < own))
         first = self._first[note]
         return np.concatenate([np.arange(len(at)), also]), np.concatenate([first + own, (first + before)[also]])
+
+    def words_in(self, windows: Array) -> tuple[Array, Array]:
+        """The words of some windows: (index into `windows`, place of the word)."""
+        note = self.note_of(windows)
+        low = self._starts[note] + (windows - self._first[note]) * self._step
+        return spread(low, np.minimum(low + 2 * self._step, self._starts[note] + self._lengths[note]))
+
+    def note_of(self, windows: Array) -> Array:
+        """The note of each window."""
+        return np.searchsorted(self._first, windows, side="right") - 1
 
     def best(self, values: Array) -> Array:
         """The highest value of each note's windows."""
@@ -118,14 +130,35 @@ class NoteText:
         stems = vocabulary.stems[words]
         alike = np.zeros((len(words), len(plan.stems)))
         if self._prose is not None:
-            near = _products(self._prose.vectors_at(vocabulary.rows[words]), self._prose.vectors_at(self._prose.rows_of(plan.words)).T)
+            near = _products(self._prose.vectors_at(vocabulary.rows[words]), self._prose.vectors_at(self._prose.rows_of(plan.words)))
             alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:
                 alike[stems == self._evidence.held[stem].number, term] = 1
-        notes = np.minimum(self._corpus.note_counts[stems], self._evidence.population)
-        own = rarity(notes, self._evidence.population)
+        own = rarity(self._evidence.note_counts[stems], self._evidence.population)
         return alike * np.minimum(own[:, None] / np.maximum(self._rarities, 1e-9)[None, :], 1)
+
+    @cached_property
+    def nearness(self) -> Array:
+        """How near the nearest passage of each note is to the question, without the words that tell nothing apart.
+
+        Worked out for passages that hold such words; of the others their vectors are stored.
+        """
+        found, question = np.zeros(self.size), self._evidence.question
+        word, place = self.distinct
+        everywhere = self._evidence.is_everywhere(self._evidence.note_counts[self._corpus.words.stems[word]])
+        if self._prose is None or question is None or not everywhere.any():
+            return found
+        rows = self._corpus.words.rows[word]
+        worth = self._prose.vectors_at(rows) * (self._prose.weights_at(rows) * ~everywhere)[:, None]
+        windows = Windows(self.owner, self.lengths, NEAR_STEP)
+        there = np.zeros(windows.count, bool)
+        there[windows.around(np.flatnonzero(everywhere[place]))[1]] = True
+        wanted = np.flatnonzero(there)
+        owner, at = windows.words_in(wanted)
+        sums = np.add.reduceat(worth[place[at]], first_of_each(owner), axis=0)
+        np.maximum.at(found, windows.note_of(wanted), _products(unit_length(sums), question.rows[:1])[:, 0])
+        return found
 
     @cached_property
     def _asked_runs(self) -> tuple[Array, Array]:
@@ -137,7 +170,7 @@ class NoteText:
         at = np.flatnonzero((table >= 0)[runs])
         word = np.searchsorted(starts, at, side="right") - 1
         # The notes that hold its words, as if these fell on notes by chance.
-        held = np.bincount(table[runs[at]], self._corpus.note_counts[self._corpus.words.stems[word]], len(distinct))
+        held = np.bincount(table[runs[at]], self._evidence.note_counts[self._corpus.words.stems[word]], len(distinct))
         population = max(self._evidence.population, 1)
         return table, rarity(population * -np.expm1(-held / population), population)
 
@@ -185,8 +218,5 @@ class NoteText:
 
 
 def _products(rows: Array, columns: Array) -> Array:
-    """A product in pieces that are too small to be spread over threads: starting those takes longer than the product."""
-    found = np.empty((len(rows), columns.shape[1]), np.float32)
-    for at in range(0, len(rows), _ON_ONE_THREAD):
-        np.matmul(rows[at : at + _ON_ONE_THREAD], columns, out=found[at : at + _ON_ONE_THREAD])
-    return found
+    """Products of rows with rows. Not by BLAS: it adds up a row in another order when it stands in another place."""
+    return np.asarray(np.einsum("ij,kj->ik", rows, columns))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ class NoteScope:
 
     allowed: Array
     population: Array
+    name: object = None  # of the population, the same for the same notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +58,17 @@ class NoteEvidence:
 
     def __init__(self, corpus: Corpus, plan: NotePlan, scope: NoteScope, encoder: Encoder | None, most: float = 2.0) -> None:
         """Words that a share of `most` of all notes hold, such as the names of two who talk in every one, tell nothing apart."""
-        self.corpus, self.scope, self.encoder = corpus, scope, encoder
+        self.corpus, self.scope, self.encoder, self._most = corpus, scope, encoder, most
         self.population = int(scope.population.sum())
         found = self._held(plan)
-        everywhere = frozenset(
-            one.stem for one in found.values() if one.notes >= most * self.population and self.population >= FEWEST_NOTES
-        )
+        everywhere = frozenset(one.stem for one in found.values() if self.is_everywhere(one.notes))
         left = plan.without(everywhere)
         self.plan = left if left.stems else plan
         self.held: Mapping[str, Held] = {stem: one for stem, one in found.items() if stem in self.plan.stems}
+
+    def is_everywhere(self, notes: Any) -> Any:
+        """Whether a word, or each of some, is in so many notes that it tells nothing apart."""
+        return (notes >= self._most * self.population) & (self.population >= FEWEST_NOTES)
 
     def _held(self, plan: NotePlan) -> dict[str, Held]:
         numbers = self.corpus.words.stem_ids(plan.stems)
@@ -75,6 +79,11 @@ class NoteEvidence:
             keep = self.scope.allowed[rows]
             held[stem] = Held(stem, number, rows[keep], counts[keep], notes, float(rarity(notes, self.population)))
         return held
+
+    @cached_property
+    def note_counts(self) -> Array:
+        """How many notes of the population hold each stem."""
+        return self.corpus.note_counts(self.scope.population, self.scope.name)
 
     def rarity_of(self, stem: str) -> float:
         """How much a word of the question tells; most, when no note holds it."""
