@@ -39,7 +39,7 @@ class ProseEncoder:
 
     def __init__(self, folder: Path = MODEL) -> None:
         try:
-            self._table = np.load(folder / "vectors.npy", mmap_mode="r")
+            self._table = np.load(folder / "vectors.npy", mmap_mode="r").view(np.ndarray)  # a plain array is read sooner
             self._scale, self._weights = np.load(folder / "weights.npy").astype(np.float32)
             self.fingerprint = (folder / "fingerprint.txt").read_text(encoding="utf-8").strip()
             self._text = (folder / "vocabulary.txt").read_text(encoding="utf-8")
@@ -62,9 +62,9 @@ class ProseEncoder:
 
     def vectors_at(self, rows: Array) -> Array:
         """The vectors of some rows, of length 1; zeros for `UNKNOWN`."""
-        found = self._table[rows] * self._scale[rows, None]
-        found[rows == UNKNOWN] = 0
-        return np.asarray(found, np.float32)
+        known = rows != UNKNOWN
+        there = np.where(known, rows, 0)
+        return np.asarray(self._table.take(there, axis=0) * (self._scale.take(there) * known)[:, None], np.float32)
 
     def weights_at(self, rows: Array) -> Array:
         """How much the words of some rows count; nothing for `UNKNOWN`."""
@@ -122,5 +122,5 @@ class ProseEncoder:
         said = sizes > 0
         if said.any():
             rows = np.array([row for text in found for row in text], np.int64)
-            worth = self._table[rows] * (self._weights[rows] * self._scale[rows])[:, None]
+            worth = self._table.take(rows, axis=0) * (self._weights[rows] * self._scale[rows])[:, None]
             sums[said] = np.add.reduceat(worth, (np.cumsum(sizes) - sizes)[said], axis=0)

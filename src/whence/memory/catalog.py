@@ -32,7 +32,7 @@ MOST_BESIDE, SHARE_BESIDE = 2_000, 0.1
 #: A folder that was changed less than this before it was looked at may change again under the same time.
 YOUNG_NS = 50_000_000
 #: Looking at every file may take this share of the time of a process that goes on, and is not done more often than this.
-SHARE_LOOKING, LEAST_PAUSE = 0.02, 2.0
+SHARE_LOOKING, LEAST_PAUSE = 0.1, 2.0
 
 Progress = Callable[[int, int], None]
 _COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"

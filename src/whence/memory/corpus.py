@@ -231,6 +231,7 @@ class Vocabulary:
         self.texts: list[str] = [""]
         self._stem_ids: dict[str, int] = {}
         self._runs: tuple[Array, Array] | None = None
+        self._having: tuple[Array, Array] | None = None
 
     def read(self) -> None:
         """Take in the words that came since."""
@@ -239,7 +240,7 @@ class Vocabulary:
             self.texts += [row[1] for row in rows]
             self.stems = np.concatenate([self.stems, np.array([row[2] for row in rows], np.int64)])
             self.rows = np.concatenate([self.rows, np.array([row[3] for row in rows], np.int64)])
-            self._runs = None
+            self._runs = self._having = None
 
     def stem_ids(self, stems: Sequence[str]) -> dict[str, int]:
         """The numbers of stems, as far as any note holds them."""
@@ -253,6 +254,16 @@ class Vocabulary:
         if self._runs is None:
             self._runs = runs_of(self.texts)
         return self._runs
+
+    @property
+    def having(self) -> tuple[Array, Array]:
+        """The words that have each run: (where those of each number begin, the words)."""
+        if self._having is None:
+            starts, runs = self.runs
+            owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+            ends = np.cumsum(np.bincount(runs, minlength=RUN_NUMBERS))
+            self._having = np.concatenate([[0], ends]), owner[np.argsort(runs, kind="stable")]
+        return self._having
 
 
 #: Letters in a run, and how many numbers runs are spread over.

@@ -76,6 +76,12 @@ class NoteText:
         return np.flatnonzero(there), (np.cumsum(there) - 1)[self.words]
 
     @cached_property
+    def _vectors(self) -> Array:
+        """The vector of each distinct word."""
+        assert self._prose is not None
+        return self._prose.vectors_at(self._corpus.words.rows[self.distinct[0]])
+
+    @cached_property
     def stems(self) -> Array:
         """The stem of each word."""
         return self._corpus.words.stems[self.words]
@@ -130,7 +136,7 @@ class NoteText:
         stems = vocabulary.stems[words]
         alike = np.zeros((len(words), len(plan.stems)))
         if self._prose is not None:
-            near = _products(self._prose.vectors_at(vocabulary.rows[words]), self._prose.vectors_at(self._prose.rows_of(plan.words)))
+            near = _products(self._vectors, self._prose.vectors_at(self._prose.rows_of(plan.words)))
             alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:
@@ -150,7 +156,7 @@ class NoteText:
         if self._prose is None or question is None or not everywhere.any():
             return found
         rows = self._corpus.words.rows[word]
-        worth = self._prose.vectors_at(rows) * (self._prose.weights_at(rows) * ~everywhere)[:, None]
+        worth = self._vectors * (self._prose.weights_at(rows) * ~everywhere)[:, None]
         windows = Windows(self.owner, self.lengths, NEAR_STEP)
         there = np.zeros(windows.count, bool)
         there[windows.around(np.flatnonzero(everywhere[place]))[1]] = True
@@ -163,14 +169,13 @@ class NoteText:
     @cached_property
     def _asked_runs(self) -> tuple[Array, Array]:
         """For each run of letters its place in the question, or -1, and how much each of the question's runs tells."""
-        starts, runs = self._corpus.words.runs
         distinct = np.unique(runs_of(self._evidence.plan.words)[1])
         table = np.full(RUN_NUMBERS, -1, np.int64)
         table[distinct] = np.arange(len(distinct))
-        at = np.flatnonzero((table >= 0)[runs])
-        word = np.searchsorted(starts, at, side="right") - 1
+        starts, words = self._corpus.words.having
+        run, at = ranges(starts, distinct.astype(np.int64))
         # The notes that hold its words, as if these fell on notes by chance.
-        held = np.bincount(table[runs[at]], self._evidence.note_counts[self._corpus.words.stems[word]], len(distinct))
+        held = np.bincount(run, self._evidence.note_counts[self._corpus.words.stems[words[at]]], len(distinct))
         population = max(self._evidence.population, 1)
         return table, rarity(population * -np.expm1(-held / population), population)
 
