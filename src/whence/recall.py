@@ -32,7 +32,7 @@ LABELS = EXACT, KEYWORD_ONLY, SEMANTIC, DATED = ("exact", "keyword-only", "seman
 #: Words below which two notes are alike only if all of them are the same.
 FEW_WORDS = 4
 #: Candidates that are compared with those shown, for each that is asked for.
-DOUBLES_EACH = 5
+DOUBLES_EACH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class RankedNotes:
 
     pool: NotePool
     ledger: Ledger
+    scores: Array
     order: list[int]  # rows of the pool
     alike: dict[int, list[int]]  # of a row that is shown those that are not, for they say the same
 
@@ -126,12 +127,12 @@ def recall(query: str, asking: Recalling) -> RankedNotes:
         asking.catalog.reader.language.stem,
     )
     if not len(rows):
-        return RankedNotes(pool, Ledger(0), [], {})
+        return RankedNotes(pool, Ledger(0), np.zeros(0), [], {})
     pool.work_out()
     ledger = score(pool)
     scores = ledger.scores()
     order = sorted(range(len(rows)), key=lambda row: (-scores[row], pool.facts[row].key))
-    ranked = _without_doubles(RankedNotes(pool, ledger, order, {}), asking)
+    ranked = _without_doubles(RankedNotes(pool, ledger, scores, order, {}), asking)
     if asking.trace is not None:
         write_stages(asking.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
     return ranked

@@ -45,7 +45,7 @@ def recalled(ranked: RankedNotes, row: int, note: Note) -> Recalled:
     near = float(pool.semantic[row])
     return Recalled(
         note,
-        float(ranked.ledger.scores()[row]),
+        float(ranked.scores[row]),
         label_of(pool, row),
         near,
         1 - float(pool.nearness[row]) if near > 0 else None,

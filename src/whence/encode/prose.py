@@ -66,6 +66,18 @@ class ProseEncoder:
         there = np.where(known, rows, 0)
         return np.asarray(self._table.take(there, axis=0) * (self._scale.take(there) * known)[:, None], np.float32)
 
+    def likeness(self, rows: Array, others: Array) -> Array:
+        """The similarity of each of some words to each of others.
+
+        Products of small whole numbers are exact in whatever order they are added up, so that a word is as like
+        another wherever it stands.
+        """
+        there, elsewhere = np.maximum(rows, 0), np.maximum(others, 0)
+        products = self._table.take(there, axis=0).astype(np.float32) @ self._table.take(elsewhere, axis=0).astype(np.float32).T
+        products *= (self._scale.take(there) * (rows != UNKNOWN))[:, None]
+        products *= (self._scale.take(elsewhere) * (others != UNKNOWN))[None, :]
+        return np.asarray(products)
+
     def weights_at(self, rows: Array) -> Array:
         """How much the words of some rows count; nothing for `UNKNOWN`."""
         return np.where(rows == UNKNOWN, np.float32(0), self._weights[rows])

@@ -128,7 +128,7 @@ class SegmentVectors:
         found = np.empty(count, np.float32)
         whole, grain = _in_whole_numbers(query, _BYTE_TOP)
         for at in range(0, count, _BLOCK):
-            block = self.rows[at : at + _BLOCK] if passages is None else self.rows[passages[at : at + _BLOCK]]
+            block = self.rows[at : at + _BLOCK] if passages is None else self.rows.take(passages[at : at + _BLOCK], axis=0)
             found[at : at + _BLOCK] = block.astype(np.float32) @ whole
         return found * ((self.scale if passages is None else self.scale[passages]) / grain)
 
@@ -269,8 +269,8 @@ class VectorView:
         differing = np.concatenate([part.differing(bits) for part in self._parts])
         if allowed is not None:
             differing[~allowed] = np.iinfo(np.uint16).max
-        places = np.bincount(np.minimum(differing, row.size + 1), minlength=row.size + 2)[: row.size + 1]
-        most = min(int(np.searchsorted(np.cumsum(places), count)), row.size)
+        last = min(count, len(differing)) - 1
+        most = min(int(np.partition(differing, last)[last]), row.size)
         return np.flatnonzero(differing <= most)
 
     def _compared(self, row: Array, passages: Array | None) -> Array:

@@ -24,7 +24,7 @@ MOST_WORDS = 50_000
 #: Characters that are looked at for times.
 MOST_DATED = 200_000
 #: A passage is this many words that say something; the next begins before it ends.
-PASSAGE_WORDS, PASSAGE_STEP = 32, 24
+PASSAGE_WORDS, PASSAGE_STEP = 48, 40
 #: What a note without any words is called.
 _MADE_UP = re.compile(r"note-[0-9a-f]{8}(?:-\d+)?")
 _COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")

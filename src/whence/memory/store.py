@@ -22,7 +22,7 @@ from whence.memory.slugs import alike
 
 #: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
 #: index of another format, language or model is another file, and no process takes away what another is reading.
-FORMAT = 2
+FORMAT = 3
 BUSY_SECONDS = 10.0
 #: Below the number of values that every SQLite takes in one statement.
 VALUES_AT_ONCE = 500

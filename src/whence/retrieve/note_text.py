@@ -76,12 +76,6 @@ class NoteText:
         return np.flatnonzero(there), (np.cumsum(there) - 1)[self.words]
 
     @cached_property
-    def _vectors(self) -> Array:
-        """The vector of each distinct word."""
-        assert self._prose is not None
-        return self._prose.vectors_at(self._corpus.words.rows[self.distinct[0]])
-
-    @cached_property
     def stems(self) -> Array:
         """The stem of each word."""
         return self._corpus.words.stems[self.words]
@@ -136,7 +130,7 @@ class NoteText:
         stems = vocabulary.stems[words]
         alike = np.zeros((len(words), len(plan.stems)))
         if self._prose is not None:
-            near = _products(self._vectors, self._prose.vectors_at(self._prose.rows_of(plan.words)))
+            near = self._prose.likeness(vocabulary.rows[words], self._prose.rows_of(plan.words))
             alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:
@@ -156,14 +150,16 @@ class NoteText:
         if self._prose is None or question is None or not everywhere.any():
             return found
         rows = self._corpus.words.rows[word]
-        worth = self._vectors * (self._prose.weights_at(rows) * ~everywhere)[:, None]
+        worth = self._prose.vectors_at(rows) * (self._prose.weights_at(rows) * ~everywhere)[:, None]
         windows = Windows(self.owner, self.lengths, NEAR_STEP)
         there = np.zeros(windows.count, bool)
         there[windows.around(np.flatnonzero(everywhere[place]))[1]] = True
         wanted = np.flatnonzero(there)
         owner, at = windows.words_in(wanted)
         sums = np.add.reduceat(worth[place[at]], first_of_each(owner), axis=0)
-        np.maximum.at(found, windows.note_of(wanted), _products(unit_length(sums), question.rows[:1])[:, 0])
+        # Not by BLAS, which adds up a row in another order when it stands in another place.
+        near = np.einsum("ij,j->i", unit_length(sums), question.rows[0])
+        np.maximum.at(found, windows.note_of(wanted), near)
         return found
 
     @cached_property
@@ -220,8 +216,3 @@ class NoteText:
             tells = self._rarities[term] + self._rarities[term + 1]
             found += tells * often * (SATURATION + 1) / (often + SATURATION * self._long)
         return found
-
-
-def _products(rows: Array, columns: Array) -> Array:
-    """Products of rows with rows. Not by BLAS: it adds up a row in another order when it stands in another place."""
-    return np.asarray(np.einsum("ij,kj->ik", rows, columns))

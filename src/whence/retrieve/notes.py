@@ -143,7 +143,7 @@ class NoteEvidence:
         if self.question is None:
             return np.empty(0, np.int64), np.empty(0)
         allowed = None if self.scope.allowed.all() else self.corpus.view.allowed(self.scope.allowed)
-        passages, near = self.corpus.view.nearest(self.question, 2 * count, allowed, self._every)
+        passages, near = self.corpus.view.nearest(self.question, count + count // 2, allowed, self._every)
         passages, near = passages[near >= at_least], near[near >= at_least]
         rows = self.corpus.view.first[passages]
         _, lead = np.unique(rows, return_index=True)  # passages come nearest first
