@@ -27,8 +27,10 @@ from whence.retrieve.notes import ASKED, MEANING, TIMES, WORDS, NoteEvidence, No
 from whence.settings import MemorySettings
 from whence.trace import Trace
 
-#: How a hit was found (M5). `exact`: by meaning, and a word confirms it.
-LABELS = EXACT, KEYWORD_ONLY, SEMANTIC, DATED = ("exact", "keyword-only", "semantic", "dated")
+#: How a hit was found (M5). `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, for want of better.
+LABELS = EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")
+#: Where fewer notes are found than asked for, the nearest others are added, if they are at least this near.
+FAINTEST = 0.1
 #: Words below which two notes are alike only if all of them are the same.
 FEW_WORDS = 4
 #: Candidates that are compared with those shown, for each that is asked for.
@@ -149,6 +151,9 @@ def _candidates(evidence: NoteEvidence, asking: Recalling) -> dict[str, tuple[Ar
         found[WORDS] = evidence.by_words(count)
         found[TIMES] = evidence.by_times(count)
     if asking.max_distance is None:
+        several = len(union(found)[0])
+        if 0 < several < asking.k and asking.strategy != "lexical":
+            found[FAINT] = evidence.by_meaning(asking.k, FAINTEST)
         return found
     rows, near = found.get(MEANING, (np.empty(0, np.int64), np.empty(0)))
     kept = np.sort(rows[1 - near <= asking.max_distance])
@@ -207,4 +212,6 @@ def label_of(pool: NotePool, row: int) -> str:
     confirmed = bool(pool.matched[row].any())
     if pool.semantic[row] > 0:
         return EXACT if confirmed else SEMANTIC
-    return KEYWORD_ONLY if confirmed else DATED
+    if confirmed:
+        return KEYWORD_ONLY
+    return DATED if np.isfinite(pool.retrieved.get(TIMES, np.full(len(pool.units), np.nan))[row]) else FAINT

@@ -20,7 +20,7 @@ class Recalled:
 
     note: Note
     score: float
-    label: str  # exact, keyword-only, semantic or dated
+    label: str  # exact, keyword-only, semantic, dated or faint
     semantic: float  # from 0, where vectors find nothing, to 1
     distance: float | None  # 1 - similarity of the nearest passage; None where vectors did not find it
     changed: str = ""  # what has become of the code it speaks of, if that is not as it was

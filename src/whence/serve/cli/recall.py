@@ -62,7 +62,7 @@ def recall(question: tuple[str, ...], **options: Any) -> int:
     """Find notes by words and meaning; the best come first.
 
     `exact` is found by meaning and a word confirms it, `keyword-only` by words alone,
-    `semantic` by meaning alone, `dated` by the time that was asked for. A note whose
+    `semantic` by meaning alone, `dated` by the time that was asked for, `faint` for want of better. A note whose
     code has changed since it was written says so, and comes later.
     """
     query = " ".join(question)
