@@ -33,6 +33,8 @@ LABELS = EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only",
 FAINTEST = 0.1
 #: Words below which two notes are alike only if all of them are the same.
 FEW_WORDS = 4
+#: Candidates of each kind for each note that is asked for.
+OVER = 3
 #: Candidates that are compared with those shown, for each that is asked for.
 DOUBLES_EACH = 3
 
@@ -142,7 +144,7 @@ def recall(query: str, asking: Recalling) -> RankedNotes:
 
 def _candidates(evidence: NoteEvidence, asking: Recalling) -> dict[str, tuple[Array, Array]]:
     """What each retriever finds (F1). With a greatest distance only what vectors find within it."""
-    count = max(asking.settings.pool, asking.k)
+    count = max(asking.settings.pool, OVER * asking.k)
     noise = evidence.encoder.noise if evidence.encoder is not None else 0.0
     found: dict[str, tuple[Array, Array]] = {}
     if asking.strategy != "lexical":

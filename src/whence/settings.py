@@ -164,7 +164,7 @@ class MemorySettings:
     k: int = _knob(10, "notes in an answer", min=1, max=10_000)
     profile: str = _knob("default", "which ranking of notes", choices=tuple(NOTE_PROFILES))
     strategy: str = _knob("union", "who proposes candidates: words and vectors, or one of them", choices=("union", "vector", "lexical"))
-    pool: int = _knob(40, "at least this many candidates of each kind are ranked", min=10, max=10_000)
+    pool: int = _knob(32, "at least this many candidates of each kind are ranked, and three times those asked for", min=10, max=10_000)
     everywhere: float = _knob(
         0.8, "words that this share of the notes hold, such as the names of those who talk, do not count (not in classic)", min=0.1, max=2
     )
