@@ -111,10 +111,11 @@ class NoteText:
         scores = np.zeros(total)
         word, place = self.distinct
         likeness = self._likeness(word)
+        at = np.flatnonzero(likeness.any(axis=1)[place])  # few words are like any of the question
+        index, passage = self._windows.around(at)
+        counted = likeness[place[at[index]]]
         for term in range(terms):
-            at = np.flatnonzero(likeness[place, term] > 0)
-            index, passage = self._windows.around(at)
-            often = np.bincount(passage, weights=likeness[place[at[index]], term], minlength=total)
+            often = np.bincount(passage, weights=counted[:, term], minlength=total)
             scores += self._rarities[term] * often * (SATURATION + 1) / (often + SATURATION * self._long_passages)
         return self._windows.best(scores)
 
