@@ -324,3 +324,8 @@ def test_text_made_to_be_slow_to_read_is_not(text):
     before = time.process_time()
     sessions_of(lines(agent_line("user", text)), name="talk")
     assert time.process_time() - before < 1
+
+
+def test_a_line_of_an_unknown_type_with_an_empty_key_is_passed_over():
+    sessions, _ = sessions_of([b'{"type": "", "": ""}'], name="talk")
+    assert sessions == []

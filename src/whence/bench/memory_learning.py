@@ -42,6 +42,7 @@ class Case:
     sessions: tuple[int, ...]  # in the order in which equals are shown
     columns: Array  # (sessions, signals); 0 for a session that nothing finds
     fixed: Array  # what signals that weigh by hand give each session
+    found: Array | None = None  # whether recall finds each; None for all
 
     @property
     def share(self) -> Array:
@@ -50,9 +51,10 @@ class Case:
         return np.asarray(wanted / wanted.sum())
 
     def ranked(self, weights: Weights, names: Sequence[str]) -> list[int]:
-        """The sessions as weights rank them."""
+        """The sessions that were found, as weights rank them: what was not found is not returned by any weights."""
         scores = self.columns @ np.array([weights.get(name, 0.0) for name in names]) + self.fixed
-        return [self.sessions[at] for at in np.argsort(-scores, kind="stable").tolist()]
+        order = np.argsort(-scores, kind="stable").tolist()
+        return [self.sessions[at] for at in order if self.found is None or self.found[at]]
 
 
 def speaking(names: Sequence[str], weights: Weights | None = None) -> Profile:
@@ -73,7 +75,9 @@ def case_of(ranked: RankedNotes, conversation: str, question: Question, keys: Ma
             columns[there, names.index(entry.signal)] = entry.column.values[here]
         elif entry.operation is Operation.ADD:
             fixed[there] += entry.contribution[here]
-    return Case(conversation, question, tuple(keys[key] for key in known), columns, fixed)
+    found = np.zeros(len(known), bool)
+    found[there] = True
+    return Case(conversation, question, tuple(keys[key] for key in known), columns, fixed, found)
 
 
 def learn(cases: Sequence[Case], names: Sequence[str], ridge: float = RIDGE) -> dict[str, float]:

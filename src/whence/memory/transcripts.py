@@ -196,7 +196,7 @@ def _heard(record: object, number: int) -> _Heard | None:
         return _rollout_line(record, payload)
     if kind in ("user", "assistant") and isinstance(message, dict):
         return _agent_line(record, message)
-    if isinstance(kind, str) and isinstance(title := record.get(_TITLES.get(kind, "")), str):
+    if isinstance(kind, str) and kind in _TITLES and isinstance(title := record.get(_TITLES[kind]), str):
         weight = list(_TITLES).index(kind)
         return _Heard(session=_session(record), title=_line(title), weight=weight, leaf=_string(record, "leafUuid"))
     return _plain_line(record, number)

@@ -111,7 +111,7 @@ class NoteText:
         scores = np.zeros(total)
         word, place = self.distinct
         likeness = self._likeness(word)
-        at = np.flatnonzero(likeness.any(axis=1)[place])  # few words are like any of the question
+        at = np.flatnonzero(np.asarray(likeness.any(axis=1))[place])  # few words are like any of the question
         index, passage = self._windows.around(at)
         counted = likeness[place[at[index]]]
         for term in range(terms):

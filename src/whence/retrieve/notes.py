@@ -23,6 +23,8 @@ GOOD_PART = 0.5
 FEWEST_NOTES = 6
 #: Days of a year, and how many years back a time without one is looked for.
 YEAR, MOST_YEARS = 365.2425, 60
+#: How many more passages are looked at when they are of too few notes.
+DEEPER = 4
 #: The names of the retrievers.
 WORDS, MEANING, TIMES, ASKED = "words", "meaning", "times", "asked"
 
@@ -143,12 +145,17 @@ class NoteEvidence:
         if self.question is None:
             return np.empty(0, np.int64), np.empty(0)
         allowed = None if self.scope.allowed.all() else self.corpus.view.allowed(self.scope.allowed)
-        passages, near = self.corpus.view.nearest(self.question, count + count // 2, allowed, self._every)
-        passages, near = passages[near >= at_least], near[near >= at_least]
-        rows = self.corpus.view.first[passages]
-        _, lead = np.unique(rows, return_index=True)  # passages come nearest first
+        asked = count + count // 2
+        while True:  # a long note has many passages: go on until there are notes enough, or none that is near
+            passages, near = self.corpus.view.nearest(self.question, asked, allowed, self._every)
+            enough = near >= at_least
+            rows = self.corpus.view.first[passages[enough]]
+            _, lead = np.unique(rows, return_index=True)  # passages come nearest first
+            if len(lead) >= count or len(passages) < asked or not enough.all():
+                break
+            asked *= DEEPER
         lead = np.sort(lead)[:count]
-        return rows[lead], near[lead].astype(np.float64)
+        return rows[lead], near[enough][lead].astype(np.float64)
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
