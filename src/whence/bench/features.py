@@ -17,7 +17,7 @@ from whence.engine import Index
 from whence.index.arrayfile import Array
 from whence.profiles import Profile, Weight
 from whence.rank.ledger import Operation
-from whence.rank.registry import Phase, signal_named, signal_names
+from whence.rank.registry import OF_NOTES, Phase, signal_named, signal_names
 
 #: Scaled over the pool for the classic profile; not to be added to others.
 FUSED = frozenset({"lexical", "semantic"})
@@ -42,8 +42,8 @@ class Judged:
 
 
 def additive_signals() -> list[str]:
-    """The signals that a learned sum may use."""
-    found = [signal_named(name) for name in signal_names()]
+    """The signals of files and symbols that a learned sum may use."""
+    found = [signal_named(name) for name in signal_names() if not name.startswith(OF_NOTES)]
     return [
         one.name
         for one in found

@@ -17,7 +17,7 @@ from whence.errors import UsageError
 from whence.index.arrayfile import Array
 from whence.profiles import FOR_NOTES, NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.rank.ledger import Operation
-from whence.rank.registry import signal_names
+from whence.rank.registry import OF_NOTES, signal_names
 from whence.recall import RankedNotes
 
 #: Strength of the L2; measured, see docs/experiments.md.
@@ -30,7 +30,7 @@ Weights = Mapping[str, float]
 
 def learnable() -> tuple[str, ...]:
     """The signals of notes that a benchmark can teach: not those that weigh by hand, nor those of the classic rule."""
-    return tuple(name for name in signal_names() if name.startswith("note_") and name not in {*FOR_NOTES, *NOTES_CLASSIC.signals})
+    return tuple(name for name in signal_names() if name.startswith(OF_NOTES) and name not in {*FOR_NOTES, *NOTES_CLASSIC.signals})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from whence.rank.ledger import Column, Operation
 #: What a signal says of a pool: of files and symbols, or of notes.
 Score = Callable[[Any], Column]
 
+#: How the names of signals begin that are of notes, and read a pool of notes.
+OF_NOTES = "note_"
+
 
 class Phase(IntEnum):
     """When a signal is read. Signals of one phase see the same frozen scores."""
