@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -37,6 +37,13 @@ redact_option = click.option("--redact", is_flag=True, help="Store it without th
 project_option = click.option("--project", metavar="NAME", help="Whose note it is (default: the name of the repository's folder).")
 
 
+def field_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options for the fields of a note, in the order of help, and those that every command of notes has."""
+    for option in (usual_options, redact_option, until_option, from_option, source_option, about_option, tag_option):
+        command = option(command)
+    return command
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -48,13 +55,7 @@ Examples:
 @click.option("--topic", metavar="TEXT", help="What it is about; a note of the same project and topic is replaced and kept in its history.")
 @project_option
 @click.option("--kind", default="durable", show_default=True, metavar="NAME", help="durable, session, resource, skill, pack or summary.")
-@tag_option
-@about_option
-@source_option
-@from_option
-@until_option
-@redact_option
-@usual_options
+@field_options
 def remember(text: str | None, **options: Any) -> int:
     """Store a note, to the letter.
 
@@ -77,13 +78,7 @@ Example:
 @click.argument("text", required=False)
 @click.option("--branch", metavar="NAME", help="Whose state it is (default: the branch that is checked out).")
 @project_option
-@tag_option
-@about_option
-@source_option
-@from_option
-@until_option
-@redact_option
-@usual_options
+@field_options
 def handoff(text: str | None, **options: Any) -> int:
     """Store the state of work on a branch, for whoever goes on with it.
 
@@ -109,13 +104,7 @@ Examples:
 @click.option("--text", metavar="TEXT", help="The new text; - reads it from standard input.")
 @click.option("--topic", metavar="TEXT", help="What it is about.")
 @click.option("--kind", metavar="NAME", help="durable, handoff, session, resource, skill, pack or summary.")
-@tag_option
-@about_option
-@source_option
-@from_option
-@until_option
-@redact_option
-@usual_options
+@field_options
 def edit(key: str, **options: Any) -> int:
     """Change a note; what it was stays in its history.
 
