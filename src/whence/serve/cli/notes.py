@@ -64,6 +64,10 @@ def list_(**options: Any) -> int:
         print_columns([_row(note) for note in found], style)
         if more > 0:
             click.echo(style(f"and {more} more (-k shows more of them)", dim=True), err=not sys.stdout.isatty(), color=True)
+        if stray := memory.catalog.folder.stray():
+            named = ", ".join(map(safe, stray[:3]))
+            are = "file is" if len(stray) == 1 else "files are"
+            click.echo(f"whence: {len(stray)} {are} not taken for notes: {named} (a note is <project>/<name>.md)", err=True)
         if not found:
             click.echo(f"no notes in {safe(str(memory.directory))}{' that fit' if len(asked) > 2 else ''}", err=True)
     return FOUND if found else NOTHING_FOUND
