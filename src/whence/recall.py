@@ -28,7 +28,7 @@ from whence.settings import MemorySettings
 from whence.trace import Trace
 
 #: How a hit was found (M5). `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, for want of better.
-LABELS = EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")
+EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")
 #: Where fewer notes are found than asked for, the nearest others are added, if they are at least this near.
 FAINTEST = 0.15
 #: Words below which two notes are alike only if all of them are the same.

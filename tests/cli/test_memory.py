@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 from hindrances import environment
 from sample_histories import commit
 from sample_trees import git, write
+from terminals import on_a_terminal
 from whence.memories import Memory
 from whence.pack import tokens
 from whence.serve.cli.main import main
@@ -85,24 +85,6 @@ def piped(text: bytes, *arguments: str, cwd: Path) -> subprocess.CompletedProces
     return subprocess.run(
         [sys.executable, "-m", "whence", *arguments], cwd=cwd, env=environment(), input=text, capture_output=True, check=False, timeout=60
     )
-
-
-def on_a_terminal(*arguments: str, cwd: Path, typed: str = "") -> tuple[str, int]:
-    """Run a command on a pseudo terminal; all that it wrote there, and its exit code."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "whence", *arguments]
-    process = subprocess.Popen(command, cwd=cwd, env=environment(TERM="xterm"), stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    os.write(ours, typed.encode())
-    written = b""
-    try:
-        while chunk := os.read(ours, 65_536):
-            written += chunk
-    except OSError:  # the terminal is closed when the process ends
-        pass
-    finally:
-        os.close(ours)
-    return written.decode(), process.wait()
 
 
 def change_the_code(app: Path) -> None:
@@ -625,3 +607,9 @@ def test_what_is_damaged_in_the_index_over_notes_does_not_stop_a_search(filled):
         database.write_bytes(b"no database" * 1_000)
     assert "src/net.py" in filled("search", "retry client").out
     assert "app/retry-policy" in filled("recall", "retry").out
+
+
+def test_a_file_that_is_in_no_project_is_named_and_not_taken_for_a_note(filled):
+    place = Path(os.environ["WHENCE_DATA_DIR"], "notes", "lost.md")
+    place.write_text("Nobody asked for it.\n", encoding="utf-8")
+    assert "1 file is not taken for notes: lost.md" in filled("list").err

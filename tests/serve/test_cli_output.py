@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from sample_trees import SOURCES, git, whence, write
+from sample_trees import git, whence, write
+from terminals import on_a_terminal
 from whence.serve.cli.main import COMMANDS, cli
 
 ESCAPE = "\x1b["
@@ -71,29 +69,6 @@ def own_tree(tmp_path: Path) -> Path:
 def own_repository(tmp_path: Path) -> Path:
     """A repository for one test to change."""
     return made_repository(tmp_path / "tree")
-
-
-def on_a_terminal(*arguments: str, cwd: Path) -> tuple[str, int]:
-    """Run the command with its output on a pseudo terminal; give all that it wrote there, and its exit code."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "whence", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(SOURCES), "TERM": "xterm"},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    written = b""
-    try:
-        while chunk := os.read(ours, 65_536):
-            written += chunk
-    except OSError:  # the terminal is closed when the process ends
-        pass
-    finally:
-        os.close(ours)
-    return written.decode(), process.wait()
 
 
 # Text.
