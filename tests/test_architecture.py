@@ -20,8 +20,8 @@ ROOMS = """
     errors types version profiles settings trace
     source parse encode index memory
     query retrieve fuse graph rank learn pack
-    answer related context context_classic context_near explain results packs packing opened engine enrich
-    recall recollections remembered memories tidying lifecycle
+    answer confidence related context context_classic context_near explain results packs packing opened engine enrich
+    recall recollections remembered memories tidying lifecycle following checkup
     bench serve
     __init__ __main__
 """.split()

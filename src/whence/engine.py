@@ -16,7 +16,7 @@ from whence.opened import Freshness, OpenIndex, load_settings
 from whence.profiles import PROFILES, Profile
 from whence.query.options import check_compared, make_options, with_fusion
 from whence.related import Example, related
-from whence.results import Result
+from whence.results import Answer, Result
 from whence.retrieve.evidence import FieldWeights
 from whence.types import Parsed
 
@@ -47,13 +47,13 @@ class Index(OpenIndex):
             self._weights[name] = FieldWeights.of(profile)
         return self._weights[name]
 
-    def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, **asked: Any) -> list[Result]:
+    def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, **asked: Any) -> Answer:
         """The best files for a query, best first: exactly k of them when that many match.
 
         `asked` are the filters and modes of `query.options.make_options`: operator,
         relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
         """
-        return [Result(self, found) for found in answer(query, self._asking(query, k, profile, asked))]
+        return Answer(Result(self, found) for found in answer(query, self._asking(query, k, profile, asked)))
 
     def why(self, query: str, target: str, *, profile: str | None = None, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from whence.answer import Found
+from whence.confidence import Confidence
 from whence.pack.excerpt import ShownLine, choose_lines, shown_line
 from whence.rank.collapse import candidates_of
 from whence.rank.ledger import Line
@@ -83,3 +85,12 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<Result {self.path}:{self.best_start} {self.kind} {self.name or '-'} {self.score:.3f}>"
+
+
+class Answer(list[Result]):
+    """The results of one search, best first, and what is to be said of them as a whole."""
+
+    def __init__(self, results: Iterable[Result] = (), *, confidence: Confidence | None = None, notes: tuple[str, ...] = ()) -> None:
+        super().__init__(results)
+        self.confidence = confidence  # None where nothing was asked in words, as for a pattern alone
+        self.notes = notes  # how the query was read, where that is not plain to see

@@ -60,6 +60,7 @@ class SearchSettings:
     pool: int = _knob(200, "at least this many candidates are ranked", min=10, max=100_000)
     pool_per_result: int = _knob(20, "candidates ranked for each file asked for", min=1, max=1_000)
     lines: int = _knob(3, "lines shown of each result", min=0, max=100)
+    not_here: float = _knob(0.5, "an answer whose confidence is below this says that it is not here; 0 never says so", min=0, max=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,24 @@ class MemorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """How changes of files are followed."""
+
+    max_folders: int = _knob(8_000, "folders watched at most; a larger tree is looked through now and then", min=0, max=1_000_000)
+    quiet: float = _knob(0.3, "seconds without a change before changes are taken in", min=0.01, max=60)
+    poll: float = _knob(5.0, "seconds between two looks at a tree that is not watched", min=0.1, max=3_600)
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """How the server for agents answers."""
+
+    budget: int = _knob(2_000, "tokens of an answer for which no budget is given", min=50, max=1_000_000)
+    patience: float = _knob(3.0, "seconds a call waits for an index in the making before it answers from what is there", min=0, max=600)
+    watch: bool = _knob(True, "follow changes of files while the server runs; off, every call looks for them")
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
 
@@ -186,6 +205,8 @@ class Settings:
     enrich: EnrichSettings = field(default_factory=EnrichSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)
 
     @property

@@ -20,12 +20,13 @@ FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 COMMANDS = tuple(
     "search context related why"
     " remember recall handoff list show edit archive forget compact import export"
-    " callers callees impact path tests index enrich ingest status config feedback clear bench".split()
+    " callers callees impact path tests index watch enrich ingest status doctor config feedback clear mcp install uninstall hook bench".split()
 )
 #: Commands that share a file; every other has one of its name.
 _FILES = {
     **dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "graph"),
     **dict.fromkeys(("handoff", "edit"), "remember"),
+    **dict.fromkeys(("install", "uninstall"), "install"),
     **dict.fromkeys(("list", "show", "archive", "forget", "compact", "import", "export"), "notes"),
 }
 #: Commands whose names mean something in Python: there they end with an underscore.

@@ -1,0 +1,1 @@
+"""Following a tree: what changed is taken in as it happens."""
