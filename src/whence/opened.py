@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence import settings as settings_module
 from whence.encode.encoder import Encoder
@@ -52,6 +52,13 @@ class Freshness:
     def fresh(self) -> bool:
         """Whether the index is what is on disk."""
         return self.changed == 0 and not self.note
+
+
+class Work(NamedTuple):
+    """What a refresh would do: bytes to read, and whether there is anything to do at all."""
+
+    bytes: int
+    needed: bool
 
 
 class OpenIndex:
@@ -204,12 +211,20 @@ class OpenIndex:
         self._look()
         return self.refreshed
 
+    def look(self) -> Work:
+        """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
+        self._refresh(build=False, progress=_unseen)
+        self._look()
+        behind = is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
+        return Work(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
+
     def _refresh(self, *, build: bool, progress: Progress) -> None:
         known = self._known_tree(build=build)
         self.tree = self._walker().refresh(known)
         self._stale = len(self.tree.changed) + len(self.tree.deleted)
-        if self._stale and not build:
-            self._stale = len(self.tree.deleted) + self._count_changed()
+        if not build:
+            self._seen = -1  # what is seen now is not indexed: the next look compares with what is
+            self._stale = len(self.tree.deleted) + self._count_changed() if self._stale else 0
         settled = self.tree.folders == known.folders and self.tree.rules == known.rules
         if not build or (
             settled and not self._stale and not is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)

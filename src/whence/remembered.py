@@ -60,9 +60,13 @@ class OpenMemory:
         command_line: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
         trace: Trace | None = None,
+        repository: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Open the notes of a folder: the one given, else the one that settings say, else the user's own."""
-        root = repository_root(Path.cwd())
+        """Open the notes of a folder: the one given, else the one that settings say, else the user's own.
+
+        `repository` is a folder in the one that notes speak of (default: the current folder).
+        """
+        root = repository_root(Path(repository) if repository is not None else Path.cwd())
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
         if directory is not None:

@@ -1,0 +1,123 @@
+"""The server itself: the SDK's, with our tools, resources and prompts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from whence.errors import WhenceError
+from whence.pack.cut import cut_text
+from whence.serve.mcp.house import House
+from whence.serve.mcp.prompts import PROMPTS, told
+from whence.serve.mcp.resources import RESOURCES, TEMPLATES, read
+from whence.serve.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
+from whence.version import __version__
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    Context = ServerRequestContext[Any, Any]
+
+log = logging.getLogger(__name__)
+PAGE = types.PaginatedRequestParams
+
+
+def make_server(house: House) -> Server[Any]:
+    """The server of a house, ready to be run over any transport."""
+
+    async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _called(house, context, params)
+
+    async def list_resources(_: Context, __: PAGE | None) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=list(RESOURCES))
+
+    async def list_templates(_: Context, __: PAGE | None) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
+
+    async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        text, form = await _or_refused(read(house, uri))
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=text)])
+
+    async def list_prompts(_: Context, __: PAGE | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=list(PROMPTS))
+
+    async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        text = await _or_refused(told(house, params.name, params.arguments or {}))
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(messages=[message])
+
+    return Server(
+        "whence",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+def _listed(tool: Tool) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False, open_world_hint=False)
+    return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)
+
+
+async def _called(house: House, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    """A tool's answer within its budget, or one line that says what is wrong."""
+    tool = BY_NAME.get(params.name)
+    if tool is None:
+        return _said(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
+    try:
+        given = tool.checked(params.arguments or {})
+        text = await tool.answer(house, given, context.session.report_progress)
+        return _said(text if tool.name in KEEPS_BUDGET else _within(house, given, text))
+    except WhenceError as error:
+        return _said(str(error), wrong=True)
+    except OSError as error:
+        return _said(f"{error.filename or 'a file'}: {error.strerror or error}", wrong=True)
+    except Exception:
+        log.exception("the tool %s failed", tool.name)
+        return _said(f"{tool.name} failed; this is a fault of whence, its log says more", wrong=True)
+
+
+def _within(house: House, given: Mapping[str, Any], text: str) -> str:
+    from whence.pack.tokens import count  # noqa: PLC0415  -- numpy: loaded with the first question
+
+    budget = given.get("budget") or house.desks()[0].settings().mcp.budget
+    if "budget" not in given and count(text) <= budget:
+        return text  # nobody asked for a budget, and none was needed
+    return cut_text(text, budget, rest=lambda whole: f"budget {whole} gives all").text
+
+
+def _said(text: str, *, wrong: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=wrong)
+
+
+async def _or_refused(asked: Any) -> Any:
+    """What was asked for, or an error of the protocol that says what is wrong."""
+    try:
+        return await asked
+    except WhenceError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from error
+
+
+@asynccontextmanager
+async def closing(house: House) -> AsyncIterator[None]:
+    """A house that is closed at the end, whatever that is."""
+    try:
+        yield
+    finally:
+        await house.close()

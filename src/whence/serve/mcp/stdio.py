@@ -1,0 +1,114 @@
+"""Standard streams as the wire of the protocol: nothing else may write there, and a bad line costs only itself.
+
+The SDK drops a line that is no message without a word. Here it is answered with an
+error, as JSON-RPC wants it, and the next one is served.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+#: A message longer than this is refused: nothing an agent has to say is so long.
+MOST_BYTES = 8 << 20
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+#: Seconds between two looks at who started this process.
+SECONDS_BETWEEN_LOOKS = 2.0
+
+
+class Wire:
+    """The streams that were there at the start; from now on descriptor 0 reads nothing and 1 is standard error."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+        self._turn: anyio.Lock | None = None
+        self._kept = ""
+
+    # What the SDK's transport takes for standard output.
+    async def write(self, text: str) -> None:
+        """Send a line: whole, and one at a time."""
+        if self._turn is None:
+            self._turn = anyio.Lock()
+        async with self._turn:
+            await anyio.to_thread.run_sync(self._send, text.encode("utf-8", "replace"))
+
+    async def flush(self) -> None:
+        """Lines are sent as they are written."""
+
+    def _send(self, data: bytes) -> None:
+        self._write.write(data)
+        self._write.flush()
+
+    # What it takes for standard input.
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self._messages()
+
+    async def _messages(self) -> AsyncIterator[str]:
+        """Lines that are messages; every other is answered here."""
+        while True:
+            line, whole = await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True)
+            if not line:
+                return
+            if line.strip():
+                trouble = fault_in(line) if whole else (INVALID_REQUEST, f"the message is longer than {MOST_BYTES} bytes", None)
+                if trouble is None:
+                    yield line.decode("utf-8", "replace")
+                else:
+                    await self.write(_error(*trouble))
+
+    def _line(self) -> tuple[bytes, bool]:
+        """The next line, and whether it was short enough to be kept whole."""
+        line = self._read.readline(MOST_BYTES)
+        if len(line) < MOST_BYTES or line.endswith(b"\n"):
+            return line, True
+        while rest := self._read.readline(MOST_BYTES):
+            if rest.endswith(b"\n"):
+                break
+        return line[:1], False
+
+
+def fault_in(line: bytes) -> tuple[int, str, Any] | None:
+    """What is wrong with a line: a code, a message and the id of what it should have been; None when it is a message."""
+    import mcp_types  # noqa: PLC0415  -- loaded with the server
+
+    try:
+        message = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        return PARSE_ERROR, f"this is no JSON: {str(error)[:200]}", None
+    given = message.get("id") if isinstance(message, dict) else None
+    known = given if isinstance(given, str | int) and not isinstance(given, bool) else None
+    try:
+        mcp_types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except (ValueError, RecursionError):
+        return INVALID_REQUEST, "this is no JSON-RPC message", known
+    return None
+
+
+def _error(code: int, message: str, known: Any) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}) + "\n"
+
+
+def end_with_parent(leave: Callable[[], None]) -> None:
+    """Call `leave` when the process that started this one is gone: its end of the pipe may be held open by others."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        with suppress(Exception):
+            leave()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()

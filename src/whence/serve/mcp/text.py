@@ -1,0 +1,124 @@
+"""Answers as agents read them: few tokens, one fact to a line, what is uncertain said first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from whence.serve.cli.shared import ago, safe
+from whence.serve.mcp.desk import Standing
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.graph.neighbours import Neighbour
+    from whence.graph.questions import Answer as GraphAnswer
+    from whence.graph.ways import Step
+    from whence.opened import Freshness
+    from whence.rank.ledger import Line
+    from whence.recollections import Recalled
+    from whence.results import Result
+    from whence.serve.mcp.unindexed import Guess
+
+#: Neighbours of a symbol that are listed; the rest is counted.
+MOST_NEIGHBOURS = 60
+TOP_LEVEL = "(top level)"
+
+
+def result_lines(result: Result, prefix: str = "", *, why: bool = False) -> Iterator[str]:
+    """A file of an answer: where, what, its score, and the lines that matter."""
+    name = f" {result.kind} {result.qualified_name}" if result.name else ""
+    matched = f" (matched: {result.matched})" if result.matched else ""
+    yield f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{safe(name)} [{result.score:.2f}]{matched}"
+    for line in result.lines:
+        yield f"  {line.number}: {safe(line.text.strip())}"
+    if why:
+        yield from why_lines(result.why)
+
+
+def why_lines(why: Sequence[Line]) -> Iterator[str]:
+    """The parts of a score, without those that change nothing."""
+    for entry in why:
+        if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
+            yield f"  {entry.operation}{entry.contribution:.3f} {entry.signal}: {safe(entry.because)}"
+
+
+def freshness_line(index: Index, files: str = "") -> str:
+    """What an answer is of, in one line."""
+    freshness: Freshness = index.freshness
+    of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
+    state = f"{freshness.changed} files changed since" if freshness.changed else freshness.note or "up to date"
+    count = files or f"{index.snapshot.live_files} files"
+    return f"index: {count}, {of}, {ago(time.time() - freshness.indexed_at)}, {safe(state)}"
+
+
+def standing_lines(standing: Standing) -> Iterator[str]:
+    """What is missing from an answer while its index is being built."""
+    if standing.building:
+        covered = f"this answer covers {standing.indexed} of {standing.files} files" if standing.indexed else "nothing is indexed yet"
+        yield f"INDEXING ({standing.share:.0%} done): {covered}; it goes on, ask again for the whole"
+    if standing.note:
+        yield f"note: {safe(standing.note)}"
+
+
+def guess_lines(guesses: Sequence[Guess], read: int, of: int) -> Iterator[str]:
+    """Files that are not indexed yet and hold words of the question."""
+    if guesses:
+        yield f"not indexed yet, by their words alone ({read} of {of} files read):"
+        for guess in guesses:
+            yield f"- {safe(guess.path)}:{guess.line} holds {', '.join(guess.held)}: {safe(guess.text)}"
+
+
+# The graph.
+def neighbour_lines(answer: GraphAnswer, question: str) -> Iterator[str]:
+    """What was found of one symbol, surest or nearest first, and where the graph stops."""
+    symbol, found = answer.symbol, answer.found
+    yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({symbol.kind} {safe(symbol.path)}:{symbol.line}): {len(found.node)}"
+    import numpy as np  # noqa: PLC0415  -- loaded with the graph
+
+    for one in found.take(np.arange(len(found.node))[:MOST_NEIGHBOURS]).shown():
+        yield f"- {_neighbour(one, defined=question == 'callees')}"
+    if len(found.node) > MOST_NEIGHBOURS:
+        yield f"and {len(found.node) - MOST_NEIGHBOURS} more"
+    by_name = int(found.by_name.sum())
+    if by_name:
+        yield f"{by_name} of them by name alone: another of the same name may be meant"
+    if answer.stops.total:
+        some = ", ".join(f"{one.written} {one.path}:{one.line}" for one in answer.stops.first[:5])
+        what = "calls lead out of what is indexed" if question == "callees" else "calls of that name may mean this or another"
+        yield f"the graph stops: {answer.stops.total} {what}: {safe(some)}"
+
+
+def _neighbour(one: Neighbour, *, defined: bool) -> str:
+    place = f"{one.defined_path}:{one.defined_line}" if defined and one.defined_path else f"{one.path}:{one.line}"
+    notes = [one.kind] if one.kind != "calls" else []
+    notes += [f"distance {one.distance} through {one.through or TOP_LEVEL}"] if one.distance > 1 else []
+    notes += [one.note] if one.note else []
+    return safe(f"{one.qualified_name or TOP_LEVEL} {place} ({', '.join([f'{one.confidence:.2f}', *notes])})")
+
+
+def way_lines(way: Sequence[Step]) -> Iterator[str]:
+    """A way from one symbol to another."""
+    if way:
+        yield safe(way[0].source or TOP_LEVEL)
+    for step in way:
+        place = f" {step.path}:{step.line}" if step.path else ""
+        yield safe(f"-{step.kind}-> {step.target or TOP_LEVEL}{place} ({step.confidence:.2f}{', ' + step.note if step.note else ''})")
+
+
+# Notes.
+def recalled_lines(found: Sequence[Recalled], became: Iterable[str], *, why: bool = False) -> Iterator[str]:
+    """Notes with how they were found, when they are of, and whether their code is as it was. Their text is whole."""
+    for place, (one, changed) in enumerate(zip(found, became, strict=True), 1):
+        note = one.note
+        day = f", {note.updated:%Y-%m-%d}" if note.updated else ""
+        topic = f" {note.topic!r}" if note.topic else ""
+        yield f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}"
+        if changed:
+            yield f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"
+        for line in note.text.strip("\n").split("\n"):
+            yield f"  {safe(line)}"
+        if one.alike:
+            yield f"  (and {len(one.alike)} alike)"
+        if why:
+            yield from why_lines(one.why)
