@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.errors import StorageError, UsageError
+from whence.serve.cli.bench_agents import agents
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def bench() -> None:
 
     No setting of yours has a part in it.
     """
+
+
+bench.add_command(agents)
 
 
 @bench.command()
