@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -26,6 +27,8 @@ Report = Callable[[float, float, str], Awaitable[None]]
 SMALL_CHANGE_BYTES = 400_000
 #: How often a caller who waits is told how far the index is.
 SECONDS_BETWEEN_REPORTS = 0.25
+#: So long after the last question an index is closed; to open it again takes a fraction of a second.
+SECONDS_BEFORE_REST = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Desk:
         self._follower: Follower | None = None
         self._settled = False  # whether the index was true to its files when it was last looked at
         self._trouble = ""
+        self._rest: asyncio.TimerHandle | None = None  # when nobody has asked for a while, memory is given back
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
 
     async def ask(self, question: Callable[[Index | None, Standing], _T], report: Report | None = None) -> _T:
@@ -73,7 +77,12 @@ class Desk:
         return await self._run(lambda: question(self._notes()))
 
     async def _run(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.wrap_future(self._thread.submit(work))
+        if self._rest is not None:
+            self._rest.cancel()
+        try:
+            return await asyncio.wrap_future(self._thread.submit(work))
+        finally:
+            self._rest = asyncio.get_running_loop().call_later(SECONDS_BEFORE_REST, self._thread.submit, self._be_small)
 
     async def _wait(self, building: Building, report: Report | None) -> None:
         """Wait for a build as long as is bearable; it goes on in any case."""
@@ -88,12 +97,20 @@ class Desk:
         """Stop what is under way and let go of all files."""
         if self._building is not None:
             self._building.end()
-        await self._run(self._let_go)
-        if self._memory is not None:
-            await self._run(self._memory.close)
+        await self._run(self._be_small)
+        if self._rest is not None:
+            self._rest.cancel()
         self._thread.shutdown(wait=False)
 
     # In the desk's own thread.
+    def _be_small(self) -> None:
+        """Give back what answers were made from: many servers stand idle, one for each session of each agent."""
+        self._let_go()
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+        give_memory_back()
+
     def settings(self) -> Settings:
         """The settings of this root."""
         from whence.opened import load_settings  # noqa: PLC0415  -- the engine is loaded with the first question
@@ -177,3 +194,13 @@ class Desk:
         indexed, note = self._index.snapshot.live_files, self._index.freshness.note
         files = max(len(self._index.tree.files), indexed)
         return Standing(indexed, files, building is not None, building.share if building else 1.0, note)
+
+
+def give_memory_back() -> None:
+    """Have memory that is free go back to the system, where the C library can do that."""
+    import ctypes  # noqa: PLC0415  -- seldom
+    import gc  # noqa: PLC0415  -- seldom
+
+    gc.collect()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
