@@ -94,7 +94,7 @@ class Run:
     fresh: Fresh
 
 
-def run(corpus: Corpus, index_dir: Path | None, progress: Progress) -> Run:
+def run(corpus: Corpus, index_dir: Path | None, progress: Progress, *, idle_seconds: float = IDLE_SECONDS) -> Run:
     """Measure everything there is to measure."""
     reached: list[Reached] = []
     idle: list[Idle] = []
@@ -102,7 +102,7 @@ def run(corpus: Corpus, index_dir: Path | None, progress: Progress) -> Run:
         place = index_dir or Path(temporary)
         for done, repository in enumerate(corpus.repositories):
             progress(done, len(corpus.repositories) + 1)
-            found, rest = anyio.run(_repository, repository, place)
+            found, rest = anyio.run(_repository, repository, place, idle_seconds)
             reached += found
             idle.append(rest)
         fresh = anyio.run(_first_call, corpus, Path(temporary))
@@ -110,7 +110,7 @@ def run(corpus: Corpus, index_dir: Path | None, progress: Progress) -> Run:
     return Run(reached, idle, fresh)
 
 
-async def _repository(repository: Repository, place: Path) -> tuple[list[Reached], Idle]:
+async def _repository(repository: Repository, place: Path, idle_seconds: float) -> tuple[list[Reached], Idle]:
     with Index.open(repository.root, data_dir=place, settings=default_settings()) as index:
         grep = Grep(index)
         async with Served(repository.root, place) as server:
@@ -118,8 +118,8 @@ async def _repository(repository: Repository, place: Path) -> tuple[list[Reached
             index.search("warm up the process", k=FIRST)
             found = [await _reached(repository, task, index, grep, server) for task in repository.tasks]
             before = server.cpu_seconds()
-            await anyio.sleep(IDLE_SECONDS)
-            return found, Idle(server.rss_mb(), (server.cpu_seconds() - before) / IDLE_SECONDS)
+            await anyio.sleep(idle_seconds)
+            return found, Idle(server.rss_mb(), (server.cpu_seconds() - before) / idle_seconds)
 
 
 async def _reached(repository: Repository, task: Task, index: Index, grep: Grep, server: Served) -> Reached:
