@@ -36,8 +36,8 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_grep_and_read_costs_the_list_and_the_files_and_stops_at_the_wanted_one(corpus: Path, tmp_path: Path):
     with Index.open(corpus / "repos" / "tiny", data_dir=tmp_path / "data") as index:
-        until, everything = Grep(index).cost("settings out of a text", ["parser.py"])
-        nowhere, _ = Grep(index).cost("settings out of a text", ["gone.py"])
+        until, everything = Grep(index).cost("read the settings", ["parser.py"])
+        nowhere, _ = Grep(index).cost("read the settings", ["gone.py"])
     costs = {name: count(text) for name, text in FILES.items()}
     assert costs["parser.py"] < until < everything
     assert everything >= costs["parser.py"] + costs["settings.py"]
