@@ -207,6 +207,7 @@ class OpenIndex:
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Take in what changed on disk since the index was opened or last refreshed."""
+        self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
         self._refresh(build=True, progress=progress or _unseen)
         self._look()
         return self.refreshed

@@ -22,7 +22,8 @@ def vectors_of(store: Store, model: str) -> dict[int, VectorRow]:
 def is_behind(store: Store, head: Head | None, commits: int, model: str) -> bool:
     """Whether there is work though no file changed: a build was cut off, the commit moved, or other commits or vectors are wanted."""
     meta = store.meta()
-    if "shared" not in meta or meta.get("commit", "") != (head.commit if head else ""):
+    commit, branch = (head.commit, head.branch) if head else ("", "")
+    if "shared" not in meta or (meta.get("commit", ""), meta.get("branch", "")) != (commit, branch):
         return True
     other_commits: bool = json.loads(meta.get("history", "{}")).get("count", commits) != commits
     return other_commits or bool(model and len(vectors_of(store, model)) < len(store.segments()))

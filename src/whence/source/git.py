@@ -66,6 +66,20 @@ def branches(root: Path) -> frozenset[str] | None:
     return frozenset(found)
 
 
+def places(root: Path) -> list[str]:
+    """The folders in which git writes which commit a tree is at, and its private rules; none where there is no git."""
+    git_dir = _git_dir(root)
+    if git_dir is None:
+        return []
+    common = git_dir / (_read(git_dir / "commondir") or ".")
+    ref = _read(git_dir / "HEAD").removeprefix("ref: ")
+    try:
+        above = [place for place in (common / ref).parents if place.is_relative_to(common)]
+        return sorted({str(place.resolve()) for place in (git_dir, common, *above, git_dir / "info") if place.is_dir()})
+    except (OSError, ValueError):
+        return []
+
+
 def _git_dir(root: Path) -> Path | None:
     dot_git = root / ".git"
     if dot_git.is_dir():

@@ -144,6 +144,24 @@ class Walker:
                     rules = rules.with_file(name, place, text)
         return rules
 
+    def rules_in(self, folder: str) -> Rules:
+        """The rules that hold for the entries of a walked folder."""
+        rules, scratch = self._rules_above(folder), Tree()
+        for name in reversed(RULE_FILES):
+            if (text := self._read_rules(_join(folder, name), scratch)) is not None:
+                rules = rules.with_file(name, folder, text)
+        return rules
+
+    def would_take(self, path: str, rules: Rules) -> bool:
+        """Whether a walk would take in an entry as it is now, in a walked folder where these rules hold."""
+        try:
+            found = os.lstat(self._full(path))
+        except OSError:
+            return False
+        is_folder = stat.S_ISDIR(found.st_mode)
+        fits = is_folder or (stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes)
+        return fits and rules.verdict(path, path.rpartition("/")[2], is_folder=is_folder, hidden=self._hidden) is None
+
     def _compared(self, before: dict[str, State], tree: Tree) -> Tree:
         """Tell which files of a tree are new, changed or gone."""
         changed = set(tree.changed)
