@@ -233,7 +233,7 @@ class Packing:
     def _returned(self, key: str) -> Returned:
         snapshot = self._ground.snapshot
         units = snapshot.symbols.with_key(key)
-        first, last = (snapshot.column(name)[units] for name in ("units.first", "units.last"))
+        first, last = (snapshot.column(name)[units].astype(int) for name in ("units.first", "units.last"))
         return Returned(key, self._ground.subgraph_root(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
 
 

@@ -1,0 +1,170 @@
+"""`whence install` and `whence uninstall` as a person runs them (A3)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hindrances import environment, obeying_permissions
+from sample_trees import write
+from terminals import on_a_terminal
+from whence.serve.cli.main import main
+
+Command = Callable[..., tuple[str, str]]
+MINE = '{\n  // mine\n  "mcpServers": { "docs": { "command": "npx" } },\n}\n'
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of somebody whose home is empty, and who has whence on the path and no agent."""
+    root, programs = tmp_path / "home" / "repo", tmp_path / "programs"
+    write(programs, {"whence": "#!/bin/sh\n"})
+    (programs / "whence").chmod(0o755)
+    write(root, {".git/HEAD": "ref: refs/heads/main\n"})
+    for name, value in {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "settings"), "PATH": str(programs)}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Command:
+    def go(*arguments: str, code: int = 0) -> tuple[str, str]:
+        assert main(list(arguments)) == code
+        return capsys.readouterr()
+
+    return go
+
+
+def test_the_change_is_shown_and_nothing_done_without_a_yes(repository, run):
+    write(repository, {".mcp.json": MINE})
+    out, err = run("install", "claude-code", code=1)
+    assert "Claude Code: change in .mcp.json\n" in out
+    assert '+    "whence": {' not in out  # the servers stand on one line, and so does ours
+    assert '-  "mcpServers": { "docs": { "command": "npx" } },' in out
+    assert '+  "mcpServers": { "docs": { "command": "npx" }, "whence": {"type": "stdio", "command": "whence", "args": ["mcp"]} },' in out
+    assert "Claude Code: new file CLAUDE.md" in out
+    assert err == "whence: nothing was changed; add --yes to do it\n"
+    out, err = run("install", "claude-code", "--dry-run", "--yes", code=1)
+    assert "new file CLAUDE.md" in out
+    assert sorted(path.name for path in repository.iterdir()) == [".git", ".mcp.json"]
+    assert (repository / ".mcp.json").read_text() == MINE
+
+
+def test_it_is_done_with_a_yes_once_and_undone_to_the_byte(repository, run):
+    write(repository, {".mcp.json": MINE, "AGENTS.md": "# Us"})
+    names = ("claude-code", "codex", "cursor", "vscode", "opencode", "gemini")
+    out, _ = run("install", *names, "--hooks", "--yes")
+    assert "Codex: wrote .codex/config.toml, changed AGENTS.md, wrote .codex/hooks.json" in out
+    assert "note: it runs them once you have trusted them with /hooks" in out
+    out, _ = run("install", *names, "--yes")
+    assert out.splitlines()[0] == "Claude Code: knows whence already"
+    assert "@@" not in out
+    listed, _ = run("install")
+    assert [line.split()[0] for line in listed.splitlines() if "here: server, instructions" in line] == list(names)
+    out, _ = run("uninstall", *names, "--yes")
+    assert "removed .codex/config.toml, changed AGENTS.md, removed .codex/hooks.json" in out
+    assert sorted(path.name for path in repository.iterdir()) == [".git", ".mcp.json", "AGENTS.md"]
+    assert ((repository / ".mcp.json").read_text(), (repository / "AGENTS.md").read_text()) == (MINE, "# Us")
+    assert "Gemini CLI: knows nothing of whence" in run("uninstall", "gemini")[0]
+
+
+def test_for_the_user_it_needs_no_repository_and_all_means_those_that_are_there(repository, run, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    (home / ".gemini").mkdir()
+    (home / ".codex").mkdir()
+    monkeypatch.chdir(tmp_path)
+    out, _ = run("install", "--all", "--user", "--yes")
+    assert (home / ".gemini/settings.json").is_file()
+    assert (home / ".codex/config.toml").read_text().startswith('[mcp_servers.whence]\ncommand = "whence"\n')
+    assert "Claude" not in out
+    run("uninstall", "--all", "--user", "--yes")
+    assert (list((home / ".gemini").iterdir()), list((home / ".codex").iterdir())) == ([], [])
+    assert "there is no repository around" in run("install", "gemini", code=2)[1]
+
+
+def test_without_whence_on_the_path_its_whole_path_is_written_and_updated(repository, run, monkeypatch, tmp_path):
+    run("install", "cursor", "--absolute", "--yes")
+    place = repository / ".cursor/mcp.json"
+    assert json.loads(place.read_text())["mcpServers"]["whence"]["command"] == str(tmp_path / "programs/whence")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out, _ = run("install", "cursor", "--yes")
+    entry = json.loads(place.read_text())["mcpServers"]["whence"]
+    assert entry["args"][-1] == "mcp"
+    assert Path(entry["command"]).is_absolute()
+    assert "rules" not in out
+
+
+def test_json_tells_everything_and_asks_nothing(repository, run):
+    told = json.loads(run("install", "gemini", "--json", code=1)[0])
+    assert told["applied"] is False
+    (one,) = told["agents"]
+    assert [(Path(file["path"]).name, file["change"]) for file in one["files"]] == [
+        ("settings.json", "new file"),
+        ("GEMINI.md", "new file"),
+    ]
+    assert any("mcpServers" in line for line in one["files"][0]["diff"])
+    told = json.loads(run("install", "gemini", "--json", "--yes")[0])
+    assert (told["applied"], told["agents"][0]["done"], told["agents"][0]["error"]) == (True, True, None)
+    listed = json.loads(run("install", "--json")[0])["agents"]
+    assert [one["agent"] for one in listed if one["project"]["server"]] == ["gemini"]
+
+
+def test_secrets_beside_our_entry_are_not_shown(repository, run):
+    secret = "ghp_" + "a1B2" * 9
+    write(repository, {".cursor/mcp.json": json.dumps({"mcpServers": {"gh": {"env": {"GITHUB_TOKEN": secret}}}}, indent=2)})
+    out, _ = run("install", "cursor", "--yes")
+    assert secret not in out
+    assert secret in (repository / ".cursor/mcp.json").read_text()
+
+
+def test_one_agent_that_is_refused_does_not_keep_the_others_waiting(repository, run):
+    write(repository, {".codex/config.toml": "a = \n"})
+    out, err = run("install", "codex", "gemini", "--yes", code=2)
+    assert err.startswith("whence: codex: ")
+    assert ".codex/config.toml: not changed: " in err
+    assert len(err.splitlines()) == 1
+    assert "Gemini CLI: wrote" in out
+    assert not (repository / "AGENTS.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["install", "emacs"], "there is no agent 'emacs' (allowed: claude-code, codex"),
+        (["uninstall"], "no agent is named"),
+        (["install", "--all"], "no agent is found"),
+    ],
+)
+def test_wrong_use_is_one_line(repository, run, arguments, complaint):
+    _, err = run(*arguments, code=2)
+    assert complaint in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_file_that_may_not_be_written_is_left(repository):
+    write(repository, {".mcp.json": MINE})
+    (repository / ".mcp.json").chmod(0o444)
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "install", "claude-code", "--yes"],
+        cwd=repository, env=environment(), capture_output=True, text=True, check=False, preexec_fn=obeying_permissions(),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "may not be written; nothing was changed" in done.stderr
+    assert not (repository / "CLAUDE.md").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 1)])
+def test_on_a_terminal_it_asks(repository, answer, code):
+    shown, ended = on_a_terminal("install", "gemini", cwd=repository, typed=answer)
+    assert "Make these changes?" in shown
+    assert "\x1b[32m+" in shown
+    assert ended == code
+    assert (repository / "GEMINI.md").exists() == (code == 0)
