@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ import click
 from whence.serve.cli.shared import color_option, json_option, print_json, safe, set_option, settings_of, styler, targets_of
 
 if TYPE_CHECKING:
-    from whence.checkup.examination import Check, Circumstances
+    from whence.checkup.examination import Circumstances
     from whence.checkup.finding import Finding
 
 WELL, NOT_WELL = 0, 1
@@ -70,21 +72,40 @@ def _circumstances(path: str, questions: int | None, assignments: tuple[str, ...
 
     environment, values = dict(os.environ), settings_of(assignments)
     merge([Layer("command line", values)])  # a wrong name here is wrong use; in a file it is a finding
+    root = targets_of((path,))[0].root
     return Circumstances(
-        targets_of((path,))[0].root,
+        root,
         default_data_dir(environment, Path.home()),
         Path.home(),
         environment,
         time.time_ns(),
         values,
         questions,
-        _others(),
+        [("agents", partial(_agents, root))],
     )
 
 
-def _others() -> list[tuple[str, Check]]:
-    """Checks of other front ends, by name: whether agents are configured goes here."""
-    return []
+def _agents(root: Path) -> Iterator[Finding]:
+    """Which agents know whence, here or for the user."""
+    from whence.checkup.finding import OK, SKIPPED, WARNING, Finding  # noqa: PLC0415
+    from whence.serve.install.agents import AGENTS, Scope  # noqa: PLC0415
+    from whence.serve.install.plan import standing  # noqa: PLC0415
+
+    scopes = (Scope(Path.home(), dict(os.environ), root), Scope(Path.home(), dict(os.environ)))
+    found = [standing(agent, scope) for agent in AGENTS for scope in scopes]
+    for one in found:
+        if one.trouble:
+            yield Finding("agents", WARNING, f"{one.agent.name}: {one.trouble}")
+    knowing = dict.fromkeys(one.agent.name for one in found if one.configured)
+    there = dict.fromkeys(one.agent.name for one in found if one.installed and one.agent.name not in knowing)
+    if knowing:
+        yield Finding("agents", OK, f"{', '.join(knowing)} know{'s' if len(knowing) == 1 else ''} whence")
+    if there:
+        yield Finding(
+            "agents", OK if knowing else SKIPPED, f"{', '.join(there)} found, without whence", f"whence install {next(iter(there))}"
+        )
+    if not knowing and not there:
+        yield Finding("agents", SKIPPED, "none is found on this machine")
 
 
 def _mended(here: Circumstances) -> list[str]:
