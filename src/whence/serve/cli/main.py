@@ -13,6 +13,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import click
 
 from whence.errors import WhenceError
+from whence.serve.cli.budget import budgeted
+from whence.serve.cli.shared import complaint
 from whence.version import __version__
 
 FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -42,11 +44,11 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        """One command."""
+        """One command, with a budget for what it prints."""
         if name not in COMMANDS:
             return None
         command = getattr(import_module(f"whence.serve.cli.{_FILES.get(name, name)}"), _TAKEN.get(name, name))
-        return command if isinstance(command, click.Command) else None
+        return budgeted(command, name) if isinstance(command, click.Command) else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """A name that is no command is most likely a query: say how to ask it."""
@@ -97,8 +99,7 @@ def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one re
 
 
 def _complain(message: str, hint: str = "") -> int:
-    first, _, rest = message.partition("\n")
-    click.echo(f"whence: {first}{f' ({hint})' if hint else ''}" + (f"\n{rest}" if rest else ""), err=True)
+    click.echo(complaint(message, hint), err=True, nl=False)
     return FAILED
 
 

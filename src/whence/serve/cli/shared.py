@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Work shorter than this shows no bar.
 SECONDS_BEFORE_PROGRESS = 0.4
+
+_FRESHNESS = re.compile(r"(\S.* · |\S.*: )?(commit [0-9a-f]+|no commit) · indexed ")
 
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output (auto: on a terminal only)."
@@ -135,6 +138,11 @@ def freshness_words(freshness: Freshness, now: float) -> str:
     return f"{of} · indexed {ago(now - freshness.indexed_at)} · {state}"
 
 
+def is_freshness(line: str) -> bool:
+    """Whether a line of an answer says how fresh it is, as `freshness_words` does."""
+    return _FRESHNESS.match(click.unstyle(line)) is not None
+
+
 def freshness_json(freshness: Freshness) -> dict[str, Any]:
     """Freshness as JSON."""
     return {
@@ -150,6 +158,12 @@ def freshness_json(freshness: Freshness) -> dict[str, Any]:
 def print_json(value: Any) -> None:
     """One JSON document on standard output. Names that are no Unicode come out escaped, not lost."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def complaint(message: str, hint: str = "") -> str:
+    """An error as it is told: what happened and what to do on one line, and what else there is to see below."""
+    first, _, rest = message.partition("\n")
+    return f"whence: {first}{f' ({hint})' if hint else ''}\n" + (f"{rest}\n" if rest else "")
 
 
 def styler(color: str) -> Callable[..., str]:
