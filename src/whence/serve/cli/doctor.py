@@ -38,7 +38,9 @@ Examples:
 @color_option
 @set_option
 def doctor(path: str, questions: int | None, fix: bool, as_json: bool, color: str, assignments: tuple[str, ...]) -> int:
-    """Check the installation, the data folder and the index of PATH; measure how well it finds.
+    """Check that everything works, and measure how well it finds.
+
+    Looked at are the installation, the data folder and the index of PATH.
 
     Nothing is changed but with --fix, and nothing leaves this machine. Questions
     are made from the repository's own commits and doc comments, with what is

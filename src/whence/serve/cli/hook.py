@@ -40,8 +40,9 @@ class _TooLong(BaseException):
 @click.argument("event", default="", metavar="EVENT")
 @click.option("--agent", default="claude-code", show_default=True, metavar="NAME", help="Who is calling: what whence install wrote.")
 def hook(event: str, agent: str) -> int:
-    """Called by agents: session-start says what is known, used reports what was read or edited.
+    """What agents call when a session begins or a file is used.
 
+    session-start says what is known of the repository, used reports what was read or edited.
     What happened comes as JSON on standard input. Whatever goes wrong is one line on
     standard error and exit code 0: an agent is never held up.
     """

@@ -59,9 +59,9 @@ Exit codes: 0 it is as asked, 1 changes were only shown, 2 something was refused
 @json_option
 @color_option
 def install(agents: tuple[str, ...], **options: Any) -> int:
-    """Make agents know whence: an entry for its server, and a few lines that say when to ask it.
+    """Tell agents of whence, and when to ask it.
 
-    AGENT is claude-code, codex, cursor, vscode, opencode or gemini. Files are changed
+    An entry for its server and a few lines of instructions are written. AGENT is claude-code, codex, cursor, vscode, opencode or gemini. Files are changed
     in place: other entries, comments and spacing stay as they are. See docs/agents.md.
     """
     from whence.serve.install.plan import own_command, to_install  # noqa: PLC0415
@@ -94,7 +94,7 @@ Exit codes: 0 it is as asked, 1 changes were only shown, 2 something was refused
 @json_option
 @color_option
 def uninstall(agents: tuple[str, ...], **options: Any) -> int:
-    """Make agents forget whence: their files become what they were, byte for byte.
+    """Make the files of agents what they were, byte for byte.
 
     Files that were made for it are removed. What was edited since stays as it is,
     but for what is ours.

@@ -11,6 +11,7 @@ import click
 
 from whence.errors import RootError, UsageError
 from whence.serve.cli.shared import safe, set_option, settings_of
+from whence.settings import load
 
 #: A name for a conversation (L1, L4).
 SESSION, TOKEN = "WHENCE_SESSION", "WHENCE_TOKEN"
@@ -31,13 +32,15 @@ Examples:
 @click.option("--token", envvar=TOKEN, metavar="TEXT", help=f"With --http: what callers must show (default: {TOKEN}, else a new one).")
 @set_option
 def mcp(roots: tuple[str, ...], http: bool, assignments: tuple[str, ...], **options: Any) -> int:
-    """Serve agents: the Model Context Protocol over standard streams or HTTP.
+    """Serve agents over the Model Context Protocol.
 
     Tools: search, context, related, graph, remember, recall, feedback. Only what is
     below the roots can be read. The server ends when the agent does.
     """
+    os.environ.pop(TOKEN, None)  # it is in `options`, no setting, and nobody else's business
     folders = _folders(roots)
     values = settings_of(assignments)
+    load(root=None, environment={}, command_line=values)  # what is wrong on the command line is said now, and not to an agent
     if http:
         if options["host"] not in LOOPBACK:
             raise UsageError(f"{safe(options['host'])!r} is not an address of this machine only", hint=f"use {LOOPBACK[0]}")
@@ -61,11 +64,13 @@ def _folders(roots: tuple[str, ...]) -> list[Path]:
     if not roots:
         here = Path.cwd().resolve()
         root = repository_root(here) or here
-        if root in (Path.home().resolve(), Path(root.anchor)):
+        if Path.home().resolve().is_relative_to(root):  # the home folder, or one that holds it
             raise RootError(f"{safe(str(root))} is no project", hint="name the folders to serve with --root, or start it in a repository")
         return [root]
     found = []
     for one in roots:
+        if not one:
+            raise RootError("--root is empty", hint="give the folder to serve")
         try:
             folder = Path(one).expanduser().resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:

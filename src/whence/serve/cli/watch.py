@@ -73,7 +73,7 @@ Examples:
 @json_option
 @set_option
 def watch(paths: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Keep the index of a repository true to its files while this runs.
+    """Keep an index true to its files while this runs.
 
     Only folders that are indexed are watched. No other command needs this: each
     looks for changes by itself, and finds less to do. End it with Ctrl-C.
