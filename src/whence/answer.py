@@ -10,18 +10,21 @@ from whence.encode.encoder import Encoder
 from whence.errors import QueryError, UsageError
 from whence.fuse.pool import ASKED, MEANING, Pool, union
 from whence.index.arrayfile import Array
+from whence.index.digest import DEFINES
 from whence.index.rows import distinct, member
 from whence.index.snapshot import Snapshot
 from whence.pack.excerpt import concentration
 from whence.parse.tokens import terms
 from whence.profiles import Profile
 from whence.query.options import FEWEST_WORDS_TO_RELAX, Options
+from whence.query.pattern import Pattern
 from whence.query.plan import NOTHING, Plan, make_plan
 from whence.rank.collapse import Hit, break_ties, collapse
 from whence.rank.ledger import Ledger
 from whence.rank.score import score
 from whence.rank.tracing import place, trace_ranking
 from whence.retrieve import lexical
+from whence.retrieve.constraints import Restriction
 from whence.retrieve.evidence import Evidence, FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
 from whence.retrieve.matches import ReadText, lines_in_units, matching_lines, units_with_lines
@@ -54,6 +57,7 @@ class Asking:
     encoder: Encoder | None = None
     trace: Trace | None = None
     include: Array | None = None  # units to rank whether or not they are found
+    restriction: Restriction | None = None  # what the conditions of the query leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +92,49 @@ class Found:
 def answer(query: str, asking: Asking) -> list[Found]:
     """The best files for a query, exactly k where that many match."""
     options = asking.options
-    if not query.strip() and options.pattern is None:
+    if not query.strip() and options.pattern is None and asking.restriction is None:
         raise QueryError("the query is empty", hint="say what to search for, or give a pattern with -e")
-    files = file_mask(asking.snapshot, options)
-    units = unit_mask(asking.snapshot, options)
-    lines: dict[int, list[int]] = {}
+    scope = _scope(asking)
+    lines = asking.restriction.lines if asking.restriction is not None else {}
     if options.pattern is not None:
-        lines = matching_lines(asking.snapshot, np.flatnonzero(files).tolist(), options.pattern, asking.read)
-        if units is not None:
-            lines = lines_in_units(asking.snapshot, lines, units)
-        matching = units_with_lines(asking.snapshot, lines)
-        units = matching if units is None else units & matching
+        scope, lines = _with_pattern(asking, options.pattern, scope, lines)
     if not query.strip():
-        return _in_path_order(asking, lines, units)
-    scope = Scope(files, units, every_word=options.operator == "and")
+        return _listed(asking, lines, scope)
+    asking = _with_named(asking, scope)
     found = _relaxed(query, asking, scope) if options.relax_above is not None else _ask(query, asking, scope)
     return [replace(one, lines=tuple(lines.get(one.hit.file, ()))) for one in found]
+
+
+def _scope(asking: Asking) -> Scope:
+    """What may be returned by the options and the conditions of a query."""
+    snapshot, every_word = asking.snapshot, asking.options.operator == "and"
+    if asking.restriction is None:
+        return Scope(file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options), every_word)
+    units = asking.restriction.units
+    files = np.zeros(snapshot.files, bool)
+    files[snapshot.file_of_unit[units]] = True
+    whole = bool((snapshot.units_of(files) == units).all())  # only whole files are left out
+    return Scope(files, None if whole else units, every_word)
+
+
+def _with_named(asking: Asking, scope: Scope) -> Asking:
+    """Where units are asked for by name, all of them are ranked: words say which comes first, not which is there."""
+    named = asking.restriction.ordered if asking.restriction is not None else None
+    if named is None or scope.every_word or asking.options.max_distance is not None:
+        return asking
+    mask = _unit_mask(asking.snapshot, scope)
+    return replace(asking, include=np.sort(named if mask is None else named[mask[named]]))
+
+
+def _with_pattern(asking: Asking, pattern: Pattern, scope: Scope, known: dict[int, list[int]]) -> tuple[Scope, dict[int, list[int]]]:
+    """What a pattern leaves of what may be returned, and the lines that match it or matched something before."""
+    snapshot = asking.snapshot
+    lines = matching_lines(snapshot, np.flatnonzero(scope.files).tolist(), pattern, asking.read)
+    if scope.units is not None:
+        lines = lines_in_units(snapshot, lines, scope.units)
+    matching = units_with_lines(snapshot, lines)
+    both = {file: sorted({*numbers, *known.get(file, ())}) for file, numbers in lines.items()}
+    return replace(scope, units=matching if scope.units is None else scope.units & matching), both
 
 
 def _plan(query: str, asking: Asking) -> Plan:
@@ -127,7 +158,7 @@ def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
 
 def ranked_with(query: str, asking: Asking, units: Array | None = None) -> Ranked:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
-    scope = Scope(file_mask(asking.snapshot, asking.options), unit_mask(asking.snapshot, asking.options))
+    scope = replace(_scope(asking), every_word=False)
     plan = _plan(query, asking)
     count = max(asking.pool, asking.options.k * asking.pool_per_result)
     if units is None:
@@ -174,21 +205,43 @@ def _relaxed(query: str, asking: Asking, scope: Scope) -> list[Found]:
     return list(best.values())[: asking.options.k]
 
 
-def _in_path_order(asking: Asking, lines: dict[int, list[int]], units: Array | None) -> list[Found]:
-    """A pattern alone: every file that matches, in the order of paths, as grep has it."""
-    snapshot = asking.snapshot
-    if not lines:
+def _listed(asking: Asking, lines: dict[int, list[int]], scope: Scope) -> list[Found]:
+    """What is asked for without words: units by name surest first, all else in the order of paths, as grep has it."""
+    snapshot, plan = asking.snapshot, NOTHING
+    best = _one_of_each_file(asking, lines, scope)
+    if not best:
         return []
-    plan = NOTHING
     evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
-    rows = np.flatnonzero(units) if units is not None else np.empty(0, np.int64)
+    rows = np.sort(np.array(list(best.values()), np.int64))
     pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), Precedent(snapshot, plan))
     ranked = Ranked(pool, Ledger(len(rows)), [])
-    grouped: dict[int, int] = {}  # the first matching unit of each file
-    for row, file in enumerate(pool.files.tolist()):
-        grouped.setdefault(file, row)
-    ordered = sorted(grouped, key=snapshot.path)
-    return [Found(ranked, Hit(file, grouped[file], 0.0), lines=tuple(lines[file])) for file in ordered if file in lines][: asking.options.k]
+    row_of = {unit: row for row, unit in enumerate(rows.tolist())}
+    shown = list(best.items())[: asking.options.k]
+    return [Found(ranked, Hit(file, row_of[unit], 0.0), lines=tuple(lines.get(file, ()))) for file, unit in shown]
+
+
+def _one_of_each_file(asking: Asking, lines: dict[int, list[int]], scope: Scope) -> dict[int, int]:
+    """The files that are left, in the order of the answer, each with the unit that it is shown by."""
+    snapshot, restriction = asking.snapshot, asking.restriction
+    mask = _unit_mask(snapshot, scope)
+    rows = np.flatnonzero(mask) if mask is not None else np.arange(snapshot.units)
+    if restriction is None:
+        best = _first_of_each_file(snapshot, rows)
+        return {file: best[file] for file in sorted(best, key=snapshot.path) if file in lines}
+    if restriction.ordered is not None:
+        return _first_of_each_file(snapshot, restriction.ordered[member(restriction.ordered, rows)])
+    length = snapshot.column("units.last")[rows].astype(np.int64) - snapshot.column("units.first")[rows]
+    matched = np.isin(snapshot.file_of_unit[rows], list(lines))  # of these the narrowest unit, of others the first definition
+    defines = (snapshot.column("units.flags")[rows] & DEFINES) > 0
+    best = _first_of_each_file(snapshot, rows[np.lexsort((rows, np.where(matched, length, ~defines)))])
+    return {file: best[file] for file in sorted(best, key=snapshot.path)}
+
+
+def _first_of_each_file(snapshot: Snapshot, units: Array) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for unit, file in zip(units.tolist(), snapshot.file_of_unit[units].tolist(), strict=True):
+        found.setdefault(file, unit)
+    return found
 
 
 def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
@@ -196,7 +249,7 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
     snapshot = asking.snapshot
     evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
     path_match = PathMatch(evidence)
-    scope = _with_every_word(evidence, scope)
+    scope = _with_every_word(evidence, scope, asking.restriction.optional if asking.restriction is not None else frozenset())
     semantics = asked_of_vectors(snapshot, asking.encoder, plan.text)
     precedent = Precedent(snapshot, plan)
     found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
@@ -222,11 +275,11 @@ def trace_stages(trace: Trace, plan: Plan, ranked: Ranked, hits: list[Hit]) -> N
     trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
 
 
-def _with_every_word(evidence: Evidence, scope: Scope) -> Scope:
-    """Where every word is wanted, only files that hold them all (Q2)."""
+def _with_every_word(evidence: Evidence, scope: Scope, optional: frozenset[str]) -> Scope:
+    """Where every word is wanted, only files that hold them all (Q2), but for those of which one is enough."""
     if not scope.every_word:
         return scope
-    required = set(evidence.plan.required)
+    required = set(evidence.plan.required) - optional
     files = scope.files.copy()
     for found in evidence.terms:
         if found.term.text in required:

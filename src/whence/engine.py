@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.answer import Asking, Ranked, answer, ranked_with
-from whence.errors import QueryError
+from whence.errors import QueryError, UsageError
 from whence.explain.why import Why, explain, explain_symbol, find_target
+from whence.index.arrayfile import Array
 from whence.opened import Freshness, OpenIndex, load_settings
 from whence.profiles import PROFILES, Profile
+from whence.query.language import Asked, Leaf
+from whence.query.language import read as read_query
 from whence.query.options import check_compared, make_options, with_fusion
+from whence.query.reading import fault
 from whence.related import Example, related
 from whence.results import Answer, Result
+from whence.retrieve.constraints import restrict
 from whence.retrieve.evidence import FieldWeights
+from whence.retrieve.filters import file_mask, unit_mask
 from whence.types import Parsed
 
 if TYPE_CHECKING:
@@ -47,19 +53,58 @@ class Index(OpenIndex):
             self._weights[name] = FieldWeights.of(profile)
         return self._weights[name]
 
-    def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, **asked: Any) -> Answer:
+    def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Answer:
         """The best files for a query, best first: exactly k of them when that many match.
 
+        A query may hold operators (docs/query.md); `plain` reads it as words alone.
         `asked` are the filters and modes of `query.options.make_options`: operator,
         relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
         """
-        return Answer(Result(self, found) for found in answer(query, self._asking(query, k, profile, asked)))
+        read = read_query(query, plain=plain)
+        asking, notes = self._restricted(read, self._asking(query, k, profile, _with_content(read, asked)))
+        return Answer((Result(self, found) for found in answer(read.text, asking)), notes=notes)
 
-    def why(self, query: str, target: str, *, profile: str | None = None, **asked: Any) -> Why:
+    def why(self, query: str, target: str, *, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
-        asking = self._asking(query, None, profile, asked)
+        read = read_query(query, plain=plain)
+        asking, _ = self._restricted(read, self._asking(query, None, profile, _with_content(read, asked)))
+        if not read.plain and not read.text:
+            raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
         units = find_target(self.snapshot, target)
-        return explain(query, units, ranked_with(query, asking, units))
+        return explain(query, units, ranked_with(read.text, asking, units))
+
+    def _restricted(self, read: Asked, asking: Asking) -> tuple[Asking, tuple[str, ...]]:
+        """What a query is asked with, narrowed to what its operators leave, and how it was read."""
+        if read.notes:
+            raise UsageError(
+                "in:notes asks for notes, and this is an index of files", hint="use Memory.recall, or whence search in a shell"
+            )
+        if read.plain:
+            return asking, ()
+        told: list[str] = []
+        files, units = file_mask(self.snapshot, asking.options), unit_mask(self.snapshot, asking.options)
+        left = restrict(read.conditions, self.snapshot, files, units, self.read_text, lambda leaf: self._units_named(read, leaf, told))
+        return replace(asking, restriction=replace(left, optional=read.optional)), (read.said, *left.notes, *told)
+
+    def _units_named(self, read: Asked, leaf: Leaf, told: list[str]) -> Array:
+        """The units that `sym:`, `callers:` or `callees:` stands for, surest first; a name that nothing bears is refused."""
+        if leaf.of == "sym" and len(units := self.snapshot.definitions(leaf.value)):
+            return units
+        try:
+            meant = self.questions.meant(leaf.value)
+        except UsageError as error:
+            raise fault(error.message, read.query, read.query.index(":", leaf.at) + 1) from error
+        if leaf.of == "sym":
+            nodes = np.array([node for one in meant for node in one.nodes], np.int64)
+            return nodes[nodes < self.snapshot.units]
+        ask = self.questions.callers if leaf.of == "callers" else self.questions.callees
+        answers = [ask(one) for one in meant]
+        if leaf.of == "callers" and (open_calls := max((one.stops.total for one in answers), default=0)):
+            told.append(f"{leaf}: {open_calls} more call{'s' if open_calls > 1 else ''} of that name may mean it; whence callers tells")
+        nodes = np.concatenate([one.found.node for one in answers])
+        surest = np.argsort(-np.concatenate([one.found.confidence for one in answers]).round(4), kind="stable")
+        ordered = np.array(list(dict.fromkeys(nodes[surest].tolist())), np.int64)
+        return ordered[ordered < self.snapshot.units]
 
     def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[Result]:
         """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
@@ -168,3 +213,8 @@ class Index(OpenIndex):
             self.encoder,
             self.trace,
         )
+
+
+def _with_content(read: Asked, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was asked beside the query, with all files to choose from where the query itself says which."""
+    return {**asked, "content": "all"} if read.beyond_code and asked.get("content") is None else asked

@@ -71,7 +71,7 @@ def make_options(
     for kind in kinds:
         _one_of("kind", kind, tuple(sorted(KINDS)))
     for glob in (*include, *exclude):
-        _check_glob(glob)
+        check_glob(glob)
     if pattern is None and (fixed or word or ignore_case):
         raise UsageError("-F, -w and -i speak of a pattern", hint="give one with -e")
     compiled = compile_pattern(pattern, fixed=fixed, word=word, ignore_case=ignore_case) if pattern is not None else None
@@ -136,7 +136,8 @@ def _check_distance(distance: float | None, strategy: str) -> None:
         raise UsageError("words alone know no distance", hint="drop --max-distance, or use --strategy union or vector")
 
 
-def _check_glob(glob: str) -> None:
+def check_glob(glob: str) -> None:
+    """Refuse a glob that can match nothing that was meant."""
     if not glob.strip():
         raise QueryError("a glob is empty", hint="for instance '*.py' or 'src/**'")
     plain = re.sub(r"\\.", "", glob)

@@ -61,8 +61,9 @@ Exit codes: 0 it is as asked, 1 changes were only shown, 2 something was refused
 def install(agents: tuple[str, ...], **options: Any) -> int:
     """Tell agents of whence, and when to ask it.
 
-    An entry for its server and a few lines of instructions are written. AGENT is claude-code, codex, cursor, vscode, opencode or gemini. Files are changed
-    in place: other entries, comments and spacing stay as they are. See docs/agents.md.
+    An entry for its server and a few lines of instructions are written. AGENT is
+    claude-code, codex, cursor, vscode, opencode or gemini. Files are changed in place:
+    other entries, comments and spacing stay as they are. See docs/agents.md.
     """
     from whence.serve.install.plan import own_command, to_install  # noqa: PLC0415
 

@@ -78,21 +78,23 @@ def recall(question: tuple[str, ...], **options: Any) -> int:
             found = [one for one in found if one.changed]
         searched = count_of(memory, asked)
         if options["as_json"]:
-            print_json(_as_json(memory, query, found, searched, with_why=options["with_why"]))
+            print_json(recalled_json(memory, query, found, searched, with_why=options["with_why"]))
         elif found:
-            _print_found(memory, query, found, options)
+            print_found(memory, query, found, options)
         else:
-            click.echo(_nothing(memory, searched, stale=options["stale"]), err=True)
+            click.echo(nothing_found(memory, searched, stale=options["stale"]), err=True)
     return FOUND if found else NOTHING_FOUND
 
 
-def _nothing(memory: Memory, searched: int, *, stale: bool = False) -> str:
+def nothing_found(memory: Memory, searched: int, *, stale: bool = False) -> str:
+    """That nothing was found, and among how many notes."""
     every = count_of(memory, {"any_time": True, "archived": True}, generated=stale)
     of = f"{searched} of {every} notes were searched" if searched != every else f"{every} note{'' if every == 1 else 's'} searched"
     return f"nothing {'stale ' if stale else ''}found; {of}"
 
 
-def _print_found(memory: Memory, query: str, found: Sequence[Recalled], options: dict[str, Any]) -> None:
+def print_found(memory: Memory, query: str, found: Sequence[Recalled], options: dict[str, Any]) -> None:
+    """The notes that were found, by category."""
     from whence.query.note_plan import make_note_plan  # noqa: PLC0415  -- loaded with the memory
     from whence.recollections import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- as above
 
@@ -156,11 +158,12 @@ def _print_stale(memory: Memory, asked: dict[str, Any], options: dict[str, Any])
             _print_text(note, (), style, full=options["full"])
             _print_trouble(memory, note, style)
     else:
-        click.echo(_nothing(memory, searched, stale=True), err=True)
+        click.echo(nothing_found(memory, searched, stale=True), err=True)
     return FOUND if found else NOTHING_FOUND
 
 
-def _as_json(memory: Memory, query: str, found: Sequence[Recalled], searched: int, *, with_why: bool) -> dict[str, Any]:
+def recalled_json(memory: Memory, query: str, found: Sequence[Recalled], searched: int, *, with_why: bool) -> dict[str, Any]:
+    """The same as JSON."""
     from whence.recollections import is_low_confidence  # noqa: PLC0415  -- loaded with the memory
 
     return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.errors import QueryError, UsageError
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
 from whence.serve.cli.note_hints import Hint, hints_of, notes_json, print_hints
 from whence.serve.cli.shared import (
@@ -27,11 +28,14 @@ from whence.serve.cli.shared import (
     targets_of,
 )
 from whence.serve.cli.tracing import tracing
+from whence.serve.notes_asked import recalled_within
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.query.language import Asked
     from whence.rank.ledger import Line
     from whence.results import Result
+    from whence.serve.cli.shared import Target
 
 
 @click.command(
@@ -40,12 +44,15 @@ Examples:
   whence search "parse the config file"
   whence search "retry with backoff" src/net --lang python -k 5
   whence search SessionStore --why
+  whence search '"connection reset" lang:go -path:vendor'
+  whence search 'callers:parse_config retry OR backoff'
   whence search -e "TODO|FIXME" -n
   whence search "open connection" -e "timeout" --json"""
 )
 @click.argument("query", required=False, default="")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("-k", type=int, help="How many files (default: setting search.k; all of them for -e alone).")
+@click.option("--plain", is_flag=True, help="QUERY is words alone, whatever stands in it.")
 @click.option("--operator", metavar="or|and", help="Whether any word may match or every word must.")
 @click.option("--relaxation", metavar=">N", help="With 'and': also try without the last words, while more than N remain.")
 @click.option("-e", "--regexp", "pattern", metavar="REGEX", help="Only units with a line that matches; alone: like grep.")
@@ -74,15 +81,20 @@ Examples:
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     """Search code by words and meaning; the best files come first.
 
-    QUERY is a question, a few words or a name. PATHs are files or folders,
-    also of several repositories; the default is the current folder.
+    QUERY is a question, a few words or a name; it may hold "phrases", /regex/,
+    -not, OR, parentheses, path: lang: kind: sym: callers: callees: and in:.
+    PATHs are files or folders, also of several repositories; the default is the
+    current folder.
     """
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
+    from whence.query.language import read  # noqa: PLC0415  -- loads the table of languages
     from whence.query.options import check_asked  # noqa: PLC0415
 
     asked = _asked(options)
     check_asked(asked if options["k"] is None else {**asked, "k": options["k"]}, options["profile"])
+    if (question := read(query, plain=options["plain"])).notes:
+        return _search_notes(question, paths, options)
     targets = targets_of(paths)
     values = settings_of(options["assignments"])
     with (
@@ -90,13 +102,60 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         open_indexes(targets, refresh=not options["no_refresh"], values=values, trace=trace) as indexes,
     ):
         say_notes(indexes)
-        found: list[tuple[Index, Result]] = []
-        for target, index in zip(targets, indexes, strict=True):
-            results = index.search(query, k=options["k"], profile=options["profile"], paths=target.paths, **asked)
-            found += [(index, result) for result in results]
+        found, remarks = _ask_each(query, targets, indexes, options)
         if len(indexes) > 1:
-            found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(query.strip()))
-        print_answer(query, indexes, found, options)
+            found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(question.text.strip()))
+        for remark in remarks:
+            click.echo(f"whence: {safe(remark)}", err=True)
+        print_answer(query, indexes, found, options, remarks)
+    return FOUND if found else NOTHING_FOUND
+
+
+def _ask_each(
+    query: str, targets: list[Target], indexes: list[Index], options: dict[str, Any]
+) -> tuple[list[tuple[Index, Result]], list[str]]:
+    """What every root answers, and how the query was read; a name that one root does not know may be known to another."""
+    found: list[tuple[Index, Result]] = []
+    remarks: dict[str, None] = {}
+    refused: list[QueryError] = []
+    for target, index in zip(targets, indexes, strict=True):
+        try:
+            answer = index.search(
+                query, k=options["k"], profile=options["profile"], plain=options["plain"], paths=target.paths, **_asked(options)
+            )
+        except QueryError as error:
+            refused.append(error)
+            continue
+        found += [(index, result) for result in answer]
+        remarks |= dict.fromkeys(answer.notes)
+    if len(refused) == len(indexes):
+        raise refused[0]
+    return found, [*remarks, *(error.message.partition("\n")[0] for error in refused)]
+
+
+# Notes (`in:notes`).
+def _search_notes(question: Asked, paths: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Answer as `whence recall` does, with what the operators leave."""
+    from whence.serve.cli.note_output import count_of, opened  # noqa: PLC0415  -- only where notes are asked for
+    from whence.serve.cli.recall import nothing_found, print_found, recalled_json  # noqa: PLC0415  -- it needs this module
+
+    given = [name for name in ("languages", "kinds", "include", "exclude", "content", "pattern", "relaxation", "operator") if options[name]]
+    if paths or given:
+        raise UsageError(f"in:notes takes no {'PATH' if paths else given[0]}", hint="drop it, or use whence recall")
+    if not question.text:
+        raise UsageError("in:notes needs a word to recall by", hint="add one, or use whence list")
+    click.echo(f"whence: {safe(question.said)}", err=True)
+    asking = {**options, "team": False, "directory": None, "full": False, "stale": False}
+    with tracing(options["trace_file"]) as trace, opened(asking, trace) as memory:
+        ranking = {name: options[name] for name in ("max_distance", "strategy") if options[name] is not None}
+        found = recalled_within(memory, question, options["k"] or memory.settings.memory.k, **ranking)
+        searched = count_of(memory, {})
+        if options["as_json"]:
+            print_json(recalled_json(memory, question.text, found, searched, with_why=options["with_why"]) | {"remarks": [question.said]})
+        elif found:
+            print_found(memory, question.text, found, asking)
+        else:
+            click.echo(nothing_found(memory, searched), err=True)
     return FOUND if found else NOTHING_FOUND
 
 
@@ -116,10 +175,13 @@ def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> lis
     return (sorted(found, key=lambda pair: -pair[1].score) if ranked else found)[:k]
 
 
-def print_answer(query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+def print_answer(
+    query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any], remarks: Sequence[str] = ()
+) -> None:
     """Results in the form that was asked for."""
     if options["as_json"]:
-        print_json(_as_json(query, indexes, found, with_why=options["with_why"]) | notes_json(_hints(indexes, found)))
+        said = {"remarks": list(remarks)} if remarks else {}
+        print_json(_as_json(query, indexes, found, with_why=options["with_why"]) | said | notes_json(_hints(indexes, found)))
     elif options.get("only_paths"):
         for index, result in found:
             click.echo(safe(relative(index.root, result.path)))
