@@ -14,6 +14,7 @@ from whence.errors import WhenceError
 from whence.version import __version__
 
 if TYPE_CHECKING:
+    from whence.confidence import Confidence
     from whence.engine import Freshness, Index
     from whence.explain.why import Why
     from whence.graph.neighbours import Neighbour
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from whence.memory.note import Note
     from whence.packs import Pack, Symbol
     from whence.recollections import Recalled
-    from whence.results import Result
+    from whence.results import Answer, Result
 
 __all__ = [
+    "Answer",
+    "Confidence",
     "Freshness",
     "Index",
     "Memory",
@@ -41,6 +44,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Answer": "whence.results",
+    "Confidence": "whence.confidence",
     "Freshness": "whence.engine",
     "Index": "whence.engine",
     "Memory": "whence.memories",
