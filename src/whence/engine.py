@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.answer import Asking, Ranked, answer, ranked_with
+from whence.confidence import confidence_of
+from whence.encode.registry import SHIPPED
 from whence.errors import QueryError, UsageError
 from whence.explain.why import Why, explain, explain_symbol, find_target
 from whence.index.arrayfile import Array
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from whence.graph.ways import Step
     from whence.packing import Packing
     from whence.packs import Pack
+    from whence.source.left_out import LeftOut
+
+#: Seconds that may be spent on files that are not indexed.
+LEFT_OUT_SECONDS = 0.3
 
 __all__ = ["Freshness", "Index", "load_settings"]
 
@@ -62,7 +68,20 @@ class Index(OpenIndex):
         """
         read = read_query(query, plain=plain)
         asking, notes = self._restricted(read, self._asking(query, k, profile, _with_content(read, asked)))
-        return Answer((Result(self, found) for found in answer(read.text, asking)), notes=notes)
+        found = answer(read.text, asking)
+        sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
+        return Answer((Result(self, one) for one in found), confidence=sure, notes=notes)
+
+    def left_out(self, words: Sequence[str]) -> LeftOut:
+        """How many files that are not indexed hold all of some words, as far as can be told in a moment (Z1)."""
+        from whence.source.left_out import count_matching  # noqa: PLC0415  -- only where an answer is in doubt
+
+        until = time.monotonic() + LEFT_OUT_SECONDS
+        return count_matching(self.root, [*self.tree.skipped, *self.store.left_out()], words, in_time=lambda: time.monotonic() < until)
+
+    @property
+    def _is_shipped(self) -> bool:
+        return self.encoder is not None and self.encoder.name == SHIPPED
 
     def why(self, query: str, target: str, *, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""

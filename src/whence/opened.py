@@ -354,8 +354,11 @@ class OpenIndex:
     # Reading what is indexed.
     def read_text(self, path: str) -> str | None:
         """The text of a file as it is on disk now, or None when it is gone or no text."""
+        full = os.path.join(self.root, path)
+        if os.path.realpath(full) != full:  # links are not indexed: one that is there now may lead anywhere
+            return None
         try:
-            with open(f"{self.root}/{path}", "rb") as file:
+            with open(full, "rb") as file:
                 text = to_utf8(file.read(self.settings.index.max_file_bytes + 1))
         except OSError:
             return None

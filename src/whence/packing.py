@@ -39,7 +39,7 @@ from whence.types import Unit
 MOST_KEPT = 8
 #: Symbols that learned words may lead to.
 MOST_LEARNED = 40
-_HINT = "a larger --budget gives more; whence callers, callees or search go on from a name"
+_HINT = "a larger budget gives more; callers, callees or search go on from a name"
 
 
 @dataclass(frozen=True, slots=True)

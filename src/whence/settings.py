@@ -18,7 +18,7 @@ PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"
 ENVIRONMENT_PREFIX = "WHENCE_"
 #: Variables of the environment that are ours and no settings.
-OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TRACE"})
+OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TOKEN", "WHENCE_TRACE"})
 
 
 def _knob(default: Any, doc: str, **limits: Any) -> Any:

@@ -19,8 +19,8 @@ from whence.types import Skipped
 
 #: What is looked at unless it is said otherwise.
 MOST_FILES, MOST_BYTES = 2_000, 20_000_000
-#: Files that are counted beyond those looked at: each costs a microsecond, and somewhere it must end.
-MOST_COUNTED = 20_000
+#: Files that are counted beyond those looked at: each costs some microseconds, and somewhere it must end.
+MOST_COUNTED = 10_000
 #: No more than this of one file is read.
 MOST_OF_A_FILE = 1_000_000
 EXAMPLES = 3
@@ -40,7 +40,7 @@ class LeftOut:
 
     matching: int
     looked_at: int
-    of: int
+    of: int  # of these some may not have been looked at: beyond the bounds, or because of their names
     examples: tuple[str, ...] = ()
     more: bool = False  # whether there may be more than `of`: counting ended before the files did
 
@@ -73,16 +73,17 @@ def count_matching(
     matching = looked_at = of = read = 0
     examples: list[str] = []
     more = False
-    for path, size in _files(os.fspath(root), skipped):
+    for path in _files(os.fspath(root), skipped):
         if of >= MOST_COUNTED or not in_time():
             more = True
             break
         of += 1
-        if looked_at >= max_files or read + min(size, MOST_OF_A_FILE) > max_bytes:
+        if looked_at >= max_files or read >= max_bytes or SECRET_NAMES.search(path.rpartition("/")[2]):
             continue
-        text = _text(os.path.join(os.fspath(root), path))
-        looked_at, read = looked_at + 1, read + min(size, MOST_OF_A_FILE)
-        if text is not None and holds(text):
+        raw = _beginning_of(f"{os.fspath(root)}/{path}", min(MOST_OF_A_FILE, max_bytes - read))
+        looked_at, read = looked_at + 1, read + len(raw)
+        text = to_utf8(raw)
+        if text is not None and holds(text.decode("utf-8", "replace")):
             matching += 1
             examples += [path] if len(examples) < EXAMPLES else []
     return LeftOut(matching, looked_at, of, tuple(examples), more)
@@ -102,53 +103,55 @@ def _holding(words: Sequence[str]) -> Callable[[str], bool] | None:
     return holds
 
 
-def _files(root: str, skipped: Sequence[Skipped]) -> Iterator[tuple[str, int]]:
-    """The files that were left out, with their sizes: single ones, then those in folders, level by level."""
-    for one in skipped:
-        if not one.path.endswith("/") and (size := _size(os.path.join(root, one.path))) is not None:
-            yield one.path, size
-    folders = deque(one.path.rstrip("/") for one in skipped if one.path.endswith("/"))
+def _files(root: str, skipped: Sequence[Skipped]) -> Iterator[str]:
+    """The files that were left out: single ones, then those in folders, level by level."""
+    inside = _Inside(root)
+    yield from (one.path for one in skipped if not one.path.endswith("/") and inside.holds(one.path) and _is_file(f"{root}/{one.path}"))
+    folders = deque(one.path.rstrip("/") for one in skipped if one.path.endswith("/") and inside.holds(one.path))
     while folders:
         folder = folders.popleft()
-        if os.path.basename(folder) in RECORDS or os.path.islink(os.path.join(root, folder)):
+        if folder.rpartition("/")[2] in RECORDS:
             continue
         try:
-            entries = sorted(os.scandir(os.path.join(root, folder)), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(f"{root}/{folder}"), key=lambda entry: entry.name)
         except OSError:
             continue  # what cannot be listed cannot be counted
         for entry in entries:
-            path = f"{folder}/{entry.name}"
-            if _is_folder(entry):
-                folders.append(path)
-            elif (size := _size(entry.path)) is not None:
-                yield path, size
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(f"{folder}/{entry.name}")
+            elif entry.is_file(follow_symlinks=False):
+                yield f"{folder}/{entry.name}"
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+class _Inside:
+    """Whether paths lie inside a root: a folder may have been replaced by a link since it was walked."""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.realpath(root)
+        self._known: dict[str, bool] = {}
+
+    def holds(self, path: str) -> bool:
+        """Whether the folder that a path stands in (of a path that ends with `/`, that folder) is where it seems to be."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._known:
+            seems = os.path.join(self._root, folder).rstrip("/") or "/"
+            self._known[folder] = os.path.realpath(seems) == seems
+        return self._known[folder]
+
+
+def _is_file(full: str) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=False)
+        return stat.S_ISREG(os.lstat(full).st_mode)
     except OSError:
         return False
 
 
-def _size(full: str) -> int | None:
-    """The size of a file that may be opened; None for links, devices and what by its name holds secrets."""
-    if SECRET_NAMES.search(os.path.basename(full)):
-        return None
-    try:
-        found = os.lstat(full)
-    except OSError:
-        return None
-    return found.st_size if stat.S_ISREG(found.st_mode) else None
-
-
-def _text(full: str) -> str | None:
-    """The beginning of a file as text; None when it is no text or cannot be read."""
+def _beginning_of(full: str, most: int) -> bytes:
+    """The first bytes of a file; none when it cannot be read."""
     try:
         # A link or a pipe that has taken the file's place since it was looked at is neither followed nor waited for.
         handle = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with open(handle, "rb") as file:
-            found = to_utf8(file.read(MOST_OF_A_FILE))
+            return file.read(most) or b""
     except OSError:
-        return None
-    return found.decode("utf-8", "replace") if found is not None else None
+        return b""

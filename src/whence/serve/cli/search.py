@@ -28,9 +28,11 @@ from whence.serve.cli.shared import (
     targets_of,
 )
 from whence.serve.cli.tracing import tracing
+from whence.serve.doubt import Doubt, doubt_of
 from whence.serve.notes_asked import recalled_within
 
 if TYPE_CHECKING:
+    from whence.confidence import Confidence
     from whence.engine import Index
     from whence.query.language import Asked
     from whence.rank.ledger import Line
@@ -102,22 +104,25 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         open_indexes(targets, refresh=not options["no_refresh"], values=values, trace=trace) as indexes,
     ):
         say_notes(indexes)
-        found, remarks = _ask_each(query, targets, indexes, options)
+        found, remarks, judged = _ask_each(query, targets, indexes, options)
         if len(indexes) > 1:
             found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(question.text.strip()))
         for remark in remarks:
             click.echo(f"whence: {safe(remark)}", err=True)
-        print_answer(query, indexes, found, options, remarks)
+        print_answer(
+            query, indexes, found, options, remarks, doubt_of(judged, options["content"] or ("all" if question.beyond_code else None))
+        )
     return FOUND if found else NOTHING_FOUND
 
 
 def _ask_each(
     query: str, targets: list[Target], indexes: list[Index], options: dict[str, Any]
-) -> tuple[list[tuple[Index, Result]], list[str]]:
-    """What every root answers, and how the query was read; a name that one root does not know may be known to another."""
+) -> tuple[list[tuple[Index, Result]], list[str], list[tuple[Index, Confidence | None]]]:
+    """What every root answers, how the query was read, and how sure it is; a name that one root does not know may be known to another."""
     found: list[tuple[Index, Result]] = []
     remarks: dict[str, None] = {}
     refused: list[QueryError] = []
+    judged: list[tuple[Index, Confidence | None]] = []
     for target, index in zip(targets, indexes, strict=True):
         try:
             answer = index.search(
@@ -128,9 +133,10 @@ def _ask_each(
             continue
         found += [(index, result) for result in answer]
         remarks |= dict.fromkeys(answer.notes)
+        judged.append((index, answer.confidence))
     if len(refused) == len(indexes):
         raise refused[0]
-    return found, [*remarks, *(error.message.partition("\n")[0] for error in refused)]
+    return found, [*remarks, *(error.message.partition("\n")[0] for error in refused)], judged
 
 
 # Notes (`in:notes`).
@@ -176,13 +182,24 @@ def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> lis
 
 
 def print_answer(
-    query: str, indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any], remarks: Sequence[str] = ()
+    query: str,
+    indexes: list[Index],
+    found: list[tuple[Index, Result]],
+    options: dict[str, Any],
+    remarks: Sequence[str] = (),
+    doubt: Doubt | None = None,
 ) -> None:
-    """Results in the form that was asked for."""
+    """Results in the form that was asked for; that they are most likely none comes first, or beside them where only lines are wanted."""
     if options["as_json"]:
-        said = {"remarks": list(remarks)} if remarks else {}
+        said: dict[str, Any] = {"remarks": list(remarks)} if remarks else {}
+        said |= {"confidence": doubt.as_json()} if doubt is not None else {}
         print_json(_as_json(query, indexes, found, with_why=options["with_why"]) | said | notes_json(_hints(indexes, found)))
-    elif options.get("only_paths"):
+        return
+    bare = options.get("only_paths") or options.get("counts") or options.get("line_numbers")
+    if doubt is not None and str(doubt):
+        line = f"{safe(str(doubt))}{'; the nearest:' if found else ''}"
+        click.echo(f"whence: {line}" if bare else styler(options["color"])(line, fg="yellow"), err=bool(bare), color=True)
+    if options.get("only_paths"):
         for index, result in found:
             click.echo(safe(relative(index.root, result.path)))
     elif options.get("counts"):

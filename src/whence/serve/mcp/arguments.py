@@ -10,7 +10,7 @@ from whence.errors import UsageError
 
 STRING, INTEGER, BOOLEAN, STRINGS = "string", "integer", "boolean", "array"
 #: No argument of a call may be longer than this.
-MOST_CHARACTERS = 1_000_000
+MOST_CHARACTERS = 200_000
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -28,7 +28,8 @@ def checked(properties: Mapping[str, Mapping[str, Any]], required: tuple[str, ..
                 f"there is no argument {name[:80]!r}", hint=f"did you mean {near[0]}?" if near else f"allowed: {', '.join(properties)}"
             )
     if missing := [name for name in required if given.get(name) in (None, "")]:
-        raise UsageError(f"{missing[0]} is missing", hint=properties[missing[0]].get("description", ""))
+        wanted = properties[missing[0]]
+        raise UsageError(f"{missing[0]} is missing", hint=wanted.get("description", "") or ", ".join(wanted.get("enum", ())))
     return {name: _one(name, properties[name], value) for name, value in given.items() if value is not None}
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, cast
 
 #: Seconds that a process has to end by itself when the server does.
-GRACE = 3.0
+GRACE = 1.0
 
 
 class Building:
@@ -35,13 +35,13 @@ class Building:
             env={**os.environ, **ours},
         )
         self.done = self.total = 0
-        self.trouble = ""
+        self.trouble, self._indexed = "", False
         threading.Thread(target=self._listen, daemon=True).start()
 
     @property
     def running(self) -> bool:
-        """Whether it is still at work."""
-        return self._process.poll() is None
+        """Whether it is still at work on the index; what it does after that is for later questions, and hinders nobody."""
+        return not self._indexed and self._process.poll() is None
 
     @property
     def share(self) -> float:
@@ -53,7 +53,8 @@ class Building:
             with suppress(ValueError):
                 said = json.loads(line)
                 self.done, self.total = said.get("done", self.done), said.get("total", self.total)
-                self.trouble = said.get("trouble", self.trouble)
+                self.trouble, self._indexed = said.get("trouble", self.trouble), said.get("indexed", False)
+        self._process.wait()  # so that nothing is left of it while nobody asks
 
     def end(self) -> None:
         """Stop it; what it finished is kept."""
@@ -85,6 +86,7 @@ def main() -> None:
 
     try:
         with Index.open(root, command_line=settings, progress=lambda done, total: say(done=done, total=total)) as index:
+            say(indexed=True)
             _ = index.graph  # made here, so that the first question about symbols does not wait for it
     except WhenceError as error:
         say(trouble=str(error))

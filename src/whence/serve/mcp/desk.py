@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from whence.errors import RootError, StorageError
+import anyio
+
+from whence.errors import IndexDamaged, RootError, StorageError, UsageError
 from whence.opened import BEHIND, Work
 from whence.serve.mcp.building import Building
 
@@ -27,6 +29,8 @@ Report = Callable[[float, float, str], Awaitable[None]]
 SMALL_CHANGE_BYTES = 400_000
 #: How often a caller who waits is told how far the index is.
 SECONDS_BETWEEN_REPORTS = 0.25
+#: How long the end of the server waits for work that is under way.
+SECONDS_TO_CLOSE = 1.0
 #: So long after the last question an index is closed; to open it again takes a fraction of a second.
 SECONDS_BEFORE_REST = 60.0
 
@@ -36,7 +40,7 @@ class Standing:
     """How far the index of a root is."""
 
     indexed: int = 0  # files that can be found
-    files: int = 0  # files that there are
+    missing: int = 0  # files that are new, changed or gone, and not taken in yet
     building: bool = False
     share: float = 1.0  # of the work that is under way
     note: str = ""
@@ -45,6 +49,13 @@ class Standing:
     def whole(self) -> bool:
         """Whether everything on disk can be found."""
         return not self.building and not self.note
+
+
+def ready(index: Index | None, standing: Standing) -> Index:
+    """The index, where there is anything in it."""
+    if index is None or (standing.building and not standing.indexed):
+        raise UsageError(f"the index is being built, {standing.share:.0%} done", hint="ask again in a moment; search answers already")
+    return index
 
 
 class Desk:
@@ -57,6 +68,7 @@ class Desk:
         self._building: Building | None = None
         self._waited_for: Building | None = None  # callers wait for a build once; after that they are answered at once
         self._index: Index | None = None
+        self._file: tuple[int, int] | None = None  # which file the index was when it was opened
         self._memory: Memory | None = None
         self._follower: Follower | None = None
         self._settled = False  # whether the index was true to its files when it was last looked at
@@ -66,22 +78,22 @@ class Desk:
 
     async def ask(self, question: Callable[[Index | None, Standing], _T], report: Report | None = None) -> _T:
         """Put a question to the index as it is now, or to what there is of it where it is being built (None: nothing yet)."""
-        standing = await self._run(self._look)
-        if self._building is not None and self._building is not self._waited_for:
-            await self._wait(self._building, report)
-            standing = await self._run(self._look)
-        return await self._run(lambda: question(self._index, standing))
+        answer = await self._run(lambda: self._answered(question, patient=True))
+        if isinstance(answer, Building):
+            await self._wait(answer, report)
+            answer = await self._run(lambda: self._answered(question, patient=False))
+        return cast("_T", answer)
 
     async def ask_notes(self, question: Callable[[Memory], _T]) -> _T:
         """Put a question to the notes that this root's settings name."""
         return await self._run(lambda: question(self._notes()))
 
     async def _run(self, work: Callable[[], _T]) -> _T:
-        if self._rest is not None:
-            self._rest.cancel()
         try:
             return await asyncio.wrap_future(self._thread.submit(work))
         finally:
+            if self._rest is not None:
+                self._rest.cancel()
             self._rest = asyncio.get_running_loop().call_later(SECONDS_BEFORE_REST, self._thread.submit, self._be_small)
 
     async def _wait(self, building: Building, report: Report | None) -> None:
@@ -97,12 +109,27 @@ class Desk:
         """Stop what is under way and let go of all files."""
         if self._building is not None:
             self._building.end()
-        await self._run(self._be_small)
+        with anyio.move_on_after(SECONDS_TO_CLOSE):  # whatever its thread is still at, nobody waits for it any more
+            await self._run(self._be_small)
         if self._rest is not None:
             self._rest.cancel()
         self._thread.shutdown(wait=False)
 
     # In the desk's own thread.
+    def _answered(self, question: Callable[[Index | None, Standing], _T], *, patient: bool) -> _T | Building:
+        """Look and answer in one go, for others ask in between; or the build that is to be waited for."""
+        try:
+            return self._looked_and_answered(question, patient=patient)
+        except IndexDamaged:
+            self._let_go()  # when it is opened again, what is damaged is made anew
+            return self._looked_and_answered(question, patient=patient)
+
+    def _looked_and_answered(self, question: Callable[[Index | None, Standing], _T], *, patient: bool) -> _T | Building:
+        standing = self._look()
+        if patient and self._building is not None and self._building is not self._waited_for:
+            return self._building
+        return question(self._index, standing)
+
     def _be_small(self) -> None:
         """Give back what answers were made from: many servers stand idle, one for each session of each agent."""
         self._let_go()
@@ -138,6 +165,11 @@ class Desk:
         """Open the index, or bring it up to date: at once where that is quick, else beside."""
         if self._building is not None and not self._building.running:
             self._trouble, self._building = self._building.trouble, None
+        if not self.root.is_dir():
+            self._let_go()
+            raise RootError(f"{self.root} is gone", hint="its index is kept for when it comes back")
+        if self._index is not None and self._file != _file_of(self._index):
+            self._let_go()  # the index was deleted, or made anew by another process
         try:
             work = self._opened()
             if work.needed and self._building is None:
@@ -160,6 +192,7 @@ class Desk:
 
         if self._index is None:
             self._index = Index.open(self.root, refresh=False, command_line=self._given)
+            self._file = _file_of(self._index)
             self._follower = Follower(self._index) if self._index.settings.mcp.watch else None
         changed = self._follower is None or self._follower.changed()
         if self._settled and not changed:
@@ -176,7 +209,10 @@ class Desk:
         """Begin to build, unless that has just failed: trouble is said once, and tried again with the next question."""
         if self._trouble:
             self._trouble, trouble = "", self._trouble
-            raise RootError(trouble)
+            if self._index is None or not self._index.snapshot.live_files:
+                raise RootError(trouble)
+            self._index.notes.append(f"{BEHIND}: {trouble}")
+            return
         given = {name: value for name, value in self._given.items() if name != "index.lock_wait"}
         self._building = Building(self.root, given)
 
@@ -191,9 +227,8 @@ class Desk:
         building = self._building
         if self._index is None or not self._index.snapshot.live_files:
             return Standing(building=building is not None, share=building.share if building else 1.0)
-        indexed, note = self._index.snapshot.live_files, self._index.freshness.note
-        files = max(len(self._index.tree.files), indexed)
-        return Standing(indexed, files, building is not None, building.share if building else 1.0, note)
+        indexed, freshness = self._index.snapshot.live_files, self._index.freshness
+        return Standing(indexed, freshness.changed, building is not None, building.share if building else 1.0, freshness.note)
 
 
 def give_memory_back() -> None:
@@ -204,3 +239,12 @@ def give_memory_back() -> None:
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def _file_of(index: Index) -> tuple[int, int] | None:
+    """Which file on disk an index is; None when it is gone."""
+    try:
+        found = index.layout.database.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -27,7 +27,12 @@ class House:
 
     def label(self, desk: Desk) -> str:
         """What stands before a path, so that it is clear which root it is of."""
-        return f"{desk.root.name}/" if self.roots.several else ""
+        return self.roots.label(desk.root)
+
+    def inner(self, desk: Desk) -> tuple[str, ...]:
+        """The paths of other roots that lie in this one: they answer for themselves."""
+        others = (folder for folder in self.roots.folders if folder != desk.root and folder.is_relative_to(desk.root))
+        return tuple(f"{folder.relative_to(desk.root).as_posix()}/" for folder in others)
 
     async def close(self) -> None:
         """Let go of everything."""

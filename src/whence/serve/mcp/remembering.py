@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import UsageError
-from whence.serve.mcp.desk import Report, Standing
+from whence.serve.mcp.desk import Report, Standing, ready
 from whence.serve.mcp.house import House
 from whence.serve.mcp.text import recalled_lines
+from whence.serve.notes_asked import recalled_within
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whence.engine import Index
     from whence.memories import Memory
+    from whence.query.language import Asked
+    from whence.recollections import Recalled
 
 USUAL_NOTES = 5
 
@@ -39,7 +43,7 @@ async def remember(house: House, given: dict[str, Any], report: Report) -> str: 
 def _about(house: House, root: Path, code: str) -> str:
     """Code that a note speaks of, `path#symbol`, in the root that it is stored for."""
     path, mark, symbol = code.partition("#")
-    return f"{house.roots.below(root, path)}{mark}{symbol}"
+    return f"{house.roots.place(path, root)[1]}{mark}{symbol}"
 
 
 async def recall(house: House, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
@@ -48,16 +52,32 @@ async def recall(house: House, given: dict[str, Any], report: Report) -> str:  #
     asked = {name: given[name] for name in ("project", "topic", "tags", "since", "until") if given.get(name)}
 
     def answer(memory: Memory) -> str:
-        from whence.recollections import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- loaded with the memory
-
-        found = memory.recall(given["query"], k=given.get("k", USUAL_NOTES), **asked)
-        if not found:
-            return "nothing found in the notes\n"
-        became = [memory.changed(one.note) if one.note.about else "" for one in found]
-        said = [LOW_CONFIDENCE] if is_low_confidence(found) else []
-        return "\n".join([*said, *recalled_lines(found, became, why=given.get("why", False))]) + "\n"
+        return _told(memory, memory.recall(given["query"], k=given.get("k", USUAL_NOTES), **asked), why=given.get("why", False))
 
     return await desk.ask_notes(answer)
+
+
+async def search_notes(house: House, given: dict[str, Any], question: Asked) -> str:
+    """The same for a search that says `in:notes`."""
+    if not question.text.strip():
+        raise UsageError("in:notes needs a word to recall by")
+    desk = house.desk(house.roots.chosen(given.get("root", "")))
+
+    def answer(memory: Memory) -> str:
+        found = recalled_within(memory, question, given.get("k", USUAL_NOTES))
+        return f"note: {question.said}\n" + _told(memory, found, why=given.get("why", False))
+
+    return await desk.ask_notes(answer)
+
+
+def _told(memory: Memory, found: Sequence[Recalled], *, why: bool) -> str:
+    from whence.recollections import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- loaded with the memory
+
+    if not found:
+        return "nothing found in the notes\n"
+    became = [memory.changed(one.note) if one.note.about else "" for one in found]
+    said = [LOW_CONFIDENCE] if is_low_confidence(found) else []
+    return "\n".join([*said, *recalled_lines(found, became, why=why)]) + "\n"
 
 
 async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
@@ -71,8 +91,7 @@ async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
         from whence.learn.feedback import Record, say  # noqa: PLC0415  -- few sessions learn
         from whence.learn.store import Learned  # noqa: PLC0415  -- as above
 
-        if index is None:
-            raise UsageError(f"the index is being built ({standing.share:.0%} done)", hint="say it again in a moment")
+        index = ready(index, standing)
         chosen, now = index.settings.learn, time.time()
         if not chosen.enabled:
             raise UsageError("learning is switched off", hint="set learn.enabled=true")

@@ -11,7 +11,7 @@ import mcp_types as types
 
 from whence.errors import UsageError
 from whence.serve.cli.shared import freshness_json
-from whence.serve.mcp.desk import Desk, Standing
+from whence.serve.mcp.desk import Desk, Standing, ready
 from whence.serve.mcp.house import House
 from whence.version import __version__
 
@@ -31,7 +31,10 @@ TEMPLATES = (
 
 async def read(house: House, uri: str) -> tuple[str, str]:
     """The text of a resource, and of what form it is."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # brackets that no address has
+        parts = urlsplit("")
     key = unquote(parts.path.strip("/")) + (f"#{unquote(parts.fragment)}" if parts.fragment else "")
     if parts.scheme != "whence" or parts.netloc not in ("status", "unit", "note") or (parts.netloc != "status" and not key):
         raise UsageError(f"there is no resource {uri[:200]!r}", hint="whence://status, whence://unit/KEY or whence://note/KEY")
@@ -69,8 +72,7 @@ async def _unit(house: House, key: str) -> str:
     """The source of a symbol, from the first root that has it."""
 
     def source(index: Index | None, standing: Standing) -> str:
-        if index is None:
-            raise UsageError(f"the index is being built ({standing.share:.0%} done)", hint="ask again in a moment")
+        index = ready(index, standing)
         symbol = index.questions.one(key)
         units = [unit for unit in symbol.nodes if unit < index.snapshot.units]
         if not units:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from whence.errors import RootError, UsageError
@@ -14,46 +15,55 @@ class Roots:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(dict.fromkeys(folders))
 
-    @property
-    def several(self) -> bool:
-        """Whether there is more than one, so that answers must say which they are of."""
-        return len(self.folders) > 1
+    def label(self, folder: Path) -> str:
+        """What stands before a path of an answer, so that it is clear which root it is of; such a path can be given back."""
+        if len(self.folders) == 1:
+            return ""
+        alone = [other.name for other in self.folders].count(folder.name) == 1 and folder.name
+        return f"{folder.name if alone else str(folder).rstrip('/')}/"
 
     def chosen(self, name: str) -> Path:
         """The root that a caller means: the first, or the one of a name or path."""
         if not name:
             return self.folders[0]
         for folder in self.folders:
-            if name in (folder.name, str(folder)):
+            if name.rstrip("/") in (self.label(folder).rstrip("/") or folder.name, str(folder)):
                 return folder
-        return self.place(name)[0]
+        if Path(name).is_absolute():
+            return self.place(name)[0]
+        raise RootError(f"there is no root {name[:200]!r}", hint=f"there are {', '.join(map(str, self.folders))}")
 
-    def place(self, written: str) -> tuple[Path, str]:
-        """The root that a path lies in, and the path below it (empty: the root itself)."""
-        given = Path(written)
-        for folder in (folder for folder in self.folders if not given.is_absolute()):
-            if (found := self._inside(folder / given)) is not None and (found[0] / found[1]).exists():
-                return found
-        found = self._inside(given if given.is_absolute() else self.folders[0] / given)
-        if found is None:
-            allowed = ", ".join(str(folder) for folder in self.folders)
-            raise RootError(f"{written!r} is not in a folder that this server may read", hint=f"allowed: {allowed}")
-        return found
+    def place(self, written: str, root: Path | None = None) -> tuple[Path, str]:
+        """The root that a path lies in (the innermost, or the one that is asked for), and the path below it (empty: the root itself)."""
+        allowed = (root,) if root is not None else self.folders
+        inside = [found for path in self._meant(Path(written), allowed) if (found := _inside(path, allowed)) is not None]
+        if not inside:
+            hint = f"allowed: {', '.join(map(str, allowed))}"
+            raise RootError(f"{written[:200]!r} is not in a folder that this server may read", hint=hint)
+        for found in inside:
+            with suppress(OSError):  # a name that is too long is none
+                if (found[0] / found[1]).exists():
+                    return found
+        raise UsageError(f"{written[:200]!r}: no such file or folder in {', '.join(folder.name or '/' for folder in allowed)}")
 
-    def below(self, root: Path, written: str) -> str:
-        """A path below one root, for what must be in it."""
-        own, below = Roots([root]).place(written)
-        if not (own / below).exists():
-            raise UsageError(f"{written!r}: no such file or folder in {root.name}")
-        return below
+    def _meant(self, given: Path, allowed: Sequence[Path]) -> Iterator[Path]:
+        """The full paths that a path may stand for."""
+        if given.is_absolute():
+            yield given
+            return
+        yield from (folder / given for folder in allowed)
+        for folder in allowed:
+            if given.parts and self.label(folder) == f"{given.parts[0]}/":  # as an answer wrote it
+                yield folder.joinpath(*given.parts[1:])
 
-    def _inside(self, path: Path) -> tuple[Path, str] | None:
-        try:
-            real = path.resolve()
-        except (OSError, RuntimeError, ValueError):  # a loop of links, a name that cannot be
-            return None
-        for folder in sorted(self.folders, key=lambda one: -len(one.parts)):  # the innermost, where one is in another
-            if real.is_relative_to(folder):
-                below = real.relative_to(folder).as_posix()
-                return folder, "" if below == "." else below
+
+def _inside(path: Path, allowed: Sequence[Path]) -> tuple[Path, str] | None:
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that cannot be
         return None
+    for folder in sorted(allowed, key=lambda one: -len(one.parts)):  # the innermost, where one is in another
+        if real.is_relative_to(folder):
+            below = real.relative_to(folder).as_posix()
+            return folder, "" if below == "." else below
+    return None

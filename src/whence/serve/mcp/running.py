@@ -7,9 +7,9 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -21,12 +21,13 @@ from whence.serve.mcp.stdio import Wire, end_with_parent
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+log = logging.getLogger(__name__)
 #: No request over HTTP may be longer.
 MOST_BYTES = 4 << 20
 UNAUTHORIZED = 401
 
 
-def run_stdio(wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], session: str) -> int:
+def run_stdio(wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], session: str) -> NoReturn:
     """Serve one caller over the streams that were standard input and output."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="whence: %(message)s")
     house = House(folders, settings, session)
@@ -38,13 +39,25 @@ def run_stdio(wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], 
             await server.run(read, write, server.create_initialization_options())
 
     end_with_parent(lambda: None)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # a thread may be reading: nothing waits for it
-    anyio.run(serve)
-    sys.stderr.flush()
-    os._exit(0)
+    _run(serve)
 
 
-def run_http(folders: Sequence[Path], settings: Mapping[str, str], session: str, host: str, port: int, token: str) -> int:
+def _run(serve: Callable[[], Awaitable[None]]) -> NoReturn:
+    """Serve until the caller is gone or a signal comes. No thread is waited for: one may be reading, or searching for nobody."""
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, lambda *_: os._exit(0))
+    code = 2
+    try:
+        anyio.run(serve)
+        code = 0
+    except Exception:
+        log.exception("the server failed")
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def run_http(folders: Sequence[Path], settings: Mapping[str, str], session: str, host: str, port: int, token: str) -> NoReturn:
     """Serve any number of callers on this machine who show the token."""
     import socket  # noqa: PLC0415  -- for HTTP only
 
@@ -58,14 +71,15 @@ def run_http(folders: Sequence[Path], settings: Mapping[str, str], session: str,
         listening.bind((host, port))
         place = f"[{host}]" if ":" in host else host
         print(f"serving http://{place}:{listening.getsockname()[1]}/mcp", f"token {token}", sep="\n", file=sys.stderr, flush=True)  # noqa: T201
-        server = uvicorn.Server(uvicorn.Config(_Guarded(app, token), log_level="warning", lifespan="on"))
+        server = uvicorn.Server(
+            uvicorn.Config(_Guarded(app, token), log_level="warning", lifespan="on", ws="none", timeout_graceful_shutdown=1)
+        )
 
         async def serve() -> None:
             async with closing(house):
                 await server.serve([listening])
 
-        anyio.run(serve)
-    return 0
+        _run(serve)
 
 
 class _Guarded:

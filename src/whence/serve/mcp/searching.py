@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import UsageError
+from whence.errors import RootError, StorageError, UsageError
 from whence.serve.cli.note_hints import Shown, hint_lines, hints_of
-from whence.serve.mcp.desk import Desk, Report, Standing
+from whence.serve.cli.shared import safe
+from whence.serve.doubt import Doubt, doubt_of
+from whence.serve.mcp.desk import Desk, Report, Standing, ready
 from whence.serve.mcp.house import House
+from whence.serve.mcp.remembering import search_notes
 from whence.serve.mcp.text import (
     freshness_line,
     guess_lines,
@@ -23,7 +28,6 @@ from whence.serve.mcp.text import (
 from whence.serve.mcp.unindexed import guesses
 
 if TYPE_CHECKING:
-    from whence.confidence import Confidence
     from whence.engine import Index
     from whence.graph.symbols_named import Named
 
@@ -38,43 +42,70 @@ class Part:
     """What one root has to say to a search."""
 
     results: list[tuple[float, list[str]]] = field(default_factory=list)  # score and lines, without a number
-    confidence: Confidence | None = None
-    asked: bool = True  # whether there was an index to ask
+    doubt: Doubt | None = None
+    asked: bool = True  # whether there was a whole index to ask
     said: list[str] = field(default_factory=list)  # above the results
     closing: list[str] = field(default_factory=list)  # below them
 
 
 async def search(house: House, given: dict[str, Any], report: Report) -> str:
-    """Ranked files for a query, from one root or all of them."""
+    """Ranked files for a query, from one root or all of them; notes, where the query says so."""
+    from whence.query.language import read  # noqa: PLC0415  -- loaded with the first question
+
+    if (question := read(given["query"])).notes:
+        return await search_notes(house, given, question)
     desks, below = _where(house, given)
     k = given.get("k", USUAL_RESULTS)
-    parts = []
-    for desk in desks:
-        ask = partial(_searched, desk, house.label(desk), given["query"], k, below, given.get("why", False))
-        parts.append(await desk.ask(ask, report))
+    parts = await asyncio.gather(*(_part(house, desk, given, below, report, alone=len(desks) == 1) for desk in desks))
     return "\n".join(_told(parts, k)) + "\n"
+
+
+async def _part(house: House, desk: Desk, given: dict[str, Any], below: tuple[str, ...], report: Report, *, alone: bool) -> Part:
+    """What one root has to say. One of several that cannot be read does not silence the others."""
+    k, why, inner = given.get("k", USUAL_RESULTS), given.get("why", False), () if alone else house.inner(desk)
+    try:
+        return await desk.ask(partial(_searched, desk, house.label(desk), given["query"], k, below, why, inner), report)
+    except (RootError, StorageError) as error:
+        if alone:
+            raise
+        return Part(asked=False, said=[f"note: nothing from {house.label(desk)}: {error}"])
 
 
 def _where(house: House, given: dict[str, Any]) -> tuple[list[Desk], tuple[str, ...]]:
     """The desks of a call, and the path below the root that it is narrowed to."""
     if path := given.get("path"):
-        root, below = house.roots.place(path)
+        root, below = house.roots.place(path, _named(house, given))
         return [house.desk(root)], (below,) if below else ()
     return house.desks(given.get("root", "")), ()
 
 
+def _named(house: House, given: dict[str, Any]) -> Path | None:
+    """The root that a call names, if it does."""
+    return house.roots.chosen(given["root"]) if given.get("root") else None
+
+
 def _searched(
-    desk: Desk, label: str, query: str, k: int, below: tuple[str, ...], why: bool, index: Index | None, standing: Standing
+    desk: Desk,
+    label: str,
+    query: str,
+    k: int,
+    below: tuple[str, ...],
+    why: bool,
+    inner: tuple[str, ...],
+    index: Index | None,
+    standing: Standing,
 ) -> Part:
-    part = Part(said=list(standing_lines(standing)))
+    part = Part(said=list(standing_lines(standing, label)))
     if index is None or (standing.building and not standing.indexed):
         part.asked = False
     else:
         answer = index.search(query, k=k, paths=below)
-        part.results = [(one.score, list(result_lines(one, label, why=why))) for one in answer]
-        part.confidence = answer.confidence
+        own = [one for one in answer if not one.path.startswith(inner)]
+        part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
+        part.asked = not standing.building  # what is not indexed yet may be what is asked for
+        part.doubt = doubt_of([(index, answer.confidence)], None) if part.asked else None
         part.said += [f"note: {note}" for note in answer.notes]
-        part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index)]
+        part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
     if standing.building:
         paths = [path for path in desk.unindexed() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
         part.closing[:0] = guess_lines(*guesses(desk.root, paths, query, MOST_GUESSES), len(paths))
@@ -84,23 +115,23 @@ def _searched(
 def _told(parts: Sequence[Part], k: int) -> Iterator[str]:
     """The answer of all roots as one."""
     best = sorted(chain.from_iterable(part.results for part in parts), key=lambda pair: -pair[0])[:k]
-    yield from chain.from_iterable(part.said for part in parts)
+    yield from dict.fromkeys(chain.from_iterable(part.said for part in parts))
     if all(part.asked for part in parts):
-        yield from _doubt([part.confidence for part in parts if part.confidence is not None], found=bool(best))
+        yield from _doubted([part.doubt for part in parts if part.doubt is not None], found=bool(best))
     for place, (_, lines) in enumerate(best, 1):
         yield f"{place}. {lines[0]}"
         yield from lines[1:]
     yield from chain.from_iterable(part.closing for part in parts)
 
 
-def _doubt(confidences: Sequence[Confidence], *, found: bool) -> Iterator[str]:
+def _doubted(doubts: Sequence[Doubt], *, found: bool) -> Iterator[str]:
     """That an answer may be none, where that is so (Z1)."""
-    surest = max(confidences, key=lambda one: one.probability, default=None)
-    if surest is not None and not surest.here:
-        because = f": {surest.because}" if surest.because else ""
-        yield f"NOT HERE, most likely (confidence {surest.probability:.2f}){because}." + (" The nearest:" if found else "")
+    surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
+    if surest is not None and not surest.confidence.here:
+        of_all = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
+        yield f"NOT HERE{safe(str(of_all)).removeprefix('not here')}" + (". The nearest:" if found else "")
     elif not found:
-        yield "nothing found"
+        yield "nothing found in code; in:docs looks into documentation"
 
 
 def _hints(index: Index, shown: Shown) -> list[str]:
@@ -112,7 +143,7 @@ def _hints(index: Index, shown: Shown) -> list[str]:
 async def context(house: House, given: dict[str, Any], report: Report) -> str:
     """A pack of the symbols that a task needs."""
     root = house.roots.chosen(given.get("root", ""))
-    files = tuple(house.roots.below(root, path) for path in given.get("files", ()))
+    files = tuple(house.roots.place(path, root)[1] for path in given.get("files", ()))
     asked = {"files": files, "diff": given.get("diff") or None, "budget": given.get("budget"), "session": house.session}
     return await house.desk(root).ask(partial(_packed, given.get("task", ""), asked), report)
 
@@ -120,27 +151,20 @@ async def context(house: House, given: dict[str, Any], report: Report) -> str:
 def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Standing) -> str:
     from whence.pack.tokens import count  # noqa: PLC0415  -- loaded with the pack
 
-    ready = _ready(index, standing)
+    whole = ready(index, standing)
     above = "".join(f"{line}\n" for line in standing_lines(standing))
-    budget = asked["budget"] or ready.settings.mcp.context_budget
-    pack = ready.context(task, **{**asked, "budget": max(budget - count(above), 1)})
+    budget = asked["budget"] or whole.settings.mcp.context_budget
+    pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
     if not pack.symbols:
         return f"{above}nothing found: only what is defined in code is looked at; search reads every file\n"
     text = above + pack.text
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
-    symbols: dict[str, set[str] | None] = {}
+    symbols: dict[str, set[str]] = {}
     for key in shown:
         path, _, name = key.partition("#")
-        (symbols.setdefault(path, set()) or set()).add(name)
-    hints = "".join(f"{line}\n" for line in _hints(ready, symbols))
+        symbols.setdefault(path, set()).add(name)
+    hints = "".join(f"{line}\n" for line in _hints(whole, symbols))
     return text + hints if count(text + hints) <= budget else text
-
-
-def _ready(index: Index | None, standing: Standing) -> Index:
-    """The index, where there is anything in it."""
-    if index is None or (standing.building and not standing.indexed):
-        raise UsageError(f"the index is being built ({standing.share:.0%} done)", hint="ask again in a moment; search answers already")
-    return index
 
 
 # Neighbours.
@@ -149,17 +173,17 @@ async def related(house: House, given: dict[str, Any], report: Report) -> str:
     path, _, line = given["place"].rpartition(":")
     if not path or not line.isdecimal() or len(line) > 9:
         raise UsageError(f"{given['place'][:200]!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
-    root, below = house.roots.place(path)
+    root, below = house.roots.place(path, _named(house, given))
     desk = house.desk(root)
 
     def answer(index: Index | None, standing: Standing) -> str:
-        ready = _ready(index, standing)
-        found = ready.related(below, int(line), k=given.get("k", USUAL_RESULTS))
+        whole = ready(index, standing)
+        found = whole.related(below, int(line), k=given.get("k", USUAL_RESULTS))
         lines = [*standing_lines(standing), *([] if found else ["nothing like it"])]
         for place, one in enumerate(found, 1):
             head, *rest = result_lines(one, house.label(desk))
             lines += [f"{place}. {head}", *rest]
-        return "\n".join([*lines, freshness_line(ready)]) + "\n"
+        return "\n".join([*lines, freshness_line(whole, house.label(desk))]) + "\n"
 
     return await desk.ask(answer, report)
 
@@ -171,18 +195,18 @@ async def graph(house: House, given: dict[str, Any], report: Report) -> str:
 
 
 def _asked_graph(given: dict[str, Any], index: Index | None, standing: Standing) -> str:
-    ready, question = _ready(index, standing), given["question"]
-    questions = ready.questions
+    whole, question = ready(index, standing), given["question"]
+    questions = whole.questions
     if question == "path":
         if not given.get("to"):
             raise UsageError("a path leads from one symbol to another", hint="name the other with `to`")
-        way = questions.path([_only(ready, given["symbol"], standing)], [_only(ready, given["to"], standing)])
+        way = questions.path([_only(whole, given["symbol"], standing)], [_only(whole, given["to"], standing)])
         lines = list(way_lines(way)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
     else:
         asked = {"depth": given["depth"]} if "depth" in given else {}
-        answer = getattr(questions, question)(_only(ready, given["symbol"], standing), **asked)
+        answer = getattr(questions, question)(_only(whole, given["symbol"], standing), **asked)
         lines = list(neighbour_lines(answer, question))
-    return "\n".join([*standing_lines(standing), *lines, freshness_line(ready)]) + "\n"
+    return "\n".join([*standing_lines(standing), *lines, freshness_line(whole)]) + "\n"
 
 
 def _only(index: Index, name: str, standing: Standing) -> Named:
@@ -190,4 +214,4 @@ def _only(index: Index, name: str, standing: Standing) -> Named:
     try:
         return index.questions.one(name)
     except UsageError as error:
-        raise UsageError("\n".join([str(error), *standing_lines(standing)])) from error
+        raise UsageError("; ".join([str(error), *standing_lines(standing)])) from error

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from whence.errors import WhenceError
 from whence.pack.cut import cut_text
+from whence.serve.mcp.desk import Report
 from whence.serve.mcp.house import House
 from whence.serve.mcp.prompts import PROMPTS, told
 from whence.serve.mcp.resources import RESOURCES, TEMPLATES, read
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+#: Characters of an error; of one that repeats what was given, the middle is left out.
+MOST_OF_A_COMPLAINT = 1_000
+#: The share of what is left by which progress rises at least from one report to the next.
+LEAST_RISE = 0.001
 PAGE = types.PaginatedRequestParams
 
 
@@ -32,7 +38,7 @@ def make_server(house: House) -> Server[Any]:
     """The server of a house, ready to be run over any transport."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[_listed(tool, several=len(house.roots.folders) > 1) for tool in TOOLS])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _called(house, context, params)
@@ -46,14 +52,14 @@ def make_server(house: House) -> Server[Any]:
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         text, form = await _or_refused(read(house, uri))
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=text)])
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=_sendable(text))])
 
     async def list_prompts(_: Context, __: PAGE | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=list(PROMPTS))
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         text = await _or_refused(told(house, params.name, params.arguments or {}))
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
         return types.GetPromptResult(messages=[message])
 
     return Server(
@@ -70,9 +76,9 @@ def make_server(house: House) -> Server[Any]:
     )
 
 
-def _listed(tool: Tool) -> types.Tool:
+def _listed(tool: Tool, *, several: bool) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False, open_world_hint=False)
-    return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)
+    return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema(several=several), annotations=hints)
 
 
 async def _called(house: House, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -82,12 +88,12 @@ async def _called(house: House, context: Context, params: types.CallToolRequestP
         return _said(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
     try:
         given = tool.checked(params.arguments or {})
-        text = await tool.answer(house, given, context.session.report_progress)
+        text = await tool.answer(house, given, _rising(context.session.report_progress))
         return _said(text if tool.name in KEEPS_BUDGET else _within(house, given, text))
     except WhenceError as error:
-        return _said(str(error), wrong=True)
+        return _said(_short(str(error)), wrong=True)
     except OSError as error:
-        return _said(f"{error.filename or 'a file'}: {error.strerror or error}", wrong=True)
+        return _said(_trouble(error), wrong=True)
     except Exception:
         log.exception("the tool %s failed", tool.name)
         return _said(f"{tool.name} failed; this is a fault of whence, its log says more", wrong=True)
@@ -103,15 +109,46 @@ def _within(house: House, given: Mapping[str, Any], text: str) -> str:
 
 
 def _said(text: str, *, wrong: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=wrong)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=wrong)
 
 
-async def _or_refused(asked: Any) -> Any:
+def _short(text: str) -> str:
+    """A complaint without most of what it complains about, where that is long."""
+    return text if len(text) <= MOST_OF_A_COMPLAINT else f"{text[: MOST_OF_A_COMPLAINT // 2]} ... {text[-MOST_OF_A_COMPLAINT // 2 :]}"
+
+
+def _rising(report: Report) -> Report:
+    """Progress that only ever rises, as the protocol wants it, whatever it is made of."""
+    last = -1.0
+
+    async def told(done: float, total: float, message: str) -> None:
+        nonlocal last
+        last = max(done, last + (total - last) * LEAST_RISE)
+        await report(last, total, message)
+
+    return told
+
+
+def _sendable(text: str) -> str:
+    """A text without halves of characters, as names of files may hold them: JSON has no place for those."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+async def _or_refused(asked: Awaitable[_T]) -> _T:
     """What was asked for, or an error of the protocol that says what is wrong."""
     try:
         return await asked
     except WhenceError as error:
-        raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        raise MCPError(types.INVALID_PARAMS, _sendable(_short(str(error)))) from error
+    except OSError as error:
+        raise MCPError(types.INTERNAL_ERROR, _sendable(_trouble(error))) from error
+    except Exception as error:
+        log.exception("a resource or prompt failed")
+        raise MCPError(types.INTERNAL_ERROR, "this is a fault of whence, its log says more") from error
+
+
+def _trouble(error: OSError) -> str:
+    return f"{error.filename or 'a file'}: {error.strerror or error}"
 
 
 @asynccontextmanager

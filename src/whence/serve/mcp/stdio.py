@@ -29,12 +29,14 @@ class Wire:
 
     def __init__(self) -> None:
         self._read, self._write = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-        nothing = os.open(os.devnull, os.O_RDONLY)
+        nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # started without standard error
+            os.dup2(nothing, 1)
         os.close(nothing)
-        os.dup2(2, 1)
         self._turn: anyio.Lock | None = None
-        self._kept = ""
 
     # What the SDK's transport takes for standard output.
     async def write(self, text: str) -> None:
@@ -48,8 +50,11 @@ class Wire:
         """Lines are sent as they are written."""
 
     def _send(self, data: bytes) -> None:
-        self._write.write(data)
-        self._write.flush()
+        try:
+            self._write.write(data)
+            self._write.flush()
+        except OSError:  # nobody reads any more: the caller is gone
+            os._exit(0)
 
     # What it takes for standard input.
     def __aiter__(self) -> AsyncIterator[str]:
@@ -82,17 +87,21 @@ class Wire:
 def fault_in(line: bytes) -> tuple[int, str, Any] | None:
     """What is wrong with a line: a code, a message and the id of what it should have been; None when it is a message."""
     import mcp_types  # noqa: PLC0415  -- loaded with the server
+    from pydantic_core import from_json  # noqa: PLC0415  -- the SDK's own reader of JSON: what it cannot read, the SDK would drop
 
+    text = line.decode("utf-8", "replace")
     try:
-        message = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
+        message = from_json(text)
+    except ValueError as error:
         return PARSE_ERROR, f"this is no JSON: {str(error)[:200]}", None
     given = message.get("id") if isinstance(message, dict) else None
     known = given if isinstance(given, str | int) and not isinstance(given, bool) else None
     try:
-        mcp_types.jsonrpc_message_adapter.validate_python(message, by_name=False)
-    except (ValueError, RecursionError):
+        mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
         return INVALID_REQUEST, "this is no JSON-RPC message", known
+    if known is None and "id" in message and "method" in message:  # taken for a notification, it would never be answered
+        return INVALID_REQUEST, "the id of a request is a text or a whole number", None
     return None
 
 

@@ -40,25 +40,31 @@ def why_lines(why: Sequence[Line]) -> Iterator[str]:
     """The parts of a score, without those that change nothing."""
     for entry in why:
         if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
-            yield f"  {entry.operation}{entry.contribution:.3f} {entry.signal}: {safe(entry.because)}"
+            amount = f"{entry.contribution:+.3f}" if entry.operation == "+" else f"{entry.operation}{entry.contribution:.3f}"
+            yield f"  {amount} {entry.signal}: {safe(entry.because)}"
 
 
-def freshness_line(index: Index, files: str = "") -> str:
+def freshness_line(index: Index, label: str = "") -> str:
     """What an answer is of, in one line."""
     freshness: Freshness = index.freshness
     of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
-    state = f"{freshness.changed} files changed since" if freshness.changed else freshness.note or "up to date"
-    count = files or f"{index.snapshot.live_files} files"
-    return f"index: {count}, {of}, {ago(time.time() - freshness.indexed_at)}, {safe(state)}"
+    state = f"{_files(freshness.changed)} changed since" if freshness.changed else "behind" if freshness.note else "up to date"
+    whose = f" of {safe(label)}" if label else ""
+    return f"index{whose}: {_files(index.snapshot.live_files)}, {of}, {ago(time.time() - freshness.indexed_at)}, {state}"
 
 
-def standing_lines(standing: Standing) -> Iterator[str]:
+def _files(number: int) -> str:
+    return f"{number} file{'s' if number != 1 else ''}"
+
+
+def standing_lines(standing: Standing, label: str = "") -> Iterator[str]:
     """What is missing from an answer while its index is being built."""
+    whose = f" {safe(label)}" if label else ""
     if standing.building:
-        covered = f"this answer covers {standing.indexed} of {standing.files} files" if standing.indexed else "nothing is indexed yet"
-        yield f"INDEXING ({standing.share:.0%} done): {covered}; it goes on, ask again for the whole"
+        missing = f"{_files(standing.indexed)} indexed, {standing.missing} new or changed not yet" if standing.indexed else "nothing yet"
+        yield f"INDEXING{whose} ({standing.share:.0%} done): {missing}; it goes on, ask again for the whole"
     if standing.note:
-        yield f"note: {safe(standing.note)}"
+        yield f"note:{whose} {safe(standing.note)}"
 
 
 def guess_lines(guesses: Sequence[Guess], read: int, of: int) -> Iterator[str]:
@@ -73,13 +79,14 @@ def guess_lines(guesses: Sequence[Guess], read: int, of: int) -> Iterator[str]:
 def neighbour_lines(answer: GraphAnswer, question: str) -> Iterator[str]:
     """What was found of one symbol, surest or nearest first, and where the graph stops."""
     symbol, found = answer.symbol, answer.found
-    yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({symbol.kind} {safe(symbol.path)}:{symbol.line}): {len(found.node)}"
+    sure = ", each with how sure it is" if len(found.node) else ""
+    yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({symbol.kind} {safe(symbol.path)}:{symbol.line}): {len(found.node)}{sure}"
     import numpy as np  # noqa: PLC0415  -- loaded with the graph
 
     for one in found.take(np.arange(len(found.node))[:MOST_NEIGHBOURS]).shown():
         yield f"- {_neighbour(one, defined=question == 'callees')}"
     if len(found.node) > MOST_NEIGHBOURS:
-        yield f"and {len(found.node) - MOST_NEIGHBOURS} more"
+        yield f"and {len(found.node) - MOST_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
     by_name = int(found.by_name.sum())
     if by_name:
         yield f"{by_name} of them by name alone: another of the same name may be meant"

@@ -35,10 +35,9 @@ class Tool:
     answer: Answering
     changes: bool = False  # whether it stores anything
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
-        return schema(self.properties, self.required)
+    def schema(self, *, several: bool) -> dict[str, Any]:
+        """The JSON schema of its arguments; which root is meant is asked only where there are several."""
+        return schema({name: one for name, one in self.properties.items() if several or one is not _ROOT}, self.required)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Its arguments, each of its type."""
@@ -61,7 +60,7 @@ def _texts(description: str) -> dict[str, Any]:
     return {"type": STRINGS, "items": {"type": STRING}, "description": description}
 
 
-_ROOT = _text("which root, where there are several")
+_ROOT = _text("which root (all, or the first)")
 _BUDGET = _number("most tokens of the answer", 50)
 
 TOOLS = (

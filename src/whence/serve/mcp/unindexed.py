@@ -35,7 +35,8 @@ def guesses(root: Path, paths: Sequence[str], question: str, most: int) -> tuple
 
     Files with the words on their path are read first.
     """
-    wanted = sorted({part for word in words(question) if word.lower() not in STOP_WORDS for part in parts(word) if len(part) > 2})
+    spoken = [word.lower() for word in words(question) if word.lower() not in STOP_WORDS]
+    wanted = sorted({part for word in spoken for part in (word, *parts(word)) if len(part) > 2})
     deadline, found, read = time.monotonic() + MOST_SECONDS, list[Guess](), 0
     for path in sorted(paths, key=lambda path: -_held_by_path(path, wanted)) if wanted else ():
         if time.monotonic() > deadline:

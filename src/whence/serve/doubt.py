@@ -1,0 +1,53 @@
+"""An answer that is most likely none: that is said first, with what speaks against it and where else it may be (Z1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whence.confidence import Confidence
+    from whence.engine import Index
+    from whence.source.left_out import LeftOut
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """How sure the surest of some roots is, and what was left out of them that holds the words."""
+
+    confidence: Confidence
+    left_out: tuple[LeftOut, ...] = ()
+    searched: str = "all"  # which content
+
+    def __str__(self) -> str:
+        """One line; empty when there is no doubt."""
+        if self.confidence.here:
+            return ""
+        because = [self.confidence.because, *map(str, self.left_out)]
+        if self.searched != "all":
+            because.append(f"only {self.searched} was searched (in:all searches everything)")
+        return f"not here, most likely (confidence {self.confidence.probability:.2f}): {'; '.join(filter(None, because))}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        of = self.confidence
+        return {
+            "probability": round(of.probability, 4),
+            "line": of.line,
+            "here": of.here,
+            "because": of.because,
+            "left_out_files": [asdict(one) for one in self.left_out],
+        }
+
+
+def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None) -> Doubt | None:
+    """What is to be said of the answers of some roots together; None where nothing was asked in words."""
+    judged = [(index, confidence) for index, confidence in asked if confidence is not None]
+    if not judged:
+        return None
+    surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)
+    searched = content or judged[0][0].settings.search.content
+    if surest.here:
+        return Doubt(surest, (), searched)
+    return Doubt(surest, tuple(found for index, of in judged if (found := index.left_out(of.sought)).matching), searched)
