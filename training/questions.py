@@ -63,7 +63,7 @@ def lay_out(archive: Path, root: Path) -> list[Asked]:
     asked = []
     for path in sorted(sources, key=lambda _: chance.random()):
         if len(asked) < OF_PACKAGE and not roles(path) & (Role.TEST | Role.EXAMPLE):
-            blanked, sentence = _without_one_doc(path, sources[path], chance)
+            blanked, sentence = without_one_doc(path, sources[path], chance)
             if sentence:
                 sources[path] = blanked
                 asked.append(Asked(sentence, path))
@@ -74,7 +74,7 @@ def lay_out(archive: Path, root: Path) -> list[Asked]:
     return asked
 
 
-def _without_one_doc(path: str, source: bytes, chance: random.Random) -> tuple[bytes, str]:
+def without_one_doc(path: str, source: bytes, chance: random.Random) -> tuple[bytes, str]:
     """A file with every comment of one of its definitions blanked, and that definition's sentence."""
     parsed = parse(source, language_of(path).name)
     fit: list[tuple[Unit, str]] = []

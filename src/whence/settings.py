@@ -60,7 +60,7 @@ class SearchSettings:
     pool: int = _knob(200, "at least this many candidates are ranked", min=10, max=100_000)
     pool_per_result: int = _knob(20, "candidates ranked for each file asked for", min=1, max=1_000)
     lines: int = _knob(3, "lines shown of each result", min=0, max=100)
-    not_here: float = _knob(0.5, "an answer whose confidence is below this says that it is not here; 0 never says so", min=0, max=1)
+    not_here: float = _knob(0.3, "an answer whose confidence is below this says that it is not here; 0 never says so", min=0, max=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ _RECORD, _FIELD, _FILES = "\x01", "\x02", "\x03"
 _SCOPE = r"^(?:[\w./-]+(?:\([^)]*\))?!?:\s*|\[[^\]]*\]\s*)*"
 _TIDY = r"(?:fix(?:e[sd])?|remove[ds]?|trim|strip|clean|minor|apply|run|correct|some|more|trailing|extra|code|the|up|all|of)"
 #: Subjects of commits whose message tells nothing of what was changed.
-_TELLS_NOTHING = re.compile(
+TELLS_NOTHING = re.compile(
     rf"""\bbump(?:s|ed|ing)?\b | \(deps[^)]*\) | {_SCOPE}reverts?\b | maven-release-plugin | ^now\ working\ on
     | ^merge[ds]?\s+(?:branch|pull|remote|tags?|commit|from|into|master|main|upstream|pr\b|changes|\S+/|['"#])
     | {_SCOPE}(?:update|upgrade)\b.*(?:\bdep(?:s|endenc(?:y|ies))\b|\bto\ v?\d)
@@ -170,7 +170,7 @@ def is_source(path: str) -> bool:
 def cleaned(message: str) -> str:
     """A message without trailers and lines of references; empty when it tells nothing of what was changed."""
     lines = message.strip().splitlines() or [""]
-    if _TELLS_NOTHING.search(lines[0].strip()):
+    if TELLS_NOTHING.search(lines[0].strip()):
         return ""
     kept = [_PULL_REQUEST.sub("", lines[0]), *(line for line in lines[1:] if not _TRAILER.match(line) and _tells_something(line))]
     text = "\n".join(kept).strip()

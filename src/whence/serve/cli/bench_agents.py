@@ -1,4 +1,4 @@
-"""`whence bench agents`: what agents pay, and what they are told."""
+"""`whence bench agents` and `confidence`: what agents pay, and how far they can believe what they are told."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from whence.errors import StorageError
 from whence.serve.cli.shared import Progress
 
 corpus_options = (
@@ -45,4 +46,35 @@ def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
     click.echo(benchmark.as_text(done))
     if json_file:
         report.write_json(json_file, benchmark.as_json(done, loaded))
+    return 0
+
+
+@click.command()
+@over_a_corpus
+@click.option("--learn", "apart", is_flag=True, help="With weights learned from all repositories but the one asked.")
+@click.option("--line", type=click.FloatRange(0, 1), metavar="P", help="Below this it is not here (default: the setting's).")
+@click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Also draw the figures, as SVG.")
+def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
+    """How far "not here" can be believed.
+
+    Questions that have an answer are asked of their own repository, and of
+    others, where they have none.
+    """
+    from whence.bench import confidence as benchmark  # noqa: PLC0415
+    from whence.bench import confidence_plot, report  # noqa: PLC0415
+    from whence.bench import corpus as corpora  # noqa: PLC0415
+
+    loaded, progress = corpora.load(Path(corpus), names), Progress("measuring")
+    try:
+        found = benchmark.run(loaded, Path(index_dir) if index_dir else None, progress, apart=how["apart"], line=how["line"])
+    finally:
+        progress.close()
+    click.echo(benchmark.as_text(found))
+    if how["plot"]:
+        try:
+            Path(how["plot"]).write_text(confidence_plot.as_svg(found), encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"cannot write {how['plot']}: {error.strerror}") from error
+    if json_file:
+        report.write_json(json_file, found)
     return 0
