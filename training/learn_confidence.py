@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from questions import without_one_doc as without_one_doc
+from questions import without_one_doc
 from whence.bench import confidence, confidence_plot, corpus, report
-from whence.bench.history import TELLS_NOTHING as TELLS_NOTHING
+from whence.bench.history import TELLS_NOTHING
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import Role, roles
 
