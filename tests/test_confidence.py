@@ -46,7 +46,7 @@ class PaymentGateway:
 def reserve_stock(item, quantity):
     """Reserve stock of an item in the warehouse until it is paid."""
 ''',
-    "docs/queue.md": "# Orders\n\nOrders go to a kafka topic.\n",
+    "docs/queue.md": "# Orders\n\nOrders go to a rabbit topic.\n",
 }
 
 
@@ -113,7 +113,7 @@ def test_similarities_of_another_model_have_no_part(index):
         ("retry the rabbitmq consumer", 'no file holds "rabbitmq" or "consumer"'),
         ("PaymentCart", 'nothing is named "PaymentCart"'),
         ("TokenBucketLimiter price", 'no file holds "TokenBucketLimiter"'),
-        ("price of a kafka topic", 'only docs/queue.md holds "kafka"'),
+        ("price of a rabbit topic", 'only docs/queue.md holds "rabbit"'),
         ("데이터베이스 price", 'no file holds "데이터베이스"'),
         ("warehouse voucher gateway percentage discount", "no place holds more than 2 of its 5 words"),
         ("warehouse percentage", "its words never stand together"),
@@ -140,8 +140,8 @@ def test_files_that_were_left_out_are_searched_for_what_is_missing(index):
 
 
 def test_an_answer_of_nothing_is_not_here_and_one_to_a_pattern_has_no_confidence(index):
-    nothing = confidence_of([], LINE, query="where are the queries of Kafka")
-    assert (nothing.probability, nothing.here, nothing.because, nothing.sought) == (0.0, False, NOTHING_FOUND, ("quer", "kafka"))
+    nothing = confidence_of([], LINE, query="where are the queries of Rabbit")
+    assert (nothing.probability, nothing.here, nothing.because, nothing.sought) == (0.0, False, NOTHING_FOUND, ("quer", "rabbit"))
     grepped = index.search(pattern="class")
     assert grepped
     assert confidence_of([result._found for result in grepped], LINE) is None

@@ -90,7 +90,7 @@ def count_matching(
 
 
 def _holding(words: Sequence[str]) -> Callable[[str], bool] | None:
-    """Whether a text holds each word at the beginning of a word of its own (`kafka`: `KafkaClient`, `to_kafka`, not `mykafka`)."""
+    """Whether a text holds each word at the beginning of a word of its own (`rabbit`: `RabbitClient`, `to_rabbit`, not `myrabbit`)."""
     wanted = [word.lower() for word in words if word.strip()]
     if not wanted:
         return None
