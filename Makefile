@@ -27,8 +27,8 @@ lint: dev
 types: dev
 	$(BIN)/mypy
 
-unit: dev
-	$(BIN)/python -m pytest
+unit: dev  ## on every core, the tests of a file together
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 docs: dev  ## write the generated references again
 	$(BIN)/python -m pytest tests/docs --update-golden

@@ -265,7 +265,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         ({"paths": ("src/app.py", "lib")}, {"src/app.py", "lib/deep/tool.go"}),
         ({"paths": ("sr",)}, set()),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_filters_say_which_files_may_be_found(mixed, options, expected):
     assert set(paths(mixed.search("alpha", **options))) == expected
