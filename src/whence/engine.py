@@ -17,6 +17,7 @@ from whence.explain.why import Why, explain, explain_symbol, find_target
 from whence.index.arrayfile import Array
 from whence.opened import Freshness, OpenIndex, load_settings
 from whence.profiles import PROFILES, Profile
+from whence.query.hygiene import question_in
 from whence.query.language import Asked, Leaf
 from whence.query.language import read as read_query
 from whence.query.options import check_compared, make_options, with_fusion
@@ -66,8 +67,10 @@ class Index(OpenIndex):
         `asked` are the filters and modes of `query.options.make_options`: operator,
         relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
         """
-        read = read_query(query, plain=plain)
+        question = question_in(query)
+        read = read_query(question.text, plain=plain)
         asking, notes = self._restricted(read, self._asking(query, k, profile, _with_content(read, asked)))
+        notes = (question.because, *notes) if question.because else notes
         found = answer(read.text, asking)
         sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
         return Answer((Result(self, one) for one in found), confidence=sure, notes=notes)
@@ -85,7 +88,7 @@ class Index(OpenIndex):
 
     def why(self, query: str, target: str, *, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
-        read = read_query(query, plain=plain)
+        read = read_query(question_in(query).text, plain=plain)
         asking, _ = self._restricted(read, self._asking(query, None, profile, _with_content(read, asked)))
         if not read.plain and not read.text:
             raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")

@@ -159,7 +159,7 @@ class Packing:
         profile, symbols = tasking.profile, tasking.snapshot.symbols
         plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
         limits = self._ground.settings.classic
-        pool = classic_pool(task, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned, limits=limits)
+        pool = classic_pool(plan.text, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned, limits=limits)
         return ranked(pool, tasking)
 
     def _tasking(self, name: str, wanted: Wanted, now: float, include: Array | None) -> Tasking:

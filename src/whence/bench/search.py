@@ -82,7 +82,7 @@ def ask(index: Index, repository: Repository, profile: str) -> list[Answered]:
 
 
 def _answer(index: Index, repository: Repository, task: Task, profile: str) -> Answered:
-    asked = {"strategy": "vector"} if profile == VECTORS_ALONE else {}
+    asked: dict[str, Any] = {"strategy": "vector"} if profile == VECTORS_ALONE else {}
     began = time.process_time()
     results = index.search(task.query, k=metrics.DEPTH, profile=profile, **asked)
     spent = time.process_time() - began

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from whence.memory.words import NONE, Language, language_of
 from whence.parse.dates import spans_of
+from whence.query.hygiene import question_in
 
 #: Characters of a question that are read, and different words of it that count.
 MOST_READ, MOST_WORDS = 20_000, 64
@@ -29,6 +30,7 @@ class NotePlan:
     spans: tuple[tuple[int, int], ...] = ()  # times, as first and last day
     yearly: bool = False  # whether they are of every year, and the one given is only the latest
     length: float = 0.0  # ranking has one set of weights for notes
+    said: str = ""  # what was done with a pasted text to find the question in it; empty where nothing was
 
     def without(self, stems: frozenset[str]) -> NotePlan:
         """The question without some words."""
@@ -37,8 +39,12 @@ class NotePlan:
 
 
 def make_note_plan(text: str, language: Language, today: int) -> NotePlan:
-    """A question as it can be asked of notes. Words that only tell a time that has been understood do not count."""
-    text = text[:MOST_READ]
+    """A question, or the one in a pasted text, as it can be asked of notes.
+
+    Words that only tell a time that has been understood do not count.
+    """
+    question = question_in(text)
+    text = question.text[:MOST_READ]
     spans = spans_of(text, today)
     said_now = [span for span in spans if not span.exact and _DEICTIC.search(text, span.start, span.end)]
     left = text
@@ -57,4 +63,5 @@ def make_note_plan(text: str, language: Language, today: int) -> NotePlan:
         tuple(dict.fromkeys(found.lower() for found in _HYPHENATED.findall(text))),
         tuple((span.first, span.last) for span in exact),
         yearly=bool(exact) and not any(span.exact or span in said_now for span in exact),
+        said=question.because,
     )

@@ -11,6 +11,7 @@ from itertools import pairwise
 from whence.errors import QueryError
 from whence.parse import tokens
 from whence.query import words as lexicon
+from whence.query.hygiene import question_in
 
 #: A query longer than this is a pasted document; its first words are what is meant.
 MOST_WORDS = 400
@@ -59,6 +60,7 @@ class Plan:
     paths: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     identifiers: frozenset[str] = frozenset()  # words that can only be names: quoted, or written as no prose is
+    said: str = ""  # what was done with a pasted text to find the question in it; empty where nothing was
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -75,9 +77,12 @@ NOTHING = Plan("", (), (), (), frozenset(), "", (), 0.0)
 
 
 def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> Plan:
-    """Read a query. `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has."""
-    if "\0" in text:
-        text = text.replace("\0", " ")
+    """Read a query, or the question in a pasted text.
+
+    `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has.
+    """
+    question = question_in(text.replace("\0", " ") if "\0" in text else text)
+    text = question.text
     prose, code = lexicon.split_prose(text)
     spoken = _content_words(prose)
     found = [*spoken, *_content_words(code)][:MOST_WORDS]
@@ -98,6 +103,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         paths=tuple(dict.fromkeys(lexicon.PATH_IN_TEXT.findall(text)))[:20],
         modules=tuple(dict.fromkeys(lexicon.MODULE_IN_TEXT.findall(text)))[:20],
         identifiers=frozenset(_identifiers(text[:MOST_SCANNED])),
+        said=question.because,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.errors import StorageError, UsageError
-from whence.serve.cli.bench_agents import agents, confidence
+from whence.serve.cli.bench_agents import agents, confidence, pastes
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def bench() -> None:
     """
 
 
-bench.add_command(agents)
-bench.add_command(confidence)
+for one in (agents, confidence, pastes):
+    bench.add_command(one)
 
 
 @bench.command()

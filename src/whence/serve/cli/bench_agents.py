@@ -1,4 +1,4 @@
-"""`whence bench agents` and `confidence`: what agents pay, and how far they can believe what they are told."""
+"""`whence bench agents`, `confidence` and `pastes`: what agents pay, and how far they can believe what they are told."""
 
 from __future__ import annotations
 
@@ -77,4 +77,27 @@ def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, json_
             raise StorageError(f"cannot write {how['plot']}: {error.strerror}") from error
     if json_file:
         report.write_json(json_file, found)
+    return 0
+
+
+@click.command()
+@over_a_corpus
+def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None) -> int:
+    """How well a question is found in what is pasted around it.
+
+    Questions are wrapped in prompts, chats, envelopes and forms, and traces are
+    made of real functions; each is searched as it is, and as it is read.
+    """
+    from whence.bench import corpus as corpora  # noqa: PLC0415
+    from whence.bench import pastes as benchmark  # noqa: PLC0415
+    from whence.bench import report  # noqa: PLC0415
+
+    loaded, progress = corpora.load(Path(corpus), names), Progress("measuring")
+    try:
+        done = benchmark.run(loaded, Path(index_dir) if index_dir else None, progress)
+    finally:
+        progress.close()
+    click.echo(benchmark.as_text(done))
+    if json_file:
+        report.write_json(json_file, benchmark.as_json(done, loaded))
     return 0
