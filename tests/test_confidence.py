@@ -173,3 +173,11 @@ def test_more_of_what_speaks_for_an_answer_never_makes_it_less_sure(facts, more,
     low, high = sorted((getattr(facts, name), more))
     assert probability_of(replace(facts, **{name: low}), weights) <= probability_of(replace(facts, **{name: high}), weights)
     assert 0 <= probability_of(facts, weights) <= 1
+
+
+def test_one_everyday_word_that_files_hold_is_here_though_nothing_is_called_so(index):
+    word, name = index.search("warehouse").confidence, index.search("WarehouseKeeper").confidence
+    assert word is not None
+    assert word.here
+    assert name is not None
+    assert not name.here

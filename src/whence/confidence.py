@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from whence.answer import Found
     from whence.fuse.pool import Pool
     from whence.index.arrayfile import Array
+    from whence.query.plan import Plan
     from whence.rank.collapse import Hit
 
 WEIGHTS = Path(__file__).parent / "weights" / "confidence.json"
@@ -41,6 +43,8 @@ APART = 0.75
 FEW_FILES = 2
 #: The least of a word's beginning that stands for it.
 SHORTEST_BEGINNING = 3
+#: What no everyday word has: an underscore, a digit, a capital inside.
+_MARKED = re.compile(r"[_\d$]|[^\W_][A-Z]")
 NOTHING_FOUND = "nothing that was searched holds any word of it"
 
 
@@ -124,11 +128,16 @@ def facts_of(found: Sequence[Found]) -> Facts:
         written=_share([len(snapshot.mentions(word)) > 0 for word in written], of_none=1.0),
         file_name=_name_fit(found[0], files),
         unknown_names=_share([len(snapshot.mentions(name)) == 0 for name in names], of_none=0.0),
-        undefined=float(bool(plan.symbol) and not _defined(pool)),
+        undefined=float(_is_name(plan) and not _defined(pool)),
         length=plan.length,
         size=math.log(min(max(snapshot.live_units, least), most) / least),
-        meaning=meaning is not None,
+        meaning=meaning is not None and (len(plan.words) > 1 or _is_name(plan)),  # one word has little meaning by itself
     )
+
+
+def _is_name(plan: Plan) -> bool:
+    """Whether a question is a name and cannot be an everyday word: `lock` asks for more than what is called so."""
+    return bool(plan.symbol) and _MARKED.search(plan.symbol) is not None
 
 
 def _leading(first: Found) -> list[Hit]:

@@ -100,10 +100,10 @@ def test_the_text_opens_with_the_task_and_the_commit_and_ends_with_the_account(t
 def test_what_is_left_out_is_counted_and_how_to_get_it_is_said(asked):
     last = asked("context", TASK, "--budget", "250").splitlines()[-1]
     assert int(re.search(r"(\d+) left out", last)[1]) > 0
-    assert "--budget" in last.partition("left out")[2]
+    assert "a larger budget" in last.partition("left out")[2]
     told = json.loads(asked("context", TASK, "--budget", "300", "--json"))
     assert told["left_out"]["count"] > 0
-    assert "--budget" in told["left_out"]["how"]
+    assert "a larger budget" in told["left_out"]["how"]
 
 
 def test_settings_choose_budget_and_format(asked):

@@ -124,7 +124,7 @@ def test_why_shows_what_each_score_is_made_of(tree):
 # JSON.
 def test_json_has_the_documented_keys(tree):
     told = json.loads(whence("search", "alpha", "--json", cwd=tree).stdout)
-    assert set(told) == {"query", "count", "results", "indexes"}
+    assert set(told) == {"query", "count", "results", "indexes", "confidence"}
     assert told["count"] == len(told["results"]) == 3
     expected = {
         "path",
