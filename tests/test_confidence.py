@@ -66,8 +66,8 @@ def found(index, query):
     return [Found(ranked, hit) for hit in ranked.hits[:10]]
 
 
-def asked(index, query, **how):
-    return confidence_of(found(index, query), LINE, **how)
+def asked(index, query, line=LINE, **how):
+    return confidence_of(found(index, query), line, **how)
 
 
 HERE = [
@@ -120,7 +120,7 @@ def test_similarities_of_another_model_have_no_part(index):
     ],
 )
 def test_it_says_in_plain_words_what_speaks_against_it(index, query, said):
-    assert said in asked(index, query).because
+    assert said in asked(index, query, line=1.0).because
 
 
 def test_a_meaning_that_is_no_nearer_than_chance_is_said_with_both_numbers(index):
@@ -176,8 +176,17 @@ def test_more_of_what_speaks_for_an_answer_never_makes_it_less_sure(facts, more,
 
 
 def test_one_everyday_word_that_files_hold_is_here_though_nothing_is_called_so(index):
-    word, name = index.search("warehouse").confidence, index.search("WarehouseKeeper").confidence
-    assert word is not None
-    assert word.here
+    for word in ("warehouse", "WAREHOUSE", "Warehouse"):
+        sure = index.search(word).confidence
+        assert sure is not None
+        assert sure.here, word
+    name = index.search("WarehouseKeeper").confidence
     assert name is not None
     assert not name.here
+
+
+def test_conditions_that_leave_nothing_are_told_from_words_that_are_nowhere(index):
+    answer = index.search("warehouse path:nosuchfolder")
+    assert list(answer) == []
+    assert answer.confidence is None
+    assert answer.notes[-1] == "nothing that is indexed meets these conditions"

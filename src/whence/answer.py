@@ -93,7 +93,7 @@ def answer(query: str, asking: Asking) -> list[Found]:
     """The best files for a query, exactly k where that many match."""
     options = asking.options
     if not query.strip() and options.pattern is None and asking.restriction is None:
-        raise QueryError("the query is empty", hint="say what to search for, or give a pattern with -e")
+        raise QueryError("the query is empty", hint="say what to search for, or give a pattern")
     scope = _scope(asking)
     lines = asking.restriction.lines if asking.restriction is not None else {}
     if options.pattern is not None:

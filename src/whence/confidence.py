@@ -43,8 +43,8 @@ APART = 0.75
 FEW_FILES = 2
 #: The least of a word's beginning that stands for it.
 SHORTEST_BEGINNING = 3
-#: What no everyday word has: an underscore, a digit, a capital inside.
-_MARKED = re.compile(r"[_\d$]|[^\W_][A-Z]")
+#: What neither an everyday word nor an abbreviation has: an underscore, or a capital where a part begins.
+_MARKED = re.compile(r"[_$]|[a-z\d][A-Z]|[A-Z]{2}[a-z]{2}")
 NOTHING_FOUND = "nothing that was searched holds any word of it"
 
 
@@ -93,6 +93,8 @@ def confidence_of(found: Sequence[Found], line: float, *, query: str = "", meani
         return None
     facts = facts_of(found)
     probability = probability_of(facts, learned()["meaning" if meaning and facts.meaning else "words"])
+    if probability >= line:
+        return Confidence(probability, line)
     return Confidence(probability, line, "; ".join(_against(found, facts, meaning=meaning)), _sought(pool, facts))
 
 

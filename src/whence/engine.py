@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 #: Seconds that may be spent on files that are not indexed.
 LEFT_OUT_SECONDS = 0.3
 
+#: Said where the conditions of a query, and not its words, are why there is no answer.
+NOTHING_LEFT = "nothing that is indexed meets these conditions"
+
 __all__ = ["Freshness", "Index", "load_settings"]
 
 
@@ -72,6 +75,8 @@ class Index(OpenIndex):
         asking, notes = self._restricted(read, self._asking(query, k, profile, _with_content(read, asked)))
         notes = (question.because, *notes) if question.because else notes
         found = answer(read.text, asking)
+        if asking.restriction is not None and not asking.restriction.units.any():
+            return Answer(notes=(*notes, NOTHING_LEFT))
         sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
         return Answer((Result(self, one) for one in found), confidence=sure, notes=notes)
 

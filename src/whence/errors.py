@@ -26,7 +26,9 @@ class WhenceError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        """What to do stands on the first line: others may show a place in a text."""
+        first, newline, rest = self.message.partition("\n")
+        return f"{first}{f' ({self.hint})' if self.hint else ''}{newline}{rest}"
 
 
 class UsageError(WhenceError):

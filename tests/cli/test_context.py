@@ -289,8 +289,7 @@ def test_where_nothing_is_found_the_answer_is_empty_with_code_1_and_says_where_t
         done = whence("context", "change the timeout", cwd=write(root, files))
         assert done.returncode == NOTHING
         assert "0 left out" in done.stdout
-        assert len(done.stderr.splitlines()) == 1
-        assert "whence search" in done.stderr
+        assert "whence search" in done.stderr.splitlines()[-1]
         assert json.loads(asked("context", "change the timeout", "--json", cwd=root, code=NOTHING))["symbols"] == []
         assert ET.fromstring(asked("context", "change the timeout", "--format", "xml", cwd=root, code=NOTHING)).findall("symbol") == []
 

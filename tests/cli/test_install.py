@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -123,6 +124,41 @@ def test_secrets_beside_our_entry_are_not_shown(repository, run):
     out, _ = run("install", "cursor", "--yes")
     assert secret not in out
     assert secret in (repository / ".cursor/mcp.json").read_text()
+
+
+def test_secrets_that_stand_on_the_line_that_changes_are_not_shown_and_stay(repository, run):
+    secrets = ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "hunter2hunter2", "sk-proj-abcdefghijklmnopqrstuvwxyz012345")
+    env = {"GITHUB_TOKEN": secrets[0], "API_KEY": secrets[1]}
+    before = json.dumps({"mcpServers": {"gh": {"command": "x", "env": env, "args": ["--api-key", secrets[2]]}}})
+    write(repository, {".mcp.json": before})
+    shown = [run("install", "claude-code", *more, code=1)[0] for more in (["--dry-run"], ["--json"])]
+    shown += [run(command, "claude-code", "--yes")[0] for command in ("install", "uninstall")]
+    assert [secret for secret in secrets if secret in "".join(shown)] == []
+    assert all('"GITHUB_TOKEN": "[redacted]"' in text.replace("\\", "") for text in shown)
+    assert (repository / ".mcp.json").read_text() == before
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_reader_who_has_seen_enough_does_not_stop_the_work(repository, more):
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "w") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "whence", "install", "claude-code", "codex", "gemini", "--hooks", "--yes", *more],
+            cwd=repository, env=environment(), stdout=closed, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    files = [".mcp.json", "CLAUDE.md", ".codex/config.toml", ".codex/hooks.json", "AGENTS.md", ".gemini/settings.json", "GEMINI.md"]
+    assert [name for name in files if not (repository / name).is_file()] == []
+
+
+def test_an_agent_whose_servers_are_no_object_is_refused(repository, run):
+    write(repository, {".mcp.json": '{"mcpServers": []}'})
+    out, err = run("install", "claude-code", "--yes", code=2)
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert ".mcp.json: not changed: line 1: mcpServers is not an object; nothing was changed" in err
+    assert sorted(path.name for path in repository.iterdir()) == [".git", ".mcp.json"]
 
 
 def test_one_agent_that_is_refused_does_not_keep_the_others_waiting(repository, run):

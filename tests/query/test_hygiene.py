@@ -130,6 +130,13 @@ TRACES = {
         ),
         "removeExpired ci/app/src/sessions.ts\nTypeError: no\nLayer.handle express/lib/layer.js",
     ),
+    "JavaScript outside of functions": (
+        (
+            "TypeError: no\n    at Object.<anonymous> (/app/web/src/cart.ts:12:5)\n"
+            "    at Module._compile (node:internal/modules/cjs/loader:1254:14)\n    at Array.map (<anonymous>)"
+        ),
+        "app/web/src/cart.ts\nTypeError: no",
+    ),
     "Go": (
         (
             "panic: nil map\n\ngoroutine 1 [running]:\nruntime.panicmem(...)\n\t/usr/local/go/src/runtime/panic.go:260\n"

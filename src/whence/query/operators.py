@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from whence.parse import tokens
 from whence.query.manner import Manner, manner_of
-from whence.query.reading import AND, CLOSE, CLOSED, FIELD, OPEN, OR, PHRASE, REGEX, TEXT, WORD, Piece, fault, nearly_field
+from whence.query.reading import AND, CLOSE, CLOSED, FIELD, FOLDERS, OPEN, OR, PHRASE, REGEX, TEXT, WORD, Piece, fault, nearly_field
 
 #: Words of programs that take a text in quotes: what follows them is that text.
 _TAKES_TEXT = frozenset(
@@ -28,6 +29,7 @@ _PREFIXES = frozenset("non pre post re multi self well anti co sub semi cross un
 
 def meant(query: str, pieces: list[Piece]) -> list[Piece]:
     """The pieces of a query with all that is doubtful as text; a mistake that is one beyond doubt is raised."""
+    pieces = [replace(piece, sure=True) if _is_alternative(place, pieces) else piece for place, piece in enumerate(pieces)]
     words = [piece.value for piece in pieces if piece.kind == TEXT]
     dashed = [query[piece.start : piece.end] for piece in pieces if piece.kind == WORD]
     manner = manner_of(words, dashed)
@@ -46,6 +48,14 @@ def meant(query: str, pieces: list[Piece]) -> list[Piece]:
     if not any(map(_is_operator, grouped)) or (loose and not sure):
         return [_as_text(query, piece) for piece in pieces]
     return grouped
+
+
+def _is_alternative(place: int, pieces: Sequence[Piece]) -> bool:
+    """Whether a piece can only be an expression, because it stands beside OR."""
+    piece = pieces[place]
+    beside = [*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]]
+    folder = piece.value.strip("/").lower() in FOLDERS
+    return piece.kind == REGEX and not piece.wrong and not folder and any(one.kind == OR for one in beside)
 
 
 def _places(pieces: Sequence[Piece], manner: Manner) -> Collection[int]:
@@ -112,8 +122,8 @@ def _refuse(
             continue
         if piece.wrong and piece.kind == FIELD and not manner.near_code:
             near = piece.hint.startswith("nearest")
-            if sure or (manner.free and piece.name != "in") or (near and piece.name in ("lang", "kind")):
-                raise fault(piece.wrong, query, piece.at, f"{piece.hint}; --plain reads it as words" if piece.hint else "")
+            if sure or (manner.free and piece.name != "in") or (near and piece.name in ("lang", "kind", "in")):
+                raise fault(piece.wrong, query, piece.at, piece.hint)
         elif piece.wrong and sure:
             raise fault(piece.wrong, query, piece.at)
         elif sure and manner.free and piece.kind == TEXT and (near_field := nearly_field(piece)):

@@ -87,7 +87,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
     spoken = _content_words(prose)
     found = [*spoken, *_content_words(code)][:MOST_WORDS]
     if not found:
-        raise QueryError("the query holds no word to search for", hint="give at least one word, or a pattern with -e")
+        raise QueryError("the query holds no word to search for", hint="give at least one word, or a pattern")
     weights = [(quoted if number >= len(spoken) else 1.0) / (1 + decay * number) for number in range(len(found))]
     if boilerplate != 1:
         weights = [weight * (boilerplate if word.lower() in lexicon.TASK_WORDS else 1) for word, weight in zip(found, weights, strict=True)]

@@ -38,7 +38,7 @@ _SLASHED = re.compile(r"/((?:[^/\\]|\\.)+)/(i?)")
 _NEARLY_FIELD = re.compile(r"-?([a-z]{2,10}):[\w\"./*]")
 _NOT_WANTED = re.compile(r"-([A-Za-z_]\w{2,})")
 #: A minus in letters, before a field alone: elsewhere it is a word.
-_SPELLED_NOT = re.compile(r"NOT\s+(?=[a-z]+:)")
+_SPELLED_NOT = re.compile(r"NOT\s+(?=[a-z]+:|[(\"/])")
 _CHUNK = re.compile(r"\S+")
 #: What only a regular expression has: a set with a range, a quantifier after something, a class, an edge, alternatives.
 _META = re.compile(
@@ -91,8 +91,11 @@ def _piece_at(query: str, at: int, depth: int) -> Piece:
     if query[at] == ")" and depth and _ends(query, at + 1, depth):
         return Piece(CLOSE, at, at + 1)
     if spelled := _SPELLED_NOT.match(query, at):
-        field = _field(query, spelled.end(), depth)
-        return replace(field, start=at, negated=True) if field and field.kind == FIELD else Piece(TEXT, at, at + 3, value="NOT")
+        begin = spelled.end()
+        if query[begin] == "(":
+            return Piece(OPEN, at, begin + 1, negated=True)
+        read = _field(query, begin, depth) or _phrase(query, begin, depth) or _regex(query, begin, depth)
+        return replace(read, start=at, negated=True) if read and read.kind != TEXT else Piece(TEXT, at, at + 3, value="NOT")
     negated = query[at] == "-"
     begin = at + negated
     if query[begin : begin + 1] == "(":
@@ -169,7 +172,7 @@ def _phrase(query: str, at: int, depth: int) -> Piece | None:
 
 
 #: What stands between slashes and is a folder rather than a pattern, even where nothing else is asked.
-_FOLDERS = frozenset("api app bin dev etc home lib media mnt opt proc root run sbin src srv sys tmp users usr var www".split())
+FOLDERS = frozenset("api app bin dev etc home lib media mnt opt proc root run sbin src srv sys tmp users usr var www".split())
 
 
 def _regex(query: str, at: int, depth: int) -> Piece | None:
@@ -177,7 +180,7 @@ def _regex(query: str, at: int, depth: int) -> Piece | None:
     if not found or not _ends(query, found.end(), depth):
         return None
     body, flag = found.groups()
-    alone = not query[:at].strip() and not query[found.end() :].strip() and body.lower().rstrip("*") not in _FOLDERS
+    alone = not query[:at].strip() and not query[found.end() :].strip() and body.lower().rstrip("*") not in FOLDERS
     meant = bool(flag) or alone or _META.search(body) is not None
     if body[0].isspace() or body[-1].isspace() or body[0] == "*" or (any(map(str.isspace, body)) and not meant):
         return None

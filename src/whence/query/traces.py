@@ -85,9 +85,9 @@ _LIBRARY_FOLDER = re.compile(
     r"^.*(?:site-packages|dist-packages|node_modules|/gems|vendor|/pkg/mod|registry/src)/|^(?:webpack|package|file):/*"
 )
 _NAME_PARTS = re.compile(r"[^\w?!]+")
-#: Parts of names that compilers make: `<module>`, `{closure}`, `func1`, `h0123456789abcdef`.
+#: Parts of names that compilers make: `<module>`, `{closure}`, `func1`, `h0123456789abcdef`, `Object.<anonymous>`.
 _MADE_UP = re.compile(
-    r"module|locals|lambda|anonymous|closure\w*|func\d+|init|clinit|h[0-9a-f]{16}|impl|async|block|in|levels?|\d+|.*[Ll]ambda\d.*"
+    r"module|Object|locals|lambda|anonymous|closure\w*|func\d+|init|clinit|h[0-9a-f]{16}|impl|async|block|in|levels?|\d+|.*[Ll]ambda\d.*"
 )
 
 _DAY = r"\d{4}[-/]\d\d[-/]\d\d|\d\d[-/](?:\d\d|[A-Z][a-z]{2})[-/]\d{4}|[A-Z][a-z]{2} +\d{1,2}"
@@ -203,7 +203,8 @@ def _places_of_error(line: str) -> list[Frame]:
 
 
 def _whose(path: str, name: str) -> int:
-    if _RUNTIME.search(path) or _RUNTIME.search(name):
+    # In JavaScript what stands in a file outside of functions is called <anonymous>: that is no file of the runtime.
+    if _RUNTIME.search(path) or _RUNTIME.search(name.replace("<anonymous>", "")):
         return RUNTIME
     return LIBRARY if _LIBRARY.search(path) or _LIBRARY.search(name) else OWN
 

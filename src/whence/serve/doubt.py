@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from whence.errors import QueryError
+
 if TYPE_CHECKING:
     from whence.confidence import Confidence
     from whence.engine import Index
     from whence.source.left_out import LeftOut
+
+#: Of a task it is said that it is not here only below this share of the line.
+SHARE_FOR_TASKS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,29 @@ class Doubt:
             "because": of.because,
             "left_out_files": [asdict(one) for one in self.left_out],
         }
+
+
+def nothing_for(diff: str | None) -> str:
+    """Why there is no symbol for a task, or for the changes since a commit."""
+    if diff is not None:
+        return f"no definition has changed since {diff}"
+    return "nothing found: only what is defined in code is looked at"
+
+
+def doubt_of_task(index: Index, task: str) -> str:
+    """That what a task speaks of is most likely not here; empty when it may be.
+
+    A task may ask for what is not there yet, so much less is said of it than of a question.
+    """
+    if not task.strip():
+        return ""
+    try:
+        sure = index.search(task, k=1, plain=True).confidence
+    except QueryError:
+        return ""
+    if sure is None or sure.probability >= sure.line * SHARE_FOR_TASKS:
+        return ""
+    return str(Doubt(sure))
 
 
 def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None) -> Doubt | None:

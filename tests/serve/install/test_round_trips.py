@@ -280,6 +280,9 @@ def test_links_are_followed_and_rights_kept(tmp_path):
         (b'{"mcpServers": {', "line 1: the text ends too early"),
         (b'{"a": 1 "b": 2}', "not valid JSON"),
         (b"\xff\xfe{}", "is not UTF-8"),
+        (b'{"mcpServers": []}', "line 1: mcpServers is not an object; nothing was changed"),
+        (b'{\n"mcpServers": "none"}', "line 2: mcpServers is not an object"),
+        (b"[]", "the whole is not an object"),
         (None, "is a folder"),
     ],
 )
@@ -296,14 +299,28 @@ def test_a_file_that_cannot_be_changed_safely_is_refused_and_nothing_else_touche
     assert tree(tmp_path / "home") == before
 
 
-def test_a_value_where_a_container_should_be_is_left(tmp_path):
-    agent, scope = BY_NAME["cursor"], scope_of(tmp_path, user=False)
-    path = files_of(agent, scope)["servers"]
-    write(path.parent, {path.name: '{"mcpServers": "none"}'})
-    install(agent, scope, tmp_path, hooks=None)
-    assert path.read_text() == '{"mcpServers": "none"}'
-    with pytest.raises(UsageError, match="line 1: there is no place for 'whence'; nothing was changed"):
-        install(agent, scope, tmp_path, hooks=None, over=True)
+def test_a_value_where_a_container_should_be_is_refused_whatever_is_asked_and_holds_nothing_of_ours(tmp_path):
+    texts = {
+        "servers": ('{"mcpServers": null}', "mcpServers is not an object"),
+        "hooks": ('{"hooks": {"Stop": [], "PostToolUse": {}}}', "hooks.PostToolUse is not a list"),
+    }
+    agent, scope = BY_NAME["claude-code"], scope_of(tmp_path, user=False)
+    for kind, (text, complaint) in texts.items():
+        path = files_of(agent, scope)[kind]
+        write(path.parent, {path.name: text})
+        before = tree(tmp_path / "home")
+        for over in (False, True):
+            with pytest.raises(UsageError, match=complaint):
+                install(agent, scope, tmp_path, over=over)
+        assert not standing(agent, scope).configured
+        assert uninstall(agent, scope, tmp_path) == 0
+        assert tree(tmp_path / "home") == before
+        path.unlink()
+    codex = BY_NAME["codex"]
+    for text in ("mcp_servers = []\n", "[[mcp_servers]]\nname = 1\n"):
+        write(scope.root, {".codex/config.toml": text})
+        with pytest.raises(UsageError, match="nothing was changed"):
+            install(codex, scope, tmp_path)
 
 
 def test_a_file_that_changes_under_our_hands_is_not_overwritten_and_others_are_taken_back(tmp_path):

@@ -110,7 +110,11 @@ def test_answers_of_several_roots_say_which_and_what_they_say_can_be_given_back(
     for path in found:
         assert path in server.call("search", query="walrus", path=path)
         assert not server.call("related", place=f"{path}:1").wrong
-    assert "walrus_tool" in server.call("context", files=["lib/tool.py"], root="lib")
+    assert "lib/tool.py" in server.call("context", files=["lib/tool.py"])
+    assert "lib/tool.py" in server.call("graph", question="callers", symbol="walrus_tool"), "the root that knows the name is asked"
+    assert "lib/tool.py" in server.call("graph", question="callers", symbol="lib/tool.py#walrus_tool")
+    assert not server.call("remember", text="Tools are walruses.", about=["lib/tool.py#walrus_tool"]).wrong
+    assert "tool.py#walrus_tool" in server.call("feedback", useful=["lib/tool.py#walrus_tool"])
     assert "walrus_tool" in server.call("graph", question="callers", symbol="walrus_tool", root="lib")
     assert server.call("graph", question="callers", symbol="walrus_tool", root="app").wrong
     assert "walrus_deep" in server.call("search", query="walrus", root="app", path="inner")

@@ -29,6 +29,7 @@ from whence.serve.cli.shared import (
     targets_of,
 )
 from whence.serve.cli.tracing import tracing
+from whence.serve.doubt import doubt_of_task, nothing_for
 
 if TYPE_CHECKING:
     from whence.engine import Index
@@ -105,8 +106,10 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
         else:
             _print_pack(index, pack, options)
         say_notes([index])
+        if doubt := doubt_of_task(index, pack.task if not files and diff is None else ""):
+            click.echo(f"whence: {safe(doubt)}", err=True)
         if not pack.symbols:
-            click.echo("nothing found; only what is defined in code is looked at, whence search --content all reads every file", err=True)
+            click.echo(f"{nothing_for(diff)}; whence search --content all reads every file", err=True)
             return NOTHING_FOUND
         return FOUND
 

@@ -49,22 +49,22 @@ def hook(event: str, agent: str) -> int:
     actions: dict[str, Callable[[dict[str, Any], str], None]] = {"session-start": _begin, "used": _report}
     try:
         if event not in actions:
-            _complain(f"there is no hook {safe(event)!r}; there are {', '.join(actions)}")
+            _complain(f"{f'there is no hook {safe(event)!r}' if event else 'no hook is named'}; there are {', '.join(actions)}")
             return FOUND
         with _hurried():
             actions[event](_given(), _agent(agent))
     except _TooLong:
-        _complain(f"{event} took more than {SECONDS} s and was left")
+        _complain(f"hook {event} took more than {SECONDS} s and was left")
     except BrokenPipeError:
         raise
     except Exception as trouble:  # noqa: BLE001  -- an agent must not be blocked by anything
-        _complain(f"{event}: {' '.join(str(trouble).split()) or type(trouble).__name__}")
+        _complain(f"hook {event}: {' '.join(str(trouble).split()) or type(trouble).__name__}")
     return FOUND
 
 
 def _complain(line: str) -> None:
     with suppress(OSError):
-        click.echo(f"whence: hook {safe(line)}", err=True)
+        click.echo(f"whence: {safe(line)}", err=True)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -167,35 +168,34 @@ def _unlike(planned: Sequence[Planned]) -> list[tuple[Planned, list[Change]]]:
 
 # What is done.
 def _carry_out(planned: Sequence[Planned], folder: Path, options: dict[str, Any], nothing: str) -> int:
-    """Show the changes, ask, make them, and say what was done."""
+    """Show all changes, ask, make them all, then say what was done."""
     to_do = _unlike(planned)
-    told: list[dict[str, Any]] = []
-    code = DONE
     pending = any(changes for _, changes in to_do)
     if not options["as_json"]:
         for one, changes in to_do:
             _show(one, changes, styler(options["color"]), nothing)
     agreed = pending and not options["dry_run"] and _agreed(options)
-    for one, changes in to_do:
-        trouble = one.trouble or (_made(changes, folder) if agreed else None)
+    troubles = [one.trouble or (_made(changes, folder) if agreed else None) for one, changes in to_do]
+    told: list[dict[str, Any]] = []
+    for (one, changes), trouble in zip(to_do, troubles, strict=True):
         if trouble is not None:
-            code = FAILED
-            click.echo(f"whence: {one.agent.name}: {safe(trouble.message)}{f' ({trouble.hint})' if trouble.hint else ''}", err=True)
+            _print(f"whence: {one.agent.name}: {safe(trouble.message)}{f' ({trouble.hint})' if trouble.hint else ''}", err=True)
         elif agreed and changes and not options["as_json"]:
             _say_done(one, changes)
-        told.append(_as_json(one, changes, trouble, done=agreed and trouble is None))
+        if options["as_json"]:
+            told.append(_as_json(one, changes, trouble, done=agreed and trouble is None))
     if options["as_json"]:
-        print_json({"applied": agreed, "agents": told})
-    if code == DONE and pending and not agreed:
-        return ONLY_SHOWN
-    return code
+        _print(json.dumps({"applied": agreed, "agents": told}, indent=2))
+    if any(troubles):
+        return FAILED
+    return ONLY_SHOWN if pending and not agreed else DONE
 
 
 def _agreed(options: dict[str, Any]) -> bool:
     if options["yes"]:
         return True
     if options["as_json"] or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo("whence: nothing was changed; add --yes to do it", err=True)
+        _print("whence: nothing was changed; add --yes to do it", err=True)
         return False
     return click.confirm("Make these changes?", default=True)
 
@@ -211,39 +211,35 @@ def _made(changes: Sequence[Change], folder: Path) -> WhenceError | None:
 
 
 # What is said.
+def _print(text: str, *, err: bool = False) -> None:
+    """Print a line. That nobody reads it, as behind `| head`, must not stop the work half way: nothing more is printed then."""
+    try:
+        click.echo(text, err=err, color=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
+
+
 def _show(one: Planned, changes: Sequence[Change], style: Callable[..., str], nothing: str) -> None:
+    from whence.serve.install.shown import difference  # noqa: PLC0415
+
     for line in (line for change in one.changes for line in change.said):
-        click.echo(f"whence: {safe(line)}", err=True)
+        _print(f"whence: {safe(line)}", err=True)
     if one.trouble is not None:
         return
     if not changes:
         kept = any(change.changes for change in one.changes)
-        click.echo(f"{one.agent.title}: {'done with the others' if kept else nothing}")
+        _print(f"{one.agent.title}: {'done with the others' if kept else nothing}")
     for change in changes:
-        click.echo(style(f"{one.agent.title}: {_what(change)} {safe(_short(change.path))}", bold=True), color=True)
+        _print(style(f"{one.agent.title}: {_what(change)} {safe(_short(change.path))}", bold=True))
         for line in difference(change):
             color = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-            click.echo(style(safe(line), fg=color) if color else safe(line), color=True)
-
-
-def difference(change: Change) -> list[str]:
-    """The change as a unified diff, without secrets that may stand beside it; nothing for a file that goes."""
-    import difflib  # noqa: PLC0415
-
-    from whence.source.secrets import find_secrets, redacted  # noqa: PLC0415
-
-    if change.after is None:
-        return []
-    before, after = ((data or b"").decode("utf-8", "replace").splitlines() for data in (change.before, change.after))
-    lines = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
-    text = "\n".join(lines)
-    return redacted(text, find_secrets(text)).split("\n") if text else []
+            _print(style(safe(line), fg=color) if color else safe(line))
 
 
 def _say_done(one: Planned, changes: Sequence[Change]) -> None:
     words = {"new file": "wrote", "change in": "changed", "remove": "removed"}
     done = ", ".join(f"{words[_what(change)]} {safe(_short(change.path))}" for change in changes)
-    click.echo(f"{one.agent.title}: {done}" + "".join(f"\n  note: {note}" for note in one.said))
+    _print(f"{one.agent.title}: {done}" + "".join(f"\n  note: {note}" for note in one.said))
 
 
 def _what(change: Change) -> str:
@@ -259,6 +255,8 @@ def _short(path: Path) -> str:
 
 
 def _as_json(one: Planned, changes: Sequence[Change], trouble: WhenceError | None, *, done: bool) -> dict[str, Any]:
+    from whence.serve.install.shown import difference  # noqa: PLC0415
+
     return {
         "agent": one.agent.name,
         "done": done or not (changes or trouble),

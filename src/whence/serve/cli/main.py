@@ -81,7 +81,8 @@ def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one re
         click.echo(error.format_message(), err=True)
         return FAILED
     except click.UsageError as error:
-        return _complain(error.format_message(), f"see {error.ctx.command_path} --help" if error.ctx else "")
+        dash = "; a text that begins with a dash goes after --" if isinstance(error, click.NoSuchOption) else ""
+        return _complain(error.format_message(), f"see {error.ctx.command_path} --help{dash}" if error.ctx else "")
     except click.ClickException as error:
         return _complain(error.format_message())
     except WhenceError as error:

@@ -49,12 +49,19 @@ def mcp(roots: tuple[str, ...], http: bool, assignments: tuple[str, ...], **opti
         return run_http(
             folders, values, os.environ.get(SESSION, ""), options["host"], options["port"], options["token"] or secrets.token_urlsafe(24)
         )
+    if given := [name for name in ("host", "port", "token") if _is_given(name)]:
+        raise UsageError(f"--{given[0]} speaks of HTTP", hint="add --http")
     from whence.serve.mcp.stdio import Wire  # noqa: PLC0415  -- before anything else can print
 
     wire = Wire()
     from whence.serve.mcp.running import run_stdio  # noqa: PLC0415  -- loads the SDK
 
     return run_stdio(wire, folders, values, os.environ.get(SESSION, ""))
+
+
+def _is_given(name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _folders(roots: tuple[str, ...]) -> list[Path]:

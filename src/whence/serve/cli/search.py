@@ -231,7 +231,8 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], hint
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
         where = f"{style(safe(relative(index.root, result.path)), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
         matched = f"  (matched: {result.matched})" if result.matched else ""
-        click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}  {style(f'{result.score:.2f}', dim=True)}{matched}", color=True)
+        score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
+        click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}", color=True)
         for line in result.lines:
             click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}", color=True)
         if options["with_why"]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from whence.errors import StorageError, UsageError, WhenceError
 from whence.serve.install import json_text, marked_text, toml_text
 from whence.serve.install.json_text import Made
-from whence.serve.install.parts import Part, State
+from whence.serve.install.parts import NOT_OURS, Part, State
 from whence.serve.install.record import Record, digest
 from whence.serve.install.splices import Edited, Splice, taken_back, turned_round
 
@@ -116,7 +116,7 @@ def with_parts(wanted: Wanted, record: Record | None, *, over_others: bool = Fal
 def _with_parts(wanted: Wanted, record: Record | None, change: Change, start: Edited, *, over_others: bool) -> Change:
     known = record is not None and change.before is not None and digest(change.before) == record.after
     done, said, made = start, [], dict(record.made) if record is not None else {}
-    fresh = all(part.state(start.text) in (State.ABSENT, State.FOREIGN) for part in (*wanted.parts, *wanted.unwanted))
+    fresh = all(part.state(start.text) in NOT_OURS for part in (*wanted.parts, *wanted.unwanted))
     for part in wanted.parts:
         state = part.state(done.text)
         if state is State.FOREIGN:
@@ -125,6 +125,7 @@ def _with_parts(wanted: Wanted, record: Record | None, change: Change, start: Ed
             continue
         if state is State.ABSENT:
             made[part.name] = part.made_for(done.text)
+        # One that is blocked is refused there: an agent must not be told of a server that it does not have.
         done = done if state is State.SAME else done.then(part.put(done.text))
     for part in wanted.unwanted:
         done = done.then(part.take(done.text, made.pop(part.name, None) if record is not None else None))
@@ -182,7 +183,7 @@ def _without(parts: Sequence[Part], text: str, made: Mapping[str, Made] | None) 
     done = Edited(text)
     for part in reversed(parts):
         state = part.state(done.text)
-        if state is State.ABSENT or (state is State.FOREIGN and not (made is not None and part.name in made)):
+        if state in (State.ABSENT, State.BLOCKED) or (state is State.FOREIGN and not (made is not None and part.name in made)):
             continue
         done = done.then(part.take(done.text, made.get(part.name) if made is not None else None))
     return done

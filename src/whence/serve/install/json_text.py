@@ -161,7 +161,8 @@ def put(text: str, path: Path, value: Any) -> Edited:
     node: Node = root
     for number, step in enumerate(path):
         if not isinstance(node.value, dict if isinstance(step, str) else list):
-            raise NoPlace(f"line {_line(text, node.start)}: there is no place for {step!r}")
+            where = ".".join(map(str, path[:number])) or "the whole"
+            raise NoPlace(f"line {_line(text, node.start)}: {where} is not {'an object' if isinstance(step, str) else 'a list'}")
         inside = node.children.get(step)
         if inside is None:
             return _add(text, root, node, step, _nested(path[number + 1 :], value))

@@ -24,6 +24,11 @@ class State(Enum):
     SAME = "same"  # as we would write it
     OURS = "ours"  # ours, but not as it should be now
     FOREIGN = "foreign"  # somebody else's under our name
+    BLOCKED = "blocked"  # something else stands where its container should be
+
+
+#: How it stands where nothing of ours is there.
+NOT_OURS = frozenset((State.ABSENT, State.FOREIGN, State.BLOCKED))
 
 
 class Part(Protocol):
@@ -61,7 +66,7 @@ class Entry:
     def state(self, text: str) -> State:
         """Foreign is also what somebody added to."""
         if not json_text.fits(text, self.path):
-            return State.FOREIGN
+            return State.BLOCKED
         return _state(json_text.value_at(text, self.path), self.value)
 
     def made_for(self, text: str) -> Made:
@@ -124,7 +129,7 @@ class Hook:
     def state(self, text: str) -> State:
         """The same when exactly ours is there."""
         if not json_text.fits(text, ("hooks", self.event, 0)):
-            return State.FOREIGN
+            return State.BLOCKED
         found = list(self._paths(text))
         if not found:
             return State.ABSENT

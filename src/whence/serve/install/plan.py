@@ -16,7 +16,7 @@ from whence.serve.install import json_text, marked_text, toml_text
 from whence.serve.install import record as records
 from whence.serve.install.agents import AGENTS, SERVER, Agent, Scope, entry_of, folder_of, instructions_of
 from whence.serve.install.changes import NOTHING_CHANGED, Change, Wanted, current, real_path, text_of, told, with_parts, without_parts
-from whence.serve.install.parts import Block, Entry, Hook, Part, State, Table
+from whence.serve.install.parts import NOT_OURS, Block, Entry, Hook, Part, Table
 from whence.serve.install.wording import INSTRUCTIONS
 
 #: Seconds that an agent waits for a hook at most; ours ends well before that.
@@ -167,7 +167,7 @@ def _holds(path: Path | None, parts: Sequence[Part]) -> bool:
         return False
     text = text_of(path, data)
     try:
-        return any(part.state(text) not in (State.ABSENT, State.FOREIGN) or _named(part, text) for part in parts)
+        return any(part.state(text) not in NOT_OURS or _named(part, text) for part in parts)
     except (json_text.NotJson, toml_text.NotToml, marked_text.NotMarked) as error:
         raise told(path, error) from error
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from whence.errors import UsageError
 from whence.serve.mcp.desk import Desk
 from whence.serve.mcp.roots import Roots
+
+#: `path#name` and `FILE:LINE`.
+_IN_A_FILE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]{1,9})", re.DOTALL)
 
 
 class House:
@@ -24,6 +30,28 @@ class House:
     def desks(self, name: str = "") -> list[Desk]:
         """The desks that a call is about: of a root that it names, or all."""
         return [self.desk(self.roots.chosen(name))] if name else list(self._desks.values())
+
+    def root_of(self, given: Mapping[str, Any], paths: Sequence[str]) -> Path:
+        """The root that a call is about: the one it names, else the one that the first of its paths lies in."""
+        if given.get("root") or not paths or not self.several:
+            return self.roots.chosen(given.get("root", ""))
+        return self.roots.place(paths[0])[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one root."""
+        return len(self._desks) > 1
+
+    def symbol(self, written: str, root: Path | None = None) -> tuple[Path | None, str]:
+        """The root that a symbol given by its file lies in, and the symbol as its index knows it; None for a name alone."""
+        found = _IN_A_FILE.fullmatch(written)
+        if found is None:
+            return root, written
+        try:
+            own, below = self.roots.place(found["path"], root)
+        except UsageError:
+            return root, written  # a name may hold such marks, too
+        return own, f"{below}{found['rest']}"
 
     def label(self, desk: Desk) -> str:
         """What stands before a path, so that it is clear which root it is of."""

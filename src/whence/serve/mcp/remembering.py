@@ -25,7 +25,7 @@ USUAL_NOTES = 5
 
 async def remember(house: House, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
     """Store a note, or the state of a branch."""
-    root = house.roots.chosen(given.get("root", ""))
+    root = house.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
     about = [_about(house, root, one) for one in given.get("about", ())]
     fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": given.get("source", "agent")}
     fields["project"] = given.get("project") or root.name
@@ -85,7 +85,9 @@ async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
     useful, useless = given.get("useful", []), given.get("useless", [])
     if not useful and not useless:
         raise UsageError("no symbol was named", hint="give useful or useless: names such as Session.open or path#name")
-    desk = house.desk(house.roots.chosen(given.get("root", "")))
+    named = house.roots.chosen(given["root"]) if given.get("root") else None
+    placed = {name: house.symbol(name, named) for name in (*useful, *useless)}
+    desk = house.desk(next((root for root, _ in placed.values() if root is not None), house.roots.folders[0]))
 
     def say_all(index: Index | None, standing: Standing) -> str:
         from whence.learn.feedback import Record, say  # noqa: PLC0415  -- few sessions learn
@@ -95,7 +97,7 @@ async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
         chosen, now = index.settings.learn, time.time()
         if not chosen.enabled:
             raise UsageError("learning is switched off", hint="set learn.enabled=true")
-        keys = {name: _key(index, name) for name in (*useful, *useless)}
+        keys = {name: _key(index, symbol) for name, (_, symbol) in placed.items()}
         records = [Record(keys[name], name in useful, index.subgraph_root(keys[name]), given.get("task", ""), now) for name in keys]
         learned = Learned.beside(index.layout.directory)
         try:

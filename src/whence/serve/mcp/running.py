@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
+from whence.errors import UsageError
 from whence.serve.mcp.house import House
 from whence.serve.mcp.server import closing, make_server
 from whence.serve.mcp.stdio import Wire, end_with_parent
@@ -68,7 +69,10 @@ def run_http(folders: Sequence[Path], settings: Mapping[str, str], session: str,
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            raise UsageError(f"{host}:{port} cannot be served: {error.strerror}", hint="--port 0 takes a free port") from error
         place = f"[{host}]" if ":" in host else host
         print(f"serving http://{place}:{listening.getsockname()[1]}/mcp", f"token {token}", sep="\n", file=sys.stderr, flush=True)  # noqa: T201
         server = uvicorn.Server(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import RootError, StorageError, UsageError
 from whence.serve.cli.note_hints import Shown, hint_lines, hints_of
 from whence.serve.cli.shared import safe
-from whence.serve.doubt import Doubt, doubt_of
+from whence.serve.doubt import Doubt, doubt_of, doubt_of_task, nothing_for
 from whence.serve.mcp.desk import Desk, Report, Standing, ready
 from whence.serve.mcp.house import House
 from whence.serve.mcp.remembering import search_notes
@@ -142,9 +142,10 @@ def _hints(index: Index, shown: Shown) -> list[str]:
 # Symbols of a task.
 async def context(house: House, given: dict[str, Any], report: Report) -> str:
     """A pack of the symbols that a task needs."""
-    root = house.roots.chosen(given.get("root", ""))
+    root = house.root_of(given, given.get("files", ()))
     files = tuple(house.roots.place(path, root)[1] for path in given.get("files", ()))
     asked = {"files": files, "diff": given.get("diff") or None, "budget": given.get("budget"), "session": house.session}
+    asked["caller"] = str(root.parent) if house.several else ""
     return await house.desk(root).ask(partial(_packed, given.get("task", ""), asked), report)
 
 
@@ -152,11 +153,13 @@ def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Sta
     from whence.pack.tokens import count  # noqa: PLC0415  -- loaded with the pack
 
     whole = ready(index, standing)
-    above = "".join(f"{line}\n" for line in standing_lines(standing))
+    doubt = doubt_of_task(whole, task) if not standing.building else ""
+    said = [*standing_lines(standing), *([f"NOT HERE{safe(doubt).removeprefix('not here')}. The nearest:"] if doubt else [])]
+    above = "".join(f"{line}\n" for line in said)
     budget = asked["budget"] or whole.settings.mcp.context_budget
     pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
     if not pack.symbols:
-        return f"{above}nothing found: only what is defined in code is looked at; search reads every file\n"
+        return f"{above}{nothing_for(asked['diff'])}; search reads every file\n"
     text = above + pack.text
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     symbols: dict[str, set[str]] = {}
@@ -190,23 +193,37 @@ async def related(house: House, given: dict[str, Any], report: Report) -> str:
 
 async def graph(house: House, given: dict[str, Any], report: Report) -> str:
     """Who calls a symbol, what it calls, what depends on it, which tests know it, or the way to another."""
-    desk = house.desk(house.roots.chosen(given.get("root", "")))
-    return await desk.ask(partial(_asked_graph, given), report)
+    named = _named(house, given)
+    root, symbol = house.symbol(given["symbol"], named)
+    asked = {**given, "symbol": symbol, "to": house.symbol(given.get("to", ""), root)[1]}
+    if root is None:
+        knowing = [await desk.ask(partial(_known, symbol)) for desk in house.desks()] if house.several else [0]
+        root = house.roots.folders[knowing.index(max(knowing))]
+    desk = house.desk(root)
+    return await desk.ask(partial(_asked_graph, asked, house.label(desk)), report)
 
 
-def _asked_graph(given: dict[str, Any], index: Index | None, standing: Standing) -> str:
+def _known(name: str, index: Index | None, _: Standing) -> int:
+    """Whether a root knows a name: 0 not, 1 in other letters, 2 as it is written."""
+    try:
+        return 0 if index is None else 2 - any(one.loosely for one in index.questions.meant(name))
+    except UsageError:
+        return 0
+
+
+def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standing: Standing) -> str:
     whole, question = ready(index, standing), given["question"]
     questions = whole.questions
     if question == "path":
         if not given.get("to"):
             raise UsageError("a path leads from one symbol to another", hint="name the other with `to`")
         way = questions.path([_only(whole, given["symbol"], standing)], [_only(whole, given["to"], standing)])
-        lines = list(way_lines(way)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
+        lines = list(way_lines(way, label)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
     else:
         asked = {"depth": given["depth"]} if "depth" in given else {}
         answer = getattr(questions, question)(_only(whole, given["symbol"], standing), **asked)
-        lines = list(neighbour_lines(answer, question))
-    return "\n".join([*standing_lines(standing), *lines, freshness_line(whole)]) + "\n"
+        lines = list(neighbour_lines(answer, question, label))
+    return "\n".join([*standing_lines(standing, label), *lines, freshness_line(whole, label)]) + "\n"
 
 
 def _only(index: Index, name: str, standing: Standing) -> Named:

@@ -76,40 +76,41 @@ def guess_lines(guesses: Sequence[Guess], read: int, of: int) -> Iterator[str]:
 
 
 # The graph.
-def neighbour_lines(answer: GraphAnswer, question: str) -> Iterator[str]:
+def neighbour_lines(answer: GraphAnswer, question: str, label: str = "") -> Iterator[str]:
     """What was found of one symbol, surest or nearest first, and where the graph stops."""
     symbol, found = answer.symbol, answer.found
     sure = ", each with how sure it is" if len(found.node) else ""
-    yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({symbol.kind} {safe(symbol.path)}:{symbol.line}): {len(found.node)}{sure}"
+    where = f"{symbol.kind} {label}{safe(symbol.path)}:{symbol.line}"
+    yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({where}): {len(found.node)}{sure}"
     import numpy as np  # noqa: PLC0415  -- loaded with the graph
 
     for one in found.take(np.arange(len(found.node))[:MOST_NEIGHBOURS]).shown():
-        yield f"- {_neighbour(one, defined=question == 'callees')}"
+        yield f"- {_neighbour(one, label, defined=question == 'callees')}"
     if len(found.node) > MOST_NEIGHBOURS:
         yield f"and {len(found.node) - MOST_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
     by_name = int(found.by_name.sum())
     if by_name:
         yield f"{by_name} of them by name alone: another of the same name may be meant"
     if answer.stops.total:
-        some = ", ".join(f"{one.written} {one.path}:{one.line}" for one in answer.stops.first[:5])
+        some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in answer.stops.first[:5])
         what = "calls lead out of what is indexed" if question == "callees" else "calls of that name may mean this or another"
         yield f"the graph stops: {answer.stops.total} {what}: {safe(some)}"
 
 
-def _neighbour(one: Neighbour, *, defined: bool) -> str:
+def _neighbour(one: Neighbour, label: str, *, defined: bool) -> str:
     place = f"{one.defined_path}:{one.defined_line}" if defined and one.defined_path else f"{one.path}:{one.line}"
     notes = [one.kind] if one.kind != "calls" else []
     notes += [f"distance {one.distance} through {one.through or TOP_LEVEL}"] if one.distance > 1 else []
     notes += [one.note] if one.note else []
-    return safe(f"{one.qualified_name or TOP_LEVEL} {place} ({', '.join([f'{one.confidence:.2f}', *notes])})")
+    return safe(f"{one.qualified_name or TOP_LEVEL} {label}{place} ({', '.join([f'{one.confidence:.2f}', *notes])})")
 
 
-def way_lines(way: Sequence[Step]) -> Iterator[str]:
+def way_lines(way: Sequence[Step], label: str = "") -> Iterator[str]:
     """A way from one symbol to another."""
     if way:
         yield safe(way[0].source or TOP_LEVEL)
     for step in way:
-        place = f" {step.path}:{step.line}" if step.path else ""
+        place = f" {label}{step.path}:{step.line}" if step.path else ""
         yield safe(f"-{step.kind}-> {step.target or TOP_LEVEL}{place} ({step.confidence:.2f}{', ' + step.note if step.note else ''})")
 
 
