@@ -191,7 +191,7 @@ class McpSettings:
 
     budget: int = _knob(2_000, "tokens of an answer for which no budget is given", min=50, max=1_000_000)
     context_budget: int = _knob(6_000, "the same for a pack of symbols", min=50, max=1_000_000)
-    patience: float = _knob(3.0, "seconds a call waits for an index in the making before it answers from what is there", min=0, max=600)
+    patience: float = _knob(2.5, "seconds a call waits for an index in the making before it answers from what is there", min=0, max=600)
     watch: bool = _knob(True, "follow changes of files while the server runs; off, every call looks for them")
 
 

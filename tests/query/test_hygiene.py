@@ -132,10 +132,10 @@ TRACES = {
     ),
     "JavaScript outside of functions": (
         (
-            "TypeError: no\n    at Object.<anonymous> (/app/web/src/cart.ts:12:5)\n"
+            "TypeError: no\n    at Object.<anonymous> (/app/web/src/sessions.ts:12:5)\n"
             "    at Module._compile (node:internal/modules/cjs/loader:1254:14)\n    at Array.map (<anonymous>)"
         ),
-        "app/web/src/cart.ts\nTypeError: no",
+        "app/web/src/sessions.ts\nTypeError: no",
     ),
     "Go": (
         (

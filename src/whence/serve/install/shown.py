@@ -12,7 +12,7 @@ _CONFIGURATIONS = frozenset((".json", ".jsonc", ".toml"))
 #: What is ours and no secret.
 _OWN = "WHENCE_"
 #: What says that a value is a secret. Hiding too much costs nothing here: only our own entry is news.
-_SECRET = r"(?:token|secret|passw|pwd|passphrase|credential|key|auth(?!or)|bearer|cookie|dsn|private)"
+_SECRET = r"(?:token|secret|passw|pwd|passphrase|credential|key|auth(?!or)|bearer|cookie|dsn|private)"  # noqa: S105  -- names, no secret
 _SECRET_NAME = re.compile(_SECRET, re.IGNORECASE)
 #: Containers all of whose values are hidden.
 _VARIABLES = re.compile(r"(?:env|environment|\w*headers)", re.IGNORECASE)
@@ -82,7 +82,7 @@ def _without_secret(value: str, *, secret: bool) -> str:
     if not quote:
         return HIDDEN if secret and any(character.isdigit() for character in value) else value
     bare = value.strip(quote)
-    return f"{quote}{HIDDEN if secret and bare else _NAMED_INSIDE.sub(_only_name, bare)}{quote}"
+    return value.replace(bare, HIDDEN if secret else _NAMED_INSIDE.sub(_only_name, bare), 1) if bare else value
 
 
 def _only_name(found: re.Match[str]) -> str:

@@ -51,7 +51,7 @@ def guesses(root: Path, paths: Sequence[str], question: str, most: int) -> tuple
         together = sum(worth[word] for word in guess.held if word in guess.text.lower())
         return together + sum(worth[word] * (1 + PATH_WORTH * (word in guess.path.lower())) for word in guess.held)
 
-    return sorted(found, key=lambda guess: (-score(guess), guess.path))[:most], read
+    return sorted(found, key=lambda guess: (-len(guess.held), -score(guess), guess.path))[:most], read
 
 
 def _held_by_path(path: str, wanted: Iterable[str]) -> int:
