@@ -31,7 +31,7 @@ class Guess:
 
 
 def guesses(root: Path, paths: Sequence[str], question: str, most: int) -> tuple[list[Guess], int]:
-    """The files that hold the rarest words of a question, and most of them on one line; and how many were read in time.
+    """The files that hold most words of a question, the rarest and those on one line first; and how many were read in time.
 
     Files with the words on their path are read first.
     """
