@@ -24,7 +24,7 @@ def test_values_of_variables_headers_and_what_is_named_a_secret_are_hidden():
     for indent in (None, 2):
         shown = concealed(json.dumps({"mcpServers": servers}, indent=indent))
         assert [secret for secret in (*SECRETS, "34") if secret in shown] == []
-        told = json.loads(shown.replace(f" {HIDDEN}", f' "{HIDDEN}"'))["mcpServers"]
+        told = json.loads(shown.replace(f'"PIN": {HIDDEN}', f'"PIN": "{HIDDEN}"'))["mcpServers"]
         assert told["a"] == {
             "command": "x",
             "env": dict.fromkeys(("API_KEY", "DB", "PIN"), HIDDEN),

@@ -18,7 +18,9 @@ _SECRET_NAME = re.compile(_SECRET, re.IGNORECASE)
 _VARIABLES = re.compile(r"(?:env|environment|\w*headers)", re.IGNORECASE)
 #: An argument whose value is the next one, and a value behind its name within one text: `--token=x`, `KEY=x`, `Authorization: x`.
 _FLAG = re.compile(rf"--?[\w-]{{0,60}}(?:{_SECRET}|header)[\w-]{{0,60}}|-H", re.IGNORECASE)
-_NAMED_INSIDE = re.compile(rf"({_SECRET}[\w-]{{0,60}}\s{{0,4}}[=:]|-[\w-]{{0,60}}{_SECRET}[\w-]{{0,60}}\s).+", re.IGNORECASE | re.DOTALL)
+_NAMED_INSIDE = re.compile(
+    rf"({_SECRET}[\w-]{{0,60}}\s{{0,4}}[=:]|(?<![\w-])-[\w-]{{0,60}}{_SECRET}[\w-]{{0,60}}\s).+", re.IGNORECASE | re.DOTALL
+)
 #: JSON and TOML alike. Comments are read as everything else: an entry in one may have a secret too.
 _PIECE = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|[\w.+-]+|[{}\[\]]|[^\w.+\-{}\[\]"\']+|.', re.DOTALL
