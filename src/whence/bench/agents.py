@@ -32,7 +32,8 @@ Progress = Callable[[int, int], None]
 FIRST, MORE, MORE_BUDGET = 8, 40, 4_000
 #: Files of the tree that was never indexed.
 NEW_FILES = 5_000
-IDLE_SECONDS = 5.0
+#: An index is closed after 15 seconds without a question.
+IDLE_SECONDS = 20.0
 #: What is said of each figure, how it is written, and what it may be at most.
 _LINES: Sequence[tuple[str, str, str, float | None]] = (
     ("tokens to the wanted file, of reading all files that match", "of_all_matching", ".4f", 0.02),
@@ -166,11 +167,16 @@ def _named(text: str) -> list[str]:
 
 
 def _laid_out(corpus: Corpus, root: Path) -> int:
-    """A tree of files of all repositories of the corpus, each repository in a folder."""
+    """A tree of files of all repositories of the corpus, each repository in a folder, by turns until there are enough."""
+    waiting = [(repository, _sources(repository.root)) for repository in corpus.repositories]
     copied = 0
-    share = -(-NEW_FILES // len(corpus.repositories))
-    for repository in corpus.repositories:
-        for path in list(_sources(repository.root))[:share]:
+    while waiting and copied < NEW_FILES:
+        for turn in list(waiting):
+            repository, sources = turn
+            path = next(sources, None)
+            if path is None:
+                waiting.remove(turn)
+                continue
             target = root / repository.name / path.relative_to(repository.root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)

@@ -31,8 +31,10 @@ SMALL_CHANGE_BYTES = 400_000
 SECONDS_BETWEEN_REPORTS = 0.25
 #: How long the end of the server waits for work that is under way.
 SECONDS_TO_CLOSE = 1.0
+#: So long after the last question memory that is free is given back, which takes a few milliseconds.
+SECONDS_BEFORE_TIDYING = 2.0
 #: So long after the last question an index is closed; to open it again takes a fraction of a second.
-SECONDS_BEFORE_REST = 60.0
+SECONDS_BEFORE_REST = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ class Desk:
         self._follower: Follower | None = None
         self._settled = False  # whether the index was true to its files when it was last looked at
         self._trouble = ""
-        self._rest: asyncio.TimerHandle | None = None  # when nobody has asked for a while, memory is given back
+        self._rest: list[asyncio.TimerHandle] = []  # when nobody has asked for a while, memory is given back
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
 
     async def ask(self, question: Callable[[Index | None, Standing], _T], report: Report | None = None) -> _T:
@@ -92,9 +94,16 @@ class Desk:
         try:
             return await asyncio.wrap_future(self._thread.submit(work))
         finally:
-            if self._rest is not None:
-                self._rest.cancel()
-            self._rest = asyncio.get_running_loop().call_later(SECONDS_BEFORE_REST, self._thread.submit, self._be_small)
+            self._cancel_rest()
+            later = asyncio.get_running_loop().call_later
+            self._rest = [
+                later(SECONDS_BEFORE_TIDYING, self._thread.submit, give_memory_back),
+                later(SECONDS_BEFORE_REST, self._thread.submit, self._be_small),
+            ]
+
+    def _cancel_rest(self) -> None:
+        for timer in self._rest:
+            timer.cancel()
 
     async def _wait(self, building: Building, report: Report | None) -> None:
         """Wait for a build as long as is bearable; it goes on in any case."""
@@ -111,8 +120,7 @@ class Desk:
             self._building.end()
         with anyio.move_on_after(SECONDS_TO_CLOSE):  # whatever its thread is still at, nobody waits for it any more
             await self._run(self._be_small)
-        if self._rest is not None:
-            self._rest.cancel()
+        self._cancel_rest()
         self._thread.shutdown(wait=False)
 
     # In the desk's own thread.
