@@ -118,9 +118,10 @@ async def _repository(repository: Repository, place: Path, idle_seconds: float) 
             await server.text("search", query="warm up the server")
             index.search("warm up the process", k=FIRST)
             found = [await _reached(repository, task, index, grep, server) for task in repository.tasks]
-            before = server.cpu_seconds()
-            await anyio.sleep(idle_seconds)
-            return found, Idle(server.rss_mb(), (server.cpu_seconds() - before) / idle_seconds)
+            await anyio.sleep(idle_seconds)  # to put things away takes some CPU, once
+            before, rested = server.cpu_seconds(), idle_seconds / 4
+            await anyio.sleep(rested)
+            return found, Idle(server.rss_mb(), (server.cpu_seconds() - before) / rested)
 
 
 async def _reached(repository: Repository, task: Task, index: Index, grep: Grep, server: Served) -> Reached:

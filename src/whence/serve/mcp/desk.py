@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -144,6 +145,7 @@ class Desk:
         if self._memory is not None:
             self._memory.close()
             self._memory = None
+        gc.collect()
         give_memory_back()
 
     def settings(self) -> Settings:
@@ -242,9 +244,7 @@ class Desk:
 def give_memory_back() -> None:
     """Have memory that is free go back to the system, where the C library can do that."""
     import ctypes  # noqa: PLC0415  -- seldom
-    import gc  # noqa: PLC0415  -- seldom
 
-    gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 
