@@ -88,7 +88,19 @@ def test_for_the_user_it_needs_no_repository_and_all_means_those_that_are_there(
     assert "Claude" not in out
     run("uninstall", "--all", "--user", "--yes")
     assert (list((home / ".gemini").iterdir()), list((home / ".codex").iterdir())) == ([], [])
-    assert "there is no repository around" in run("install", "gemini", code=2)[1]
+    monkeypatch.chdir(home)
+    assert "is no project" in run("install", "gemini", code=2)[1]
+
+
+def test_a_folder_without_git_is_a_project_too_and_agents_have_other_names(run, tmp_path, monkeypatch):
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    run("install", "claude", "gemini-cli", "--yes")
+    assert (folder / ".mcp.json").is_file()
+    assert (folder / ".gemini" / "settings.json").is_file()
+    run("uninstall", "claude", "gemini-cli", "--yes")
+    assert list(folder.iterdir()) == []
 
 
 def test_without_whence_on_the_path_its_whole_path_is_written_and_updated(repository, run, monkeypatch, tmp_path):

@@ -119,17 +119,19 @@ def _scope(*, user: bool) -> tuple[Scope, Path]:
     from whence.source.git import repository_root  # noqa: PLC0415
 
     environment = dict(os.environ)
-    root = None if user else repository_root(Path.cwd())
-    if root is None and not user:
-        raise UsageError(f"there is no repository around {safe(str(Path.cwd()))}", hint="go to one, or add --user")
+    here = Path.cwd()
+    root = None if user else repository_root(here) or here
+    if root in (Path.home(), Path(here.anchor)):
+        raise UsageError(f"{safe(str(here))} is no project", hint="go to one, or add --user")
     return Scope(Path.home(), environment, root), records_folder(environment, Path.home())
 
 
 def _chosen(names: tuple[str, ...], scope: Scope, *, every: bool) -> list[Agent]:
-    from whence.serve.install.agents import AGENTS  # noqa: PLC0415
+    from whence.serve.install.agents import AGENTS, ALIASES  # noqa: PLC0415
     from whence.serve.install.plan import standing  # noqa: PLC0415
 
     known = {agent.name: agent for agent in AGENTS}
+    names = tuple(ALIASES.get(name.lower(), name) for name in names)
     for name in names:
         if name not in known:
             raise UsageError(f"there is no agent {safe(name)!r}", hint=f"allowed: {', '.join(known)}")

@@ -86,6 +86,11 @@ _VERSION = '{\n  "version": 1\n}\n'
 _WORKSPACE = ("--root", "${workspaceFolder}")
 _READS = "Read|Edit|Write|MultiEdit|NotebookEdit"
 
+#: What people call them otherwise.
+ALIASES = {
+    "claude": "claude-code", "claudecode": "claude-code", "codex-cli": "codex", "copilot": "vscode", "vs-code": "vscode",
+    "code": "vscode", "open-code": "opencode", "gemini-cli": "gemini",
+}  # fmt: skip
 AGENTS = (
     Agent(
         "claude-code", "Claude Code", ("claude",), "claude:",
