@@ -92,7 +92,7 @@ def test_for_the_user_it_needs_no_repository_and_all_means_those_that_are_there(
     assert "is no project" in run("install", "gemini", code=2)[1]
 
 
-def test_a_folder_without_git_is_a_project_too_and_agents_have_other_names(run, tmp_path, monkeypatch):
+def test_a_folder_without_git_is_a_project_too_and_agents_have_other_names(repository, run, tmp_path, monkeypatch):
     folder = tmp_path / "plain"
     folder.mkdir()
     monkeypatch.chdir(folder)
