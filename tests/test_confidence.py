@@ -190,3 +190,16 @@ def test_conditions_that_leave_nothing_are_told_from_words_that_are_nowhere(inde
     assert list(answer) == []
     assert answer.confidence is None
     assert answer.notes[-1] == "nothing that is indexed meets these conditions"
+
+
+def test_a_name_that_is_used_here_and_defined_elsewhere_is_here(tmp_path):
+    calls = {
+        f"app/{name}.py": f"import web\n\ndef {name}(order):\n    return web.renderTemplate('{name}', order)\n"
+        for name in ("cart", "shop", "bill")
+    }
+    with Index.open(write(tmp_path, {**TREE, **calls})) as index:
+        used, unknown = index.search("renderTemplate").confidence, index.search("renderTemplates2").confidence
+    assert used is not None
+    assert used.here
+    assert unknown is not None
+    assert not unknown.here

@@ -43,6 +43,8 @@ APART = 0.75
 FEW_FILES = 2
 #: The least of a word's beginning that stands for it.
 SHORTEST_BEGINNING = 3
+#: A name that so many files mention is in use here, wherever it is defined.
+SPOKEN_OF = 2
 #: What neither an everyday word nor an abbreviation has: an underscore, or a capital where a part begins.
 _MARKED = re.compile(r"[_$]|[a-z\d][A-Z]|[A-Z]{2}[a-z]{2}")
 NOTHING_FOUND = "nothing that was searched holds any word of it"
@@ -74,7 +76,7 @@ class Facts:
     written: float  # the share that stands somewhere exactly as written
     file_name: float  # how well the best file's name fits, among the first
     unknown_names: float  # the share of the identifiers in it that are mentioned nowhere
-    undefined: float  # 1 when it is a name that nothing bears
+    undefined: float  # 1 when it is a name that nothing bears, and that is not in use here either
     length: float  # 0: a short question, 1: a long text or the wish for a change
     size: float  # of the tree, on a logarithmic scale: something is near by chance more easily in a large one
     meaning: bool = True  # whether vectors had anything to say
@@ -130,7 +132,7 @@ def facts_of(found: Sequence[Found]) -> Facts:
         written=_share([len(snapshot.mentions(word)) > 0 for word in written], of_none=1.0),
         file_name=_name_fit(found[0], files),
         unknown_names=_share([len(snapshot.mentions(name)) == 0 for name in names], of_none=0.0),
-        undefined=float(_is_name(plan) and not _defined(pool)),
+        undefined=float(_is_name(plan) and not _defined(pool) and len(snapshot.mentions(plan.symbol)) < SPOKEN_OF),
         length=plan.length,
         size=math.log(min(max(snapshot.live_units, least), most) / least),
         meaning=meaning is not None and (len(plan.words) > 1 or _is_name(plan)),  # one word has little meaning by itself
