@@ -51,7 +51,8 @@ It is a logistic over ten facts that are read off the answer, nothing is searche
 `near` and `nearest`: similarity of the first file and of the nearest candidate. `held`, `together`: the share of the question's
 words in the first file, and in one unit. `written`: the share that stands anywhere as written. `file_name`: how well a file
 is named like the question. `unknown_names`: the share of its identifiers that no file mentions. `undefined`: it is a name
-that nothing bears and that is not in use here. `length`: 0 for a short question, 1 for a long text or the wish for a change. `size`: the logarithm of
+that nothing bears and that is not in use here.
+`length`: 0 for a short question, 1 for a long text or the wish for a change. `size`: the logarithm of
 the tree's units. The second column is for answers without vectors, or with those of another model.
 
 ![What was promised and kept, and what is caught at what price](confidence.svg)
