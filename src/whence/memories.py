@@ -15,7 +15,8 @@ import numpy as np
 from whence.errors import QueryError, UsageError
 from whence.memory.note import KINDS, Note
 from whence.memory.store import told
-from whence.query.note_options import NoteAsked, filters_of, moment
+from whence.query.language import Asked, note_passes
+from whence.query.note_options import MOST, NoteAsked, filters_of, moment
 from whence.recall import RankedNotes, Recalling, in_categories, narrowed, recall
 from whence.recollections import Recalled, recalled
 from whence.remembered import OpenMemory
@@ -157,6 +158,19 @@ class Memory(OpenMemory):
             if len(found) == len(rows):
                 break
         return found
+
+    def search(self, question: Asked, k: int, **asked: Any) -> Recollections:
+        """The best notes for a query that was read by `query.language`, among those that meet its conditions.
+
+        More are asked for until there are as many, or no more: what does not meet them takes no place.
+        """
+        count = min(k, MOST)
+        while True:
+            found = self.recall(question.text, k=count, **asked)
+            left = [one for one in found if note_passes(question, one.note.text, [one.note.key, *(about.path for about in one.note.about)])]
+            if len(left) >= k or len(found) < count or count == MOST:
+                return left[:k]
+            count = min(count * 4, MOST)
 
     def ranked(self, query: str, *, include: str = "", **asked: Any) -> RankedNotes:
         """Every candidate of a question with its ledger; `include` is the key of a note that is ranked even if nothing finds it."""

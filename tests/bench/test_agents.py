@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from bench.small_corpora import lay_out
 from whence.bench import agents
 from whence.bench import corpus as corpora
 from whence.bench.grep_and_read import Grep
@@ -23,15 +23,7 @@ QUESTIONS = [{"query": "parse_config", "relevant": ["parser.py"]}, {"query": "co
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    directory = tmp_path / "corpus"
-    for path, text in FILES.items():
-        file = directory / "repos" / "tiny" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (directory / "annotations").mkdir()
-    (directory / "annotations" / "tiny.json").write_text(json.dumps(QUESTIONS))
-    (directory / "repos.json").write_text(json.dumps([{"name": "tiny", "language": "python"}]))
-    return directory
+    return lay_out(tmp_path / "corpus", FILES, QUESTIONS)
 
 
 def test_grep_and_read_costs_the_list_and_the_files_and_stops_at_the_wanted_one(corpus: Path, tmp_path: Path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.small_corpora import lay_out
 from whence.bench import corpus as corpora
 from whence.errors import UsageError
 from whence.serve.cli.main import main
@@ -29,16 +30,7 @@ QUESTIONS = [
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """One repository of which only `lib` is indexed."""
-    directory = tmp_path / "corpus"
-    for path, text in FILES.items():
-        file = directory / "repos" / "tiny" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (directory / "annotations").mkdir()
-    (directory / "annotations" / "tiny.json").write_text(json.dumps(QUESTIONS))
-    listed = [{"name": "tiny", "language": "python", "url": "", "revision": "0", "benchmark_root": "lib"}]
-    (directory / "repos.json").write_text(json.dumps(listed))
-    return directory
+    return lay_out(tmp_path / "corpus", FILES, QUESTIONS, url="", revision="0", benchmark_root="lib")
 
 
 def test_questions_keep_their_targets_and_get_a_category_where_none_is_given(corpus: Path):

@@ -27,9 +27,10 @@ from whence.bench.whole_files import WholeFiles
 from whence.engine import Index
 from whence.errors import UsageError
 from whence.parse import tokens
-from whence.parse.languages import CODE, language_of
-from whence.parse.paths import Role, roles
+from whence.parse.languages import language_of
+from whence.parse.paths import is_source
 from whence.profiles import PROFILES
+from whence.source.history import TELLS_NOTHING
 
 BASELINE = "BM25 over whole files"
 #: How many times the baseline's NDCG is to be reached.
@@ -45,21 +46,6 @@ REACHES = (1, 5, 10)
 
 _RECORD, _FIELD, _FILES = "\x01", "\x02", "\x03"
 
-_SCOPE = r"^(?:[\w./-]+(?:\([^)]*\))?!?:\s*|\[[^\]]*\]\s*)*"
-_TIDY = r"(?:fix(?:e[sd])?|remove[ds]?|trim|strip|clean|minor|apply|run|correct|some|more|trailing|extra|code|the|up|all|of)"
-#: Subjects of commits whose message tells nothing of what was changed.
-TELLS_NOTHING = re.compile(
-    rf"""\bbump(?:s|ed|ing)?\b | \(deps[^)]*\) | {_SCOPE}reverts?\b | maven-release-plugin | ^now\ working\ on
-    | ^merge[ds]?\s+(?:branch|pull|remote|tags?|commit|from|into|master|main|upstream|pr\b|changes|\S+/|['"#])
-    | {_SCOPE}(?:update|upgrade)\b.*(?:\bdep(?:s|endenc(?:y|ies))\b|\bto\ v?\d)
-    | {_SCOPE}(?:(?:prepare|prep|cut|tag|publish|start|begin|set|next|new|for|the)\s+)*(?:v?\d+\.\d+\S*|releas\w+|versions?|snapshot)\b
-    | change\ ?log | release\ notes | \bcopyright\b | ^(?:update|add)\ .*\b(?:news|history|authors|contributors)$
-    | \b(?:gofmt|prettier|clang-format|scalafmt|scalafix|rubocop|rustfmt|styleci|php-cs-fixer|ocamlformat|perltidy|stylua|pre-commit)\b
-    | ^style\b | {_SCOPE}re-?format
-    | {_SCOPE}(?:{_TIDY}\s+)*(?:white\ ?space|indent(?:ation|ing)?|format(?:ting)?|lint(?:ing|er)?|style|cs)
-      (?:\s+(?:fix(?:es)?|errors?|issues?|warnings?|changes?|problems?|cleanups?))?\W*$""",
-    re.IGNORECASE | re.VERBOSE,
-)
 #: For which branch a change is: `[2.x] ...`.
 _BRANCH = re.compile(r"^(?:\[[^\]]*\]\s*)+")
 _TRAILER = re.compile(r"^\s*(?:[\w-]+-(?:by|id|revid|url)|cc|thanks-to)\s*:", re.IGNORECASE)
@@ -159,12 +145,6 @@ def _wanted(listed: str) -> tuple[str, ...]:
     changed = list(zip(entries[::2], entries[1::2], strict=False))
     wanted = tuple(path for status, path in changed if status.strip() == "M" and is_source(path))
     return wanted if len(wanted) <= MOST_WANTED and len(changed) <= MOST_TOUCHED else ()
-
-
-def is_source(path: str) -> bool:
-    """Whether a file is code that is parsed, and neither a test nor an example."""
-    language = language_of(path)
-    return language.content == CODE and bool(language.grammar) and not roles(path) & (Role.TEST | Role.EXAMPLE)
 
 
 def cleaned(message: str) -> str:

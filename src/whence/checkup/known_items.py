@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.parse import tokens
-from whence.parse.languages import CODE, language_of
-from whence.parse.paths import Role, roles
+from whence.parse.languages import language_of
+from whence.parse.paths import is_source
+from whence.source.history import TELLS_NOTHING
 from whence.types import DEFINITIONS, Unit
 
 if TYPE_CHECKING:
@@ -27,11 +28,6 @@ _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _PARAGRAPH = re.compile(r"\n\s*\n|\n\s*(?:[@:\\]\w+|Args|Returns|Parameters|Example)\b")
 #: Comments that say nothing of the code below them.
 _BESIDE = re.compile(r"copyright|licen[cs]e|todo|fixme|noqa|pylint|eslint|generated|do not edit|https?://", re.IGNORECASE)
-#: Subjects of commits that say nothing of what was changed.
-_TELLS_NOTHING = re.compile(
-    r"^(?:merge|revert|bump|release|version|prepare|v?\d+\.\d)|\b(?:bump(?:s|ed)?|changelog|re-?format|lint(?:er)?|typos?|white ?space)\b",
-    re.IGNORECASE,
-)
 _REFERENCE = re.compile(r"\(?(?:gh-|#)\d+\)?:?|\b[A-Z]{2,}-\d+\b|\b[0-9a-f]{7,40}\b")
 
 
@@ -49,12 +45,6 @@ class Masked:
 
     known: Known
     source: bytes
-
-
-def is_source(path: str) -> bool:
-    """Whether a file is code that is parsed, and neither a test nor an example."""
-    language = language_of(path)
-    return language.content == CODE and bool(language.grammar) and not roles(path) & (Role.TEST | Role.EXAMPLE)
 
 
 def in_chance_order(paths: Sequence[str]) -> list[str]:
@@ -105,7 +95,7 @@ def from_commits(commits: Sequence[Commit], there: Callable[[str], bool], wanted
         text = " ".join(subject.split())
         files = tuple(path for path in commit.paths if is_source(path))
         fit = 1 <= len(files) <= MOST_WANTED and len(commit.paths) <= MOST_TOUCHED and all(map(there, files))
-        if fit and says_enough(text) and not _TELLS_NOTHING.search(text) and not _BESIDE.search(text):
+        if fit and says_enough(text) and not TELLS_NOTHING.search(text) and not _BESIDE.search(text):
             found.setdefault(text.lower(), Known(text, files))
         if len(found) >= wanted:
             break

@@ -20,7 +20,7 @@ import numpy as np
 from whence.answer import Asking, answer
 from whence.checkup.finding import OK, SKIPPED, WARNING, Finding
 from whence.checkup.index_files import ReadOnly
-from whence.checkup.known_items import Known, Masked, from_commits, in_chance_order, is_source, masked, question_of, text_on_disk
+from whence.checkup.known_items import Known, Masked, from_commits, in_chance_order, masked, question_of, text_on_disk
 from whence.encode.encoder import Encoder
 from whence.encode.registry import NONE, SHIPPED, open_encoder
 from whence.errors import ModelUnavailable
@@ -32,6 +32,7 @@ from whence.index.store import Store
 from whence.index.vectors import SegmentVectors, open_vectors
 from whence.index.worker import Batch, run_batch, vectors_beside
 from whence.parse.languages import CODE
+from whence.parse.paths import is_source
 from whence.profiles import Profile
 from whence.query.options import make_options
 from whence.query.plan import make_plan

@@ -6,6 +6,7 @@ import re
 from enum import IntFlag
 from pathlib import PurePosixPath
 
+from whence.parse.languages import CODE, language_of
 from whence.parse.tokens import parts
 
 #: Directories closest to the file say what it is about; those further up are the project's own.
@@ -60,6 +61,12 @@ def roles(path: str) -> Role:
     if path.endswith((".d.ts", ".d.mts", ".d.cts")):
         found |= Role.DECLARATION
     return found
+
+
+def is_source(path: str) -> bool:
+    """Whether a file is code that is parsed, and neither a test nor an example."""
+    language = language_of(path)
+    return language.content == CODE and bool(language.grammar) and not roles(path) & (Role.TEST | Role.EXAMPLE)
 
 
 def version(path: str) -> int:

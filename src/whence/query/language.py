@@ -113,7 +113,7 @@ def read(query: str, *, plain: bool = False) -> Asked:
     pieces = meant(query, pieces_of(query))
     if all(piece.kind == TEXT for piece in pieces):
         return Asked(query, query)
-    conditions = _pushed(_Parser(query, pieces).conditions())
+    conditions = _pushed(_Parser(pieces).conditions())
     notes = _asks_for_notes(query, conditions)
     kept = tuple(one for one in conditions if not (isinstance(one, Leaf) and one.of == "in" and one.value == NOTES))
     wanted = list(_wanted(pieces))
@@ -219,8 +219,8 @@ def _ranked(query: str, piece: Piece) -> str:
 class _Parser:
     """Makes conditions of pieces. OR joins its two neighbours, and nothing further."""
 
-    def __init__(self, query: str, pieces: Sequence[Piece]) -> None:
-        self._query, self._pieces, self._at = query, [piece for piece in pieces if piece.kind != AND], 0
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces, self._at = [piece for piece in pieces if piece.kind != AND], 0
 
     def conditions(self) -> list[Condition]:
         """All that must hold, up to the end of a group or of the query."""

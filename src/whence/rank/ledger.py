@@ -50,6 +50,11 @@ class Line:
     contribution: float
     because: str
 
+    @property
+    def tells(self) -> bool:
+        """Whether it changes the score, as far as can be seen in four places."""
+        return round(self.contribution, 4) != (1.0 if self.operation == Operation.MULTIPLY.value else 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Ledger:

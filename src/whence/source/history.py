@@ -24,6 +24,21 @@ _ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FE
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 #: Variables of the caller that are not about another repository.
 _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
+_SCOPE = r"^(?:[\w./-]+(?:\([^)]*\))?!?:\s*|\[[^\]]*\]\s*)*"
+_TIDY = r"(?:fix(?:e[sd])?|remove[ds]?|trim|strip|clean|minor|apply|run|correct|some|more|trailing|extra|code|the|up|all|of)"
+#: Subjects of commits whose message tells nothing of what was changed.
+TELLS_NOTHING = re.compile(
+    rf"""\bbump(?:s|ed|ing)?\b | \(deps[^)]*\) | {_SCOPE}reverts?\b | maven-release-plugin | ^now\ working\ on
+    | ^merge[ds]?\s+(?:branch|pull|remote|tags?|commit|from|into|master|main|upstream|pr\b|changes|\S+/|['"#])
+    | {_SCOPE}(?:update|upgrade)\b.*(?:\bdep(?:s|endenc(?:y|ies))\b|\bto\ v?\d)
+    | {_SCOPE}(?:(?:prepare|prep|cut|tag|publish|start|begin|set|next|new|for|the)\s+)*(?:v?\d+\.\d+\S*|releas\w+|versions?|snapshot)\b
+    | change\ ?log | release\ notes | \bcopyright\b | ^(?:update|add)\ .*\b(?:news|history|authors|contributors)$
+    | \b(?:gofmt|prettier|clang-format|scalafmt|scalafix|rubocop|rustfmt|styleci|php-cs-fixer|ocamlformat|perltidy|stylua|pre-commit)\b
+    | ^style\b | {_SCOPE}re-?format
+    | {_SCOPE}(?:{_TIDY}\s+)*(?:white\ ?space|indent(?:ation|ing)?|format(?:ting)?|lint(?:ing|er)?|style|cs)
+      (?:\s+(?:fix(?:es)?|errors?|issues?|warnings?|changes?|problems?|cleanups?))?\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True)

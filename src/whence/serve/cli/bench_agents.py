@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from whence.errors import StorageError
 from whence.serve.cli.shared import Progress
+
+if TYPE_CHECKING:
+    from whence.bench.corpus import Corpus
 
 corpus_options = (
     click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` lays it out."),
@@ -25,6 +29,17 @@ def over_a_corpus(command: Any) -> Any:
     return command
 
 
+def _measured(run: Callable[..., Any], corpus: str, names: tuple[str, ...], index_dir: str | None, **how: Any) -> tuple[Any, Corpus]:
+    """What a benchmark measures on a corpus, with progress; and the corpus."""
+    from whence.bench.corpus import load  # noqa: PLC0415
+
+    loaded, progress = load(Path(corpus), names), Progress("measuring")
+    try:
+        return run(loaded, Path(index_dir) if index_dir else None, progress, **how), loaded
+    finally:
+        progress.close()
+
+
 @click.command()
 @over_a_corpus
 def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None) -> int:
@@ -34,15 +49,9 @@ def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
     grep for the words of a question and reading the files that match.
     """
     from whence.bench import agents as benchmark  # noqa: PLC0415
-    from whence.bench import corpus as corpora  # noqa: PLC0415
     from whence.bench import report  # noqa: PLC0415
 
-    loaded = corpora.load(Path(corpus), names)
-    progress = Progress("measuring")
-    try:
-        done = benchmark.run(loaded, Path(index_dir) if index_dir else None, progress)
-    finally:
-        progress.close()
+    done, loaded = _measured(benchmark.run, corpus, names, index_dir)
     click.echo(benchmark.as_text(done))
     if json_file:
         report.write_json(json_file, benchmark.as_json(done, loaded))
@@ -62,13 +71,8 @@ def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, json_
     """
     from whence.bench import confidence as benchmark  # noqa: PLC0415
     from whence.bench import confidence_plot, report  # noqa: PLC0415
-    from whence.bench import corpus as corpora  # noqa: PLC0415
 
-    loaded, progress = corpora.load(Path(corpus), names), Progress("measuring")
-    try:
-        found = benchmark.run(loaded, Path(index_dir) if index_dir else None, progress, apart=how["apart"], line=how["line"])
-    finally:
-        progress.close()
+    found, _ = _measured(benchmark.run, corpus, names, index_dir, apart=how["apart"], line=how["line"])
     click.echo(benchmark.as_text(found))
     if how["plot"]:
         try:
@@ -88,15 +92,10 @@ def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
     Questions are wrapped in prompts, chats, envelopes and forms, and traces are
     made of real functions; each is searched as it is, and as it is read.
     """
-    from whence.bench import corpus as corpora  # noqa: PLC0415
     from whence.bench import pastes as benchmark  # noqa: PLC0415
     from whence.bench import report  # noqa: PLC0415
 
-    loaded, progress = corpora.load(Path(corpus), names), Progress("measuring")
-    try:
-        done = benchmark.run(loaded, Path(index_dir) if index_dir else None, progress)
-    finally:
-        progress.close()
+    done, loaded = _measured(benchmark.run, corpus, names, index_dir)
     click.echo(benchmark.as_text(done))
     if json_file:
         report.write_json(json_file, benchmark.as_json(done, loaded))

@@ -12,7 +12,7 @@ import click
 
 from whence.errors import UsageError
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
-from whence.serve.cli.note_hints import Hint, hints_of, notes_json, print_hints
+from whence.serve.cli.note_hints import Hint, by_file, hints_of, notes_json, print_hints
 from whence.serve.cli.shared import (
     Target,
     color_option,
@@ -141,19 +141,11 @@ def _freshness(index: Index) -> dict[str, Any]:
 def _print_pack(index: Index, pack: Pack, options: dict[str, Any]) -> None:
     """The text, and notes that speak of what is in it: beside it, for they are no part of its budget, or in JSON where they fit into it."""
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
-    hints = _hints(index, shown)
+    hints = hints_of(index, by_file(shown))
     text = _with_notes(pack, hints) if hints and options["as_json"] else None
     click.echo(text or pack.text, nl=False)
     if text is None:
         print_hints(hints, styler("never"), err=True)
-
-
-def _hints(index: Index, keys: Sequence[str]) -> list[Hint]:
-    shown: dict[str, set[str]] = {}
-    for key in keys:
-        path, _, name = key.partition("#")
-        shown.setdefault(path, set()).add(name)
-    return hints_of(index, shown)
 
 
 def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
@@ -170,7 +162,7 @@ def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
 
 def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
     best = pack.symbols[: options["k"]]
-    hints = _hints(index, [one.key for one in best])
+    hints = hints_of(index, by_file([one.key for one in best]))
     if options["as_json"]:
         print_json(
             {

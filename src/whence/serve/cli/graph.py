@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +12,18 @@ import click
 
 from whence.errors import UsageError
 from whence.serve.cli.main import FOUND, NOTHING_FOUND
-from whence.serve.cli.shared import Target, color_option, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
+from whence.serve.cli.shared import (
+    IN_A_FILE,
+    Target,
+    color_option,
+    json_option,
+    open_indexes,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    targets_of,
+)
 
 if TYPE_CHECKING:
     from whence.engine import Index
@@ -21,7 +31,6 @@ if TYPE_CHECKING:
     from whence.graph.symbols_named import Named
 
 LIMIT = 50
-_PLACE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]+)", re.DOTALL)
 _NAMES = """A SYMBOL is a name (open), one with what is around it (Session.open), path#name or FILE:LINE."""
 
 path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository it is about (default: here).")
@@ -160,7 +169,7 @@ def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[Named
 
 def _from_root(root: Path, text: str) -> str:
     """A symbol given by its file, with the path from the root; others as they are."""
-    found = _PLACE.fullmatch(text)
+    found = IN_A_FILE.fullmatch(text)
     if found is None or not Path(found["path"]).is_file():
         return text
     place = Path(found["path"]).resolve()

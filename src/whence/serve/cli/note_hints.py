@@ -61,6 +61,15 @@ def hints_of(index: Index, shown: Shown) -> list[Hint]:
     return _read(index, directory, keys, roots, shown) if keys else []
 
 
+def by_file(keys: Sequence[str]) -> Shown:
+    """Symbols by their keys, `path#name`, as what is shown of each file."""
+    shown: dict[str, set[str]] = {}
+    for key in keys:
+        path, _, name = key.partition("#")
+        shown.setdefault(path, set()).add(name)
+    return shown
+
+
 def hint_lines(hints: Sequence[Hint]) -> list[str]:
     """A line for each of the first notes, and how many there are beside them."""
     more = len(hints) - MOST_NAMED

@@ -29,7 +29,6 @@ from whence.serve.cli.shared import (
 )
 from whence.serve.cli.tracing import tracing
 from whence.serve.doubt import Doubt, doubt_of
-from whence.serve.notes_asked import recalled_within
 
 if TYPE_CHECKING:
     from whence.confidence import Confidence
@@ -154,7 +153,7 @@ def _search_notes(question: Asked, paths: tuple[str, ...], options: dict[str, An
     asking = {**options, "team": False, "directory": None, "full": False, "stale": False}
     with tracing(options["trace_file"]) as trace, opened(asking, trace) as memory:
         ranking = {name: options[name] for name in ("max_distance", "strategy") if options[name] is not None}
-        found = recalled_within(memory, question, options["k"] or memory.settings.memory.k, **ranking)
+        found = memory.search(question, options["k"] or memory.settings.memory.k, **ranking)
         searched = count_of(memory, {})
         if options["as_json"]:
             print_json(recalled_json(memory, question.text, found, searched, with_why=options["with_why"]) | {"remarks": [question.said]})
@@ -250,7 +249,7 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], hint
 def print_why(why: Sequence[Line], style: Any) -> None:
     """The ledger of a score, without the lines that change nothing."""
     for entry in why:
-        if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
+        if entry.tells:
             because = style(safe(entry.because), dim=True)
             click.echo(f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {because}", color=True)
 

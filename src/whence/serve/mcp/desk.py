@@ -48,11 +48,6 @@ class Standing:
     share: float = 1.0  # of the work that is under way
     note: str = ""
 
-    @property
-    def whole(self) -> bool:
-        """Whether everything on disk can be found."""
-        return not self.building and not self.note
-
 
 def ready(index: Index | None, standing: Standing) -> Index:
     """The index, where there is anything in it."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from whence.errors import UsageError
+from whence.serve.cli.shared import IN_A_FILE
 from whence.serve.mcp.desk import Desk
 from whence.serve.mcp.roots import Roots
-
-#: `path#name` and `FILE:LINE`.
-_IN_A_FILE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]{1,9})", re.DOTALL)
 
 
 class House:
@@ -31,6 +28,10 @@ class House:
         """The desks that a call is about: of a root that it names, or all."""
         return [self.desk(self.roots.chosen(name))] if name else list(self._desks.values())
 
+    def named(self, given: Mapping[str, Any]) -> Path | None:
+        """The root that a call names, if it does."""
+        return self.roots.chosen(given["root"]) if given.get("root") else None
+
     def root_of(self, given: Mapping[str, Any], paths: Sequence[str]) -> Path:
         """The root that a call is about: the one it names, else the one that the first of its paths lies in."""
         if given.get("root") or not paths or not self.several:
@@ -44,7 +45,7 @@ class House:
 
     def symbol(self, written: str, root: Path | None = None) -> tuple[Path | None, str]:
         """The root that a symbol given by its file lies in, and the symbol as its index knows it; None for a name alone."""
-        found = _IN_A_FILE.fullmatch(written)
+        found = IN_A_FILE.fullmatch(written)
         if found is None:
             return root, written
         try:

@@ -10,7 +10,6 @@ from whence.errors import UsageError
 from whence.serve.mcp.desk import Report, Standing, ready
 from whence.serve.mcp.house import House
 from whence.serve.mcp.text import recalled_lines
-from whence.serve.notes_asked import recalled_within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,7 @@ async def remember(house: House, given: dict[str, Any], report: Report) -> str: 
     """Store a note, or the state of a branch."""
     root = house.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
     about = [_about(house, root, one) for one in given.get("about", ())]
-    fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": given.get("source", "agent")}
+    fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": "agent"}
     fields["project"] = given.get("project") or root.name
 
     def store(memory: Memory) -> str:
@@ -64,7 +63,7 @@ async def search_notes(house: House, given: dict[str, Any], question: Asked) -> 
     desk = house.desk(house.roots.chosen(given.get("root", "")))
 
     def answer(memory: Memory) -> str:
-        found = recalled_within(memory, question, given.get("k", USUAL_NOTES))
+        found = memory.search(question, given.get("k", USUAL_NOTES))
         return f"note: {question.said}\n" + _told(memory, found, why=given.get("why", False))
 
     return await desk.ask_notes(answer)

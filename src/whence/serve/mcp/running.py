@@ -39,7 +39,7 @@ def run_stdio(wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], 
         async with closing(house), stdio_server(stdin=streams, stdout=streams) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    end_with_parent(lambda: None)
+    end_with_parent()
     _run(serve)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import RootError, StorageError, UsageError
-from whence.serve.cli.note_hints import Shown, hint_lines, hints_of
+from whence.retrieve.unindexed import guesses
+from whence.serve.cli.note_hints import Shown, by_file, hint_lines, hints_of
 from whence.serve.cli.shared import safe
 from whence.serve.doubt import Doubt, doubt_of, doubt_of_task, nothing_for
 from whence.serve.mcp.desk import Desk, Report, Standing, ready
@@ -25,7 +26,6 @@ from whence.serve.mcp.text import (
     standing_lines,
     way_lines,
 )
-from whence.serve.mcp.unindexed import guesses
 
 if TYPE_CHECKING:
     from whence.engine import Index
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 USUAL_RESULTS = 8
 #: Files that are guessed at while nothing better is known.
 MOST_GUESSES = 5
+SECONDS_FOR_GUESSES = 1.0
 QUESTIONS = ("callers", "callees", "impact", "tests", "path")
 
 
@@ -56,15 +57,18 @@ async def search(house: House, given: dict[str, Any], report: Report) -> str:
         return await search_notes(house, given, question)
     desks, below = _where(house, given)
     k = given.get("k", USUAL_RESULTS)
-    parts = await asyncio.gather(*(_part(house, desk, given, below, report, alone=len(desks) == 1) for desk in desks))
+    content = "all" if question.beyond_code else None
+    parts = await asyncio.gather(*(_part(house, desk, given, content, below, report, alone=len(desks) == 1) for desk in desks))
     return "\n".join(_told(parts, k)) + "\n"
 
 
-async def _part(house: House, desk: Desk, given: dict[str, Any], below: tuple[str, ...], report: Report, *, alone: bool) -> Part:
+async def _part(
+    house: House, desk: Desk, given: dict[str, Any], content: str | None, below: tuple[str, ...], report: Report, *, alone: bool
+) -> Part:
     """What one root has to say. One of several that cannot be read does not silence the others."""
     k, why, inner = given.get("k", USUAL_RESULTS), given.get("why", False), () if alone else house.inner(desk)
     try:
-        return await desk.ask(partial(_searched, desk, house.label(desk), given["query"], k, below, why, inner), report)
+        return await desk.ask(partial(_searched, desk, house.label(desk), given["query"], k, content, below, why, inner), report)
     except (RootError, StorageError) as error:
         if alone:
             raise
@@ -74,14 +78,9 @@ async def _part(house: House, desk: Desk, given: dict[str, Any], below: tuple[st
 def _where(house: House, given: dict[str, Any]) -> tuple[list[Desk], tuple[str, ...]]:
     """The desks of a call, and the path below the root that it is narrowed to."""
     if path := given.get("path"):
-        root, below = house.roots.place(path, _named(house, given))
+        root, below = house.roots.place(path, house.named(given))
         return [house.desk(root)], (below,) if below else ()
     return house.desks(given.get("root", "")), ()
-
-
-def _named(house: House, given: dict[str, Any]) -> Path | None:
-    """The root that a call names, if it does."""
-    return house.roots.chosen(given["root"]) if given.get("root") else None
 
 
 def _searched(
@@ -89,6 +88,7 @@ def _searched(
     label: str,
     query: str,
     k: int,
+    content: str | None,
     below: tuple[str, ...],
     why: bool,
     inner: tuple[str, ...],
@@ -103,12 +103,14 @@ def _searched(
         own = [one for one in answer if not one.path.startswith(inner)]
         part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
         part.asked = not standing.building  # what is not indexed yet may be what is asked for
-        part.doubt = doubt_of([(index, answer.confidence)], None) if part.asked else None
+        part.doubt = doubt_of([(index, answer.confidence)], content) if part.asked else None
         part.said += [f"note: {note}" for note in answer.notes]
         part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
     if standing.building:
         paths = [path for path in desk.unindexed() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
-        part.closing[:0] = guess_lines(*guesses(desk.root, paths, query, MOST_GUESSES), len(paths))
+        until = time.monotonic() + SECONDS_FOR_GUESSES
+        found = guesses(desk.root, paths, query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
+        part.closing[:0] = guess_lines(*found, len(paths))
     return part
 
 
@@ -162,11 +164,7 @@ def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Sta
         return f"{above}{nothing_for(asked['diff'])}; search reads every file\n"
     text = above + pack.text
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
-    symbols: dict[str, set[str]] = {}
-    for key in shown:
-        path, _, name = key.partition("#")
-        symbols.setdefault(path, set()).add(name)
-    hints = "".join(f"{line}\n" for line in _hints(whole, symbols))
+    hints = "".join(f"{line}\n" for line in _hints(whole, by_file(shown)))
     return text + hints if count(text + hints) <= budget else text
 
 
@@ -176,7 +174,7 @@ async def related(house: House, given: dict[str, Any], report: Report) -> str:
     path, _, line = given["place"].rpartition(":")
     if not path or not line.isdecimal() or len(line) > 9:
         raise UsageError(f"{given['place'][:200]!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
-    root, below = house.roots.place(path, _named(house, given))
+    root, below = house.roots.place(path, house.named(given))
     desk = house.desk(root)
 
     def answer(index: Index | None, standing: Standing) -> str:
@@ -193,8 +191,7 @@ async def related(house: House, given: dict[str, Any], report: Report) -> str:
 
 async def graph(house: House, given: dict[str, Any], report: Report) -> str:
     """Who calls a symbol, what it calls, what depends on it, which tests know it, or the way to another."""
-    named = _named(house, given)
-    root, symbol = house.symbol(given["symbol"], named)
+    root, symbol = house.symbol(given["symbol"], house.named(given))
     asked = {**given, "symbol": symbol, "to": house.symbol(given.get("to", ""), root)[1]}
     if root is None:
         knowing = [await desk.ask(partial(_known, symbol)) for desk in house.desks()] if house.several else [0]

@@ -10,8 +10,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -109,15 +108,13 @@ def _error(code: int, message: str, known: Any) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}) + "\n"
 
 
-def end_with_parent(leave: Callable[[], None]) -> None:
-    """Call `leave` when the process that started this one is gone: its end of the pipe may be held open by others."""
+def end_with_parent() -> None:
+    """End when the process that started this one is gone: its end of the pipe may be held open by others."""
     parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(SECONDS_BETWEEN_LOOKS)
-        with suppress(Exception):
-            leave()
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whence.rank.ledger import Line
     from whence.recollections import Recalled
     from whence.results import Result
-    from whence.serve.mcp.unindexed import Guess
+    from whence.retrieve.unindexed import Guess
 
 #: Neighbours of a symbol that are listed; the rest is counted.
 MOST_NEIGHBOURS = 60
@@ -39,7 +39,7 @@ def result_lines(result: Result, prefix: str = "", *, why: bool = False) -> Iter
 def why_lines(why: Sequence[Line]) -> Iterator[str]:
     """The parts of a score, without those that change nothing."""
     for entry in why:
-        if round(entry.contribution, 4) != (1.0 if entry.operation == "x" else 0.0):
+        if entry.tells:
             amount = f"{entry.contribution:+.3f}" if entry.operation == "+" else f"{entry.operation}{entry.contribution:.3f}"
             yield f"  {amount} {entry.signal}: {safe(entry.because)}"
 

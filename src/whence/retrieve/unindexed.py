@@ -1,19 +1,17 @@
-"""What can be said of files that are not indexed yet: which of them hold the words of a question, within a second."""
+"""What can be said of files that are not indexed yet: which of them hold the words of a question."""
 
 from __future__ import annotations
 
 import math
-import time
+import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from whence.parse.tokens import STOP_WORDS, parts, words
 from whence.source.decode import to_utf8
 
-#: Seconds that may be spent on reading.
-MOST_SECONDS = 1.0
 #: Of each file so much is read.
 MOST_BYTES = 200_000
 #: A word in the path counts as much as so many words in the text.
@@ -30,16 +28,16 @@ class Guess:
     text: str = ""
 
 
-def guesses(root: Path, paths: Sequence[str], question: str, most: int) -> tuple[list[Guess], int]:
+def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_time: Callable[[], bool]) -> tuple[list[Guess], int]:
     """The files that hold most words of a question, the rarest and those on one line first; and how many were read in time.
 
-    Files with the words on their path are read first.
+    Files with the words on their path are read first; `in_time` says whether there is time for one more.
     """
     spoken = [word.lower() for word in words(question) if word.lower() not in STOP_WORDS]
     wanted = sorted({part for word in spoken for part in (word, *parts(word)) if len(part) > 2})
-    deadline, found, read = time.monotonic() + MOST_SECONDS, list[Guess](), 0
+    found, read = list[Guess](), 0
     for path in sorted(paths, key=lambda path: -_held_by_path(path, wanted)) if wanted else ():
-        if time.monotonic() > deadline:
+        if not in_time():
             break
         read += 1
         if (guess := _guess(root, path, wanted)) is not None:
@@ -60,8 +58,11 @@ def _held_by_path(path: str, wanted: Iterable[str]) -> int:
 
 
 def _guess(root: Path, path: str, wanted: Sequence[str]) -> Guess | None:
+    full = os.path.join(root, path)
+    if os.path.realpath(full) != full:  # a link that came since the tree was walked may lead anywhere
+        return None
     try:
-        with open(f"{root}/{path}", "rb") as file:
+        with open(full, "rb") as file:
             raw = to_utf8(file.read(MOST_BYTES))
     except OSError:
         return None
