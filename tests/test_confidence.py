@@ -13,6 +13,7 @@ from whence.answer import Found
 from whence.confidence import NOTHING_FOUND, Facts, confidence_of, facts_of, learned, probability_of
 from whence.engine import Index
 from whence.profiles import PROFILES
+from whence.serve.cli.main import main
 
 LINE = 0.3
 TREE = {
@@ -203,3 +204,12 @@ def test_a_name_that_is_used_here_and_defined_elsewhere_is_here(tmp_path):
     assert used.here
     assert unknown is not None
     assert not unknown.here
+
+
+def test_an_empty_folder_is_told_from_a_word_that_is_nowhere(tmp_path, tree, capsys, monkeypatch):
+    for folder, said in ((tmp_path, "no files to search here"), (tree, "not here, most likely")):
+        monkeypatch.chdir(folder)
+        assert main(["search", "zyxwvut"]) == 1
+        told = capsys.readouterr()
+        assert said in told.out + told.err
+        assert "try --content all" not in told.out + told.err

@@ -70,8 +70,8 @@ def doubt_of_task(index: Index, task: str) -> str:
 
 
 def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None) -> Doubt | None:
-    """What is to be said of the answers of some roots together; None where nothing was asked in words."""
-    judged = [(index, confidence) for index, confidence in asked if confidence is not None]
+    """What is to be said of the answers of some roots together; None where nothing was asked in words, or of no files."""
+    judged = [(index, confidence) for index, confidence in asked if confidence is not None and index.snapshot.live_files]
     if not judged:
         return None
     surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)

@@ -207,7 +207,7 @@ def print_answer(
     elif options.get("line_numbers") or not query.strip():
         _print_like_grep(found, options)
     else:
-        _print_results(indexes, found, _hints(indexes, found), options)
+        _print_results(indexes, found, _hints(indexes, found), options, doubted=doubt is not None)
 
 
 def _hints(indexes: list[Index], found: list[tuple[Index, Result]]) -> list[Hint]:
@@ -224,7 +224,9 @@ def _print_like_grep(found: list[tuple[Index, Result]], options: dict[str, Any])
             click.echo(f"{path}:{number}{safe(line.text)}", color=True)
 
 
-def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], hints: list[Hint], options: dict[str, Any]) -> None:
+def _print_results(
+    indexes: list[Index], found: list[tuple[Index, Result]], hints: list[Hint], options: dict[str, Any], *, doubted: bool
+) -> None:
     style = styler(options["color"])
     for place, (index, result) in enumerate(found, 1):
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
@@ -243,7 +245,7 @@ def _print_results(indexes: list[Index], found: list[tuple[Index, Result]], hint
         count = f"{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files"
         click.echo(style(f"{of}{count} · {freshness_words(index.freshness, now)}", dim=True), color=True)
     if not found:
-        click.echo("nothing found" + _elsewhere(indexes, options), err=True)
+        click.echo("nothing found" + ("" if doubted else _elsewhere(indexes, options)), err=True)
 
 
 def print_why(why: Sequence[Line], style: Any) -> None:
@@ -255,6 +257,9 @@ def print_why(why: Sequence[Line], style: Any) -> None:
 
 
 def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
+    """Where else to look."""
+    if not any(index.snapshot.live_files for index in indexes):
+        return "; there are no files to search here, whence status --files says why"
     content = options["content"] or indexes[0].settings.search.content
     return f"; only {content} was searched, try --content all" if content != "all" else ""
 
