@@ -71,6 +71,7 @@ def run_http(folders: Sequence[Path], settings: Mapping[str, str], session: str,
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
+            listening.listen()  # before the address is told: who reads it may call at once, and waits until the server is up
         except OSError as error:
             raise UsageError(f"{host}:{port} cannot be served: {error.strerror}", hint="--port 0 takes a free port") from error
         place = f"[{host}]" if ":" in host else host
