@@ -243,7 +243,7 @@ def test_a_query_without_a_command_says_how_to_ask(tree):
 
 def test_nothing_found_names_what_was_not_searched(tree):
     assert "only code was searched (in:all searches everything)" in whence("search", "beta", cwd=tree).stdout
-    assert "try --content all" in whence("search", "beta lang:go", cwd=tree).stderr
+    assert "try --content all" in whence("search", "beta lang:haskell", cwd=tree).stderr
     assert whence("search", "beta", "--content", "all", "-l", cwd=tree).stdout == "docs/guide.md\n"
 
 
