@@ -12,6 +12,7 @@ import click
 
 from whence.errors import StorageError, UsageError
 from whence.serve.cli.bench_agents import agents, confidence, pastes
+from whence.serve.cli.bench_faults import faults
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def bench() -> None:
     """
 
 
-for one in (agents, confidence, pastes):
+for one in (agents, confidence, faults, pastes):
     bench.add_command(one)
 
 
