@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import whence as package
+from whence.index.schema import add_checksums
 
 #: The folder that holds the package under test.
 SOURCES = Path(package.__file__).parents[1]
@@ -41,3 +44,11 @@ def git(*arguments: str, cwd: Path) -> str:
     identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main"]
     done = subprocess.run(["git", *identity, *arguments], cwd=cwd, capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+@contextlib.contextmanager
+def truth(path: Path) -> Iterator[sqlite3.Connection]:
+    """The database of an index, to be written as only whence does: each row with its checksum."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        add_checksums(database)
+        yield database

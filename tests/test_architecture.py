@@ -17,10 +17,10 @@ PACKAGE = SOURCES / "whence"
 #: Every folder and top-level module of the package, in the order in which they may know one another: a room knows
 #: only rooms above it. `answer` puts the stages from query to pack together; `engine` is the only one that knows all.
 ROOMS = """
-    errors types version profiles settings trace
+    errors types version profiles knobs settings trace
     source parse encode index memory
     query retrieve fuse graph rank learn pack
-    answer confidence related context context_classic context_near explain results packs packing opened engine enrich
+    answer confidence related context context_classic context_near explain results packs packing roots opened engine enrich
     recall recollections remembered memories tidying lifecycle following checkup
     bench serve
     __init__ __main__
@@ -93,7 +93,7 @@ def _loaded(node: ast.AST) -> Iterator[ast.AST]:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_only_the_edges_touch_the_world(path):
     """The clock, the environment and the network are for settings, engine, the front ends and the processes of a build."""
-    if room_of(path) in ("opened", "engine", "enrich", "remembered", "memories", "serve", "bench") or name_of(path) in (
+    if room_of(path) in ("opened", "engine", "enrich", "remembered", "memories", "roots", "serve", "bench") or name_of(path) in (
         "index/build.py",
         "index/layout.py",
         "parse/grammars.py",

@@ -7,7 +7,6 @@ import ctypes
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import pytest
 
 from hindrances import environment
 from sample_histories import commit
-from sample_trees import git, write
+from sample_trees import SOURCES, git, truth, write
 from whence import Index
 from whence.checkup import installation, loading, measuring, storage, surroundings
 from whence.checkup.finding import FAILED, OK, SKIPPED, WARNING, Finding, guarded, worst
@@ -26,7 +25,7 @@ from whence.checkup.index_files import IndexState, look_at_index
 from whence.checkup.known_items import from_commits, masked, question_of
 from whence.encode import static
 from whence.index.layout import Layout
-from whence.settings import Settings
+from whence.knobs import Settings
 from whence.source.history import Commit
 from whence.types import Unit
 
@@ -62,7 +61,7 @@ def everything_in(folder: Path) -> dict[str, bytes]:
 def test_a_healthy_index_is_well_and_looking_at_it_changes_nothing(layout):
     before = everything_in(layout.data_dir)
     state = looked(layout)
-    assert [one.level for one in state.findings] == [OK] * 5
+    assert [one.level for one in state.findings] == [OK] * 6
     assert state.searchable
     assert state.languages == ["python"]
     assert by_name(state.findings)["left out"].facts["worst"][0]["path"] == "logo.bin"
@@ -83,8 +82,8 @@ def cut_off(path: Path, share: float) -> None:
 
 
 def without_a_table(layout: Layout) -> None:
-    with contextlib.closing(sqlite3.connect(layout.database)) as db:
-        db.execute("DROP TABLE units")
+    with truth(layout.database) as db:
+        db.execute("DROP TABLE places")
 
 
 DAMAGES = {
@@ -96,7 +95,7 @@ DAMAGES = {
     "the database is cut off": (lambda at: cut_off(at.database, 0.6), "database", "damaged"),
     "the database is empty": (lambda at: at.database.write_bytes(b""), "index", "lost"),
     "the database is gone": (lambda at: at.database.unlink(), "index", "lost"),
-    "the database lacks a table": (without_a_table, "index", "lacks units"),
+    "the database lacks a table": (without_a_table, "index", "lacks places"),
 }
 
 
@@ -117,10 +116,11 @@ def test_damage_is_named_with_what_to_do_and_left_as_it_is(layout, damage):
 def killed_with_a_log(layout: Layout) -> None:
     """A writer that was killed: what it committed is in the log alone."""
     code = (
-        "import os, sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "import os, sqlite3, sys; from whence.index.schema import add_checksums;"
+        "db = sqlite3.connect(sys.argv[1], isolation_level=None); add_checksums(db);"
         "db.execute(\"INSERT OR REPLACE INTO meta VALUES ('odd', 'shape')\"); os.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", code, str(layout.database)], check=False)
+    subprocess.run([sys.executable, "-c", code, str(layout.database)], check=False, env={**os.environ, "PYTHONPATH": str(SOURCES)})
     assert layout.database.with_name("truth.db-wal").stat().st_size
 
 
@@ -145,7 +145,7 @@ ODD = {
 
 
 def with_meta(layout: Layout, sql: str) -> None:
-    with contextlib.closing(sqlite3.connect(layout.database, isolation_level=None)) as db:
+    with truth(layout.database) as db:
         db.execute(sql)
 
 
@@ -170,7 +170,7 @@ def test_an_index_that_will_be_built_again_anyway_is_a_warning(layout):
 
 
 def test_an_index_in_the_middle_of_a_write_is_not_damaged(layout):
-    with contextlib.closing(sqlite3.connect(layout.database, isolation_level=None)) as db:
+    with truth(layout.database) as db:
         db.execute("BEGIN IMMEDIATE")
         db.execute("DELETE FROM meta")
         assert worst(looked(layout).findings) == OK

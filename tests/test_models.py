@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -63,9 +62,8 @@ def answers(index: Index) -> list[list[tuple[str, float]]]:
     ]
 
 
-def units_table(index: Index) -> list[tuple[bytes, bytes]]:
-    with sqlite3.connect(index.layout.database) as db:
-        return sorted(db.execute("SELECT path, parsed FROM units"))
+def units_table(index: Index) -> list[tuple[str, bytes | None]]:
+    return sorted((path, index.snapshot.parsed_of(path)) for path in index.snapshot.paths)
 
 
 # Each kind answers.

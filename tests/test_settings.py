@@ -12,7 +12,8 @@ import pytest
 from sample_trees import whence, write
 from whence import Index
 from whence.errors import SettingError
-from whence.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, IndexSettings, Setting, Settings, load, merge
+from whence.knobs import IndexSettings, Settings
+from whence.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, Setting, load, merge
 
 SOURCES = ("call", "command line", "environment", "project file", "user file")
 LEAVES = merge([])[1]

@@ -17,6 +17,7 @@ from whence.index.arrayfile import Array
 from whence.index.graph import Graph
 from whence.index.rows import distinct
 from whence.index.snapshot import Snapshot
+from whence.knobs import ClassicSettings
 from whence.profiles import Profile
 from whence.query.keywords import keywords
 from whence.query.plan import Plan
@@ -26,7 +27,6 @@ from whence.retrieve.past import Precedent
 from whence.retrieve.paths import PathMatch
 from whence.retrieve.seeds import Learned, Nearest, Seeding, Seeds, find_seeds
 from whence.retrieve.semantic import asked_of_vectors
-from whence.settings import ClassicSettings
 
 
 class Ground(Protocol):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from whence.encode.registry import SHIPPED
 from whence.errors import QueryError, UsageError
 from whence.explain.why import Why, explain, explain_symbol, find_target
 from whence.index.arrayfile import Array
-from whence.opened import Freshness, OpenIndex, load_settings
+from whence.opened import OpenIndex
 from whence.profiles import PROFILES, Profile
 from whence.query.hygiene import question_in
 from whence.query.language import Asked, Leaf
@@ -27,7 +29,9 @@ from whence.results import Answer, Result
 from whence.retrieve.constraints import restrict
 from whence.retrieve.evidence import FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
-from whence.types import Parsed
+from whence.roots import load_settings
+from whence.source.reading import without_secrets
+from whence.types import Freshness, Parsed
 
 if TYPE_CHECKING:
     from whence.graph.neighbours import Neighbour
@@ -44,7 +48,19 @@ LEFT_OUT_SECONDS = 0.3
 #: Said where the conditions of a query, and not its words, are why there is no answer.
 NOTHING_LEFT = "nothing that is indexed meets these conditions"
 
+_Question = TypeVar("_Question", bound=Callable[..., Any])
+
 __all__ = ["Freshness", "Index", "load_settings"]
+
+
+def _from_one_view(question: _Question) -> _Question:
+    """Have a question answered from one view of the index, also where another thread refreshes it meanwhile."""
+
+    @wraps(question)
+    def asked(self: Index, *given: Any, **named: Any) -> Any:
+        return question(copy(self), *given, **named)
+
+    return cast("_Question", asked)
 
 
 class Index(OpenIndex):
@@ -53,9 +69,11 @@ class Index(OpenIndex):
     def __init__(self, *opened: Any) -> None:
         super().__init__(*opened)
         self._weights: dict[str, FieldWeights] = {}
-        self._questions: Questions | None = None
-        self._packing: Packing | None = None
-        self._packages: PackageHashes | None = None
+
+    def _made(self, what: str, make: Callable[[], Any]) -> Any:
+        """What was worked out of the view that answers are of, once for all who ask."""
+        made = self._seen_now.made
+        return made[what] if what in made else made.setdefault(what, make())
 
     def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
         """What codes are worth under a profile, worked out once."""
@@ -63,6 +81,7 @@ class Index(OpenIndex):
             self._weights[name] = FieldWeights.of(profile)
         return self._weights[name]
 
+    @_from_one_view
     def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Answer:
         """The best files for a query, best first: exactly k of them when that many match.
 
@@ -70,6 +89,7 @@ class Index(OpenIndex):
         `asked` are the filters and modes of `query.options.make_options`: operator,
         relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
         """
+        query = without_secrets(query)
         question = question_in(query)
         read = read_query(question.text, plain=plain)
         asking, notes = self._restricted(read, self._asking(query, k, profile, _with_content(read, asked)))
@@ -91,8 +111,10 @@ class Index(OpenIndex):
     def _is_shipped(self) -> bool:
         return self.encoder is not None and self.encoder.name == SHIPPED
 
+    @_from_one_view
     def why(self, query: str, target: str, *, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
+        query = without_secrets(query)
         read = read_query(question_in(query).text, plain=plain)
         asking, _ = self._restricted(read, self._asking(query, None, profile, _with_content(read, asked)))
         if not read.plain and not read.text:
@@ -133,6 +155,7 @@ class Index(OpenIndex):
         ordered = np.array(list(dict.fromkeys(nodes[surest].tolist())), np.int64)
         return ordered[ordered < self.snapshot.units]
 
+    @_from_one_view
     def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[Result]:
         """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
         check_compared(asked)
@@ -140,6 +163,7 @@ class Index(OpenIndex):
         unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
         return [Result(self, found) for found in related(self._example(unit), asking)]
 
+    @_from_one_view
     def context(self, task: str = "", **asked: Any) -> Pack:
         """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
 
@@ -148,10 +172,10 @@ class Index(OpenIndex):
         """
         from whence.packing import Packing, Wanted  # noqa: PLC0415  -- a search does without
 
-        if self._packing is None or self._packing.graph is not self.graph:
-            self._packing = Packing(self, self.graph, self.encoder)
-        return self._packing.pack(Wanted.of(task, self.settings.context, asked), time.time())
+        packing: Packing = self._made("packing", lambda: Packing(self, self.graph, self.encoder))
+        return packing.pack(Wanted.of(task, self.settings.context, asked), time.time())
 
+    @_from_one_view
     def why_symbol(self, task: str, name: str, **asked: Any) -> Why:
         """Why a symbol stands where it stands among those for a task, or is not there."""
         from whence.packing import Packing, Wanted  # noqa: PLC0415
@@ -166,41 +190,46 @@ class Index(OpenIndex):
         """The graph, ready to be asked; what was worked out is kept as long as the graph is the same."""
         from whence.graph.questions import Questions  # noqa: PLC0415  -- a search does without
 
-        if self._questions is None or self._questions.graph is not self.graph:
-            self._questions = Questions(self.graph)
-        return self._questions
+        questions: Questions = self._made("questions", lambda: Questions(self.graph))
+        return questions
 
+    @_from_one_view
     def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """Who calls a symbol, surest first; with other kinds of edge, who uses it so; with depth, through others."""
         return self.questions.callers(self.questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
+    @_from_one_view
     def callees(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """What a symbol calls, surest first."""
         return self.questions.callees(self.questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
+    @_from_one_view
     def impact(self, name: str, *, depth: int = 3) -> list[Neighbour]:
         """Everything that depends on a symbol, nearest first."""
         return self.questions.impact(self.questions.one(name), depth=depth).neighbours()
 
+    @_from_one_view
     def tests(self, name: str, *, depth: int = 4) -> list[Neighbour]:
         """The tests that call a symbol, those that do so directly first."""
         return self.questions.tests(self.questions.one(name), depth=depth).neighbours()
 
+    @_from_one_view
     def path(self, source: str, target: str, *, hops: int = 12) -> list[Step] | None:
         """The shortest way from one symbol to another, edge by edge; None when there is none."""
         return self.questions.path([self.questions.one(source)], [self.questions.one(target)], hops=hops)
 
+    @_from_one_view
     def symbol_keys(self, name: str) -> list[str]:
         """The keys, `path#qualified.name`, of every symbol that a name may mean."""
         return [one.key for one in self.questions.meant(name)]
 
+    @_from_one_view
     def subgraph_root(self, key: str) -> str:
         """A hash of the code of a symbol's package; empty when the symbol is gone (L3)."""
         from whence.graph.package_hash import PackageHashes  # noqa: PLC0415
 
-        if self._packages is None or self._packages.symbols is not self.snapshot.symbols:
-            self._packages = PackageHashes(self.snapshot.symbols, self.store.hashes)
-        return self._packages.of(key)
+        packages: PackageHashes = self._made("packages", lambda: PackageHashes(self.snapshot.symbols, self.store.hashes))
+        return packages.of(key)
 
     def _example(self, unit: int) -> Example:
         path = self.snapshot.path(int(self.snapshot.file_of_unit[unit]))
@@ -209,6 +238,7 @@ class Index(OpenIndex):
         parents = [one.parents for one in (self.parsed(path) or Parsed("", ())).units if one.first_line == first and one.last_line == last]
         return Example(unit, " ".join((*(parents[0] if parents else ()), self.snapshot.unit_name(unit))), "\n".join(lines))
 
+    @_from_one_view
     def ranked(self, query: str, profile: Profile) -> Ranked:
         """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
         asking = replace(self._asking(query, None, None, {}), profile=profile, weights=FieldWeights.of(profile))

@@ -63,5 +63,9 @@ class IndexDamaged(StorageError):
     """A derived file is missing, truncated or altered; it will be rebuilt."""
 
 
+class ColumnsDamaged(IndexDamaged):
+    """A file that is worked out of all others together is missing, truncated or altered; it will be made again, and nothing else."""
+
+
 class VectorsDamaged(IndexDamaged):
     """A file of vectors is missing, truncated or altered; vectors will be made again, and nothing else."""

@@ -2,67 +2,52 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from whence import settings as settings_module
 from whence.encode.encoder import Encoder
 from whence.encode.registry import open_encoder
-from whence.errors import IndexBusy, IndexDamaged, ModelUnavailable, RootError, StorageError, VectorsDamaged
+from whence.errors import ColumnsDamaged, IndexBusy, IndexDamaged, ModelUnavailable, StorageError, VectorsDamaged
 from whence.index.layout import Layout, default_data_dir
-from whence.index.opening import is_behind, open_snapshot
+from whence.index.opening import View, is_behind, moment_of, open_snapshot
+from whence.index.parsed import find_units, unpack_parsed
+from whence.index.seal import check, verify, write_seal
 from whence.index.snapshot import Snapshot
-from whence.index.store import FORMAT, Store
-from whence.settings import Setting, Settings
+from whence.index.store import COLUMNS, FORMAT, Store
+from whence.knobs import Settings
+from whence.roots import checked_root, load_settings
+from whence.settings import Setting
 from whence.source import git
-from whence.source.decode import to_utf8
+from whence.source.reading import read_text
 from whence.source.walk import Tree, Walker
 from whence.trace import Trace
-from whence.types import RUNTIME, Edge, Parsed, Refreshed, Unit
+from whence.types import RUNTIME, Edge, Freshness, Parsed, Refreshed, Unit, Work
 from whence.version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from whence.index.adoption import Estate
     from whence.index.graph import Graph
 
 Progress = Callable[[int, int], None]
 #: Two processes that open a new index at once: one is told that it is locked, whatever time it allows for waiting.
-OPENING_TRIES, OPENING_PAUSE = 40, 0.05
+OPENING_SECONDS, OPENING_PAUSE = 2.0, 0.05
 #: How notes begin that tell of an answer older than the files.
 BEHIND = "answering from before the last changes"
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """What an answer is of (Z2)."""
-
-    commit: str
-    branch: str
-    indexed_at: float
-    changed: int  # files that differ from what was indexed
-    note: str = ""
-
-    @property
-    def fresh(self) -> bool:
-        """Whether the index is what is on disk."""
-        return self.changed == 0 and not self.note
-
-
-class Work(NamedTuple):
-    """What a refresh would do: bytes to read, and whether there is anything to do at all."""
-
-    bytes: int
-    needed: bool
-
-
 class OpenIndex:
-    """An index of one root, kept true to its files."""
+    """An index of one root, kept true to its files. Threads may share it: each question is answered from one view."""
 
     def __init__(self, layout: Layout, settings: Settings, provenance: list[Setting], trace: Trace | None = None) -> None:
         self.layout, self.settings, self.provenance = layout, settings, provenance
@@ -71,10 +56,12 @@ class OpenIndex:
         self.tree = Tree()
         self.trace = trace
         self._store: Store | None = None
-        self._snapshot: Snapshot | None = None
-        self._graph: Graph | None = None
+        self._view: View | None = None
+        self._alone = RLock()  # held by the thread that changes what answers are of
         self._stale = 0
         self._seen = -1
+        self._given: list[Estate] = []  # what a first build may begin with
+        self._verified = 0.0  # when everything was last compared with its checksums
         self._encoder: Encoder | None = self._open_encoder()
 
     @classmethod
@@ -93,7 +80,7 @@ class OpenIndex:
 
         `settings` are dotted names with values, for instance `{"search.k": 5}`.
         """
-        root = _checked_root(Path(path))
+        root = checked_root(Path(path))
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
         index = cls(Layout(where, root), merged, provenance, trace)
@@ -108,10 +95,13 @@ class OpenIndex:
 
     def close(self) -> None:
         """Let go of all files."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        self._snapshot = self._graph = None
+        with self._alone:
+            if self._store is not None:
+                self._store.close()
+                if self._verified and not self._store.read_only:
+                    write_seal(self.layout, self._verified)
+                self._store = None
+            self._replace_view(None)
 
     @property
     def root(self) -> Path:
@@ -128,29 +118,44 @@ class OpenIndex:
     @property
     def snapshot(self) -> Snapshot:
         """The view that answers are of."""
-        if self._snapshot is None:
+        return self._seen_now.snapshot
+
+    @property
+    def _seen_now(self) -> View:
+        if self._view is None:
             raise StorageError("the index is closed")
-        return self._snapshot
+        return self._view
 
     @property
     def graph(self) -> Graph:
         """The symbol graph of the snapshot; made now where it is not there yet, and kept for the next who asks."""
-        if self._graph is None:
+        view = self._seen_now
+        if "graph" not in view.made:
             from whence.index.graph import open_graph  # noqa: PLC0415  -- a search does without
 
-            self._graph = open_graph(self.layout, self.store, self.snapshot, self.read_text)
-        return self._graph
+            view.made.setdefault("graph", open_graph(self.layout, self.store, view.snapshot, self.read_text, self.notes))
+        graph: Graph = view.made["graph"]
+        return graph
 
     def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
         """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
         with self.layout.writing(self.settings.index.lock_wait), self.store.transaction():
             self.store.replace_edges(provenance, edges, paths)
-        self._graph = None
+        self._look()
 
     # Opening and refreshing.
     def _look(self) -> None:
-        """Open the view that answers are of."""
-        self._snapshot, self._graph = open_snapshot(self.layout, self.store, self.model), None
+        """Open the view that answers are of, unless nobody wrote anything since the last was opened."""
+        moment = moment_of(self.store, self.model)  # before it is opened: what is written meanwhile is looked at next time
+        if self._view is None or self._view.moment != moment:
+            self._replace_view(View(open_snapshot(self.layout, self.store, self.model), moment))
+
+    def _replace_view(self, view: View | None) -> None:
+        before, self._view = self._view, view
+        if before is not None:
+            before.let_go()
+            del before
+            gc.collect(1)  # the last answers refer to themselves and to its files; they are young, and this takes no time
 
     def _open_encoder(self) -> Encoder | None:
         try:
@@ -180,46 +185,68 @@ class OpenIndex:
             self.layout.create()
         if self.layout.orphaned():
             self.notes.append(f"{self.layout.database.name} was lost; rebuilt")
-        try:
+        with self._mending(progress):
             self._open_store()
+            self._verified = check(self.layout, self.store, time.time(), self.settings.index.verify_after)
             self._refresh(build=refresh, progress=progress)
             self._look()
-        except VectorsDamaged as damage:
-            self._make_vectors_again(damage, progress)
+
+    @contextmanager
+    def _mending(self, progress: Progress) -> Iterator[None]:
+        """Where work with the index meets damage, what is damaged is made again, and that is said."""
+        try:
+            yield
+        except (VectorsDamaged, ColumnsDamaged) as damage:
+            self._make_again(damage, progress)
         except IndexDamaged as damage:
             self._repair(damage, progress)
 
     def _open_store(self) -> None:
-        """Open the truth; where nothing can be written, only to read. A database that is being made is waited for."""
-        for attempt in range(OPENING_TRIES):
+        """Open the truth; where nothing can be written, only to read. One that is being made is waited for."""
+        until = time.monotonic() + OPENING_SECONDS
+        while True:
             try:
                 self._store = Store(self.layout.database)
                 return
             except IndexDamaged:
                 raise
-            except StorageError as trouble:
+            except IndexBusy:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(OPENING_PAUSE)
+            except StorageError:
                 if not self.layout.exists():
                     raise
-                if "locked" not in trouble.message or attempt == OPENING_TRIES - 1:
-                    break
-                time.sleep(OPENING_PAUSE)
+                break
         self._store = Store(self.layout.database, read_only=True)
 
     def refresh(self, progress: Progress | None = None) -> Refreshed:
         """Take in what changed on disk since the index was opened or last refreshed."""
-        self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
-        self._refresh(build=True, progress=progress or _unseen)
-        self._look()
+        with self._alone, self._mending(progress or _unseen):
+            self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
+            self._refresh(build=True, progress=progress or _unseen)
+            self._look()
         return self.refreshed
 
     def look(self) -> Work:
         """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
-        self._refresh(build=False, progress=_unseen)
-        self._look()
-        behind = is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
-        return Work(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
+        with self._alone:
+            self._refresh(build=False, progress=_unseen)
+            self._look()
+            behind = is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
+            return Work(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
+
+    def _keep_up(self) -> None:
+        """Where another process made the database anew, go on with that one: what this one lists is gone."""
+        if not (self.store.read_only or self.store.is_current()):
+            self.layout.create()
+            self.store.close()
+            self._open_store()
+            self._seen = -1
 
     def _refresh(self, *, build: bool, progress: Progress) -> None:
+        if build or self.layout.exists():
+            self._keep_up()
         known = self._known_tree(build=build)
         self.tree = self._walker().refresh(known)
         self._stale = len(self.tree.changed) + len(self.tree.deleted)
@@ -259,6 +286,7 @@ class OpenIndex:
     def _build(self, progress: Progress) -> None:
         """Build with the writer's lock held; another process may have done the work while we waited."""
         now = time.time_ns()
+        self._keep_up()
         if not self._check_format(build=True):
             with self.store.transaction():
                 self.store.clear()
@@ -269,7 +297,9 @@ class OpenIndex:
 
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
         head = git.head(self.root)
-        self.refreshed = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
+        adopted = self._take_over(head.commit if head else "", now) if not self.store.segments() else 0
+        done = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
+        self.refreshed = replace(done, adopted=done.adopted + adopted)
         if builder.trouble is not None:
             self._do_without(builder.trouble)
         with self.store.transaction():
@@ -279,11 +309,23 @@ class OpenIndex:
         self._stale = 0
         self.tree.changed, self.tree.deleted = [], []
 
+    def _take_over(self, commit: str, now_ns: int) -> int:
+        """Begin with what the index of another tree of this repository has of the same content; how many files it had."""
+        from whence.index.adoption import estates_nearby, take_over  # noqa: PLC0415  -- for a first build only
+
+        limit, identity = self.settings.index.max_file_bytes, self._identity()["settings"]
+        for estate in chain(self._given, estates_nearby(self.layout, commit, identity)):
+            taken = take_over(self.layout, self.store, estate, self.tree, model=self.model, limit=limit, now_ns=now_ns)
+            if taken:
+                return taken
+        return 0
+
     def _identity(self) -> dict[str, str]:
         return {
             "format": str(FORMAT),
             "version": __version__,
             "settings": self.settings.index_fingerprint(),
+            "repository": git.common_dir(self.root),
             "root": os.fsencode(self.root).decode("utf-8", "backslashreplace"),
         }
 
@@ -305,21 +347,28 @@ class OpenIndex:
         chosen = self.settings.index
         return Walker(str(self.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
 
-    def _make_vectors_again(self, damage: VectorsDamaged, progress: Progress) -> None:
-        self.notes.append(f"{damage.message}; vectors rebuilt")
+    def _make_again(self, damage: IndexDamaged, progress: Progress) -> None:
+        """Make again what follows from the rest: vectors, or columns over all files."""
+        vectors = isinstance(damage, VectorsDamaged)
+        self.notes.append(f"{damage.message}; {'vectors ' if vectors else ''}rebuilt")
         with self.layout.writing(self.settings.index.lock_wait):
             with self.store.transaction():
-                self.store.drop_vectors()
+                if vectors:
+                    self.store.drop_vectors()
+                else:
+                    self.store.forget_facts(*COLUMNS)
             self._build(progress)
         self._look()
 
     def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
         """Build again what is damaged. What the user wrote is never part of it."""
-        self.notes.append(f"{damage.message}; rebuilt")
         observed = self._observed()
         if self._store is not None:
             self._store.close()
         with self.layout.writing(self.settings.index.lock_wait):
+            if self._is_repaired(progress):
+                return
+            self.notes.append(f"{damage.message}; rebuilt")
             for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
                 path.unlink(missing_ok=True)
             for path in self.layout.segments.glob("*"):
@@ -332,10 +381,26 @@ class OpenIndex:
                     self._store.replace_edges(RUNTIME, observed)
         self._look()
 
+    def _is_repaired(self, progress: Progress) -> bool:
+        """Whether another process that met the same damage has repaired it, while this one waited for the lock."""
+        if not self.layout.exists():
+            return False
+        try:
+            self._open_store()
+            self._seen = -1
+            verify(self.layout, self.store)
+            self._build(progress)
+            self._look()
+        except StorageError:
+            if self._store is not None:
+                self._store.close()
+            return False
+        return True
+
     def _observed(self) -> list[Edge]:
         """What was observed at run time, as far as it can still be read: no file can give it back."""
         try:
-            return self._store.edges(RUNTIME) if self._store is not None else []
+            return self._store.edges(RUNTIME, sound=True) if self._store is not None else []
         except StorageError:
             return []
 
@@ -352,48 +417,20 @@ class OpenIndex:
         )
 
     # Reading what is indexed.
-    def read_text(self, path: str) -> str | None:
-        """The text of a file as it is on disk now, or None when it is gone or no text."""
-        full = os.path.join(self.root, path)
-        if os.path.realpath(full) != full:  # links are not indexed: one that is there now may lead anywhere
-            return None
-        try:
-            with open(full, "rb") as file:
-                text = to_utf8(file.read(self.settings.index.max_file_bytes + 1))
-        except OSError:
-            return None
-        return None if text is None else text.decode("utf-8", "replace")
+    def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
+        """The text of a file as it is on disk now, without its secrets; None when it is gone, no text, or not wanted."""
+        return read_text(self.root, path, self.settings.index.max_file_bytes + 1, wanted)
 
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""
-        return self.store.parsed(path)
+        blob = self.snapshot.parsed_of(path)
+        return None if blob is None else unpack_parsed(blob)
 
     def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
         """The units of a file that begin at some lines under some names, as they were indexed."""
-        return self.store.units_at(path, wanted)
+        blob = self.snapshot.parsed_of(path)
+        return {} if blob is None else find_units(blob, wanted)
 
 
 def _unseen(done: int, total: int) -> None:
     """Progress that nobody looks at."""
-
-
-def _checked_root(path: Path) -> Path:
-    try:
-        root = path.expanduser().resolve(strict=True)
-    except FileNotFoundError as error:
-        raise RootError(f"{path}: no such file or folder") from error
-    except (OSError, RuntimeError, ValueError) as error:
-        raise RootError(f"{path}: cannot be opened: {error}") from error
-    if not root.is_dir():
-        raise RootError(f"{path} is a file", hint="give the folder to index; a file can narrow a search on the command line")
-    if not os.access(root, os.R_OK | os.X_OK):
-        raise RootError(f"{path}: permission denied")
-    return root
-
-
-def load_settings(
-    root: Path | None, *, call: Mapping[str, Any] | None = None, command_line: Mapping[str, Any] | None = None
-) -> tuple[Settings, list[Setting]]:
-    """Settings for a root from every source there is, with provenance (E4)."""
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "whence" / settings_module.USER_FILE
-    return settings_module.load(root=root, environment=dict(os.environ), user_file=config, command_line=command_line, call=call)

@@ -19,6 +19,7 @@ from whence.index.arrayfile import Array
 from whence.index.graph import Graph
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
+from whence.knobs import ContextSettings, Settings
 from whence.learn.feedback import boosts
 from whence.learn.pending import Pending, Returned
 from whence.learn.session import Session
@@ -30,8 +31,8 @@ from whence.packs import Pack
 from whence.profiles import SYMBOL_PROFILES, Profile
 from whence.query.plan import make_plan
 from whence.retrieve.evidence import FieldWeights
-from whence.settings import ContextSettings, Settings
 from whence.source.history import changed_lines
+from whence.source.reading import without_secrets
 from whence.trace import Trace
 from whence.types import Unit
 
@@ -66,7 +67,8 @@ class Wanted:
             raise UsageError(f"context knows no option {unknown[0]!r}", hint=f"it has {', '.join(list(cls.__dataclass_fields__)[1:])}")
         given["files"] = tuple(given.get("files", ()))
         budget = chosen.diff_budget if given.get("diff") is not None else chosen.budget
-        wanted = cls(task, **{"budget": budget, "profile": chosen.profile, "format": chosen.format, "symbols": chosen.symbols, **given})
+        given = {"budget": budget, "profile": chosen.profile, "format": chosen.format, "symbols": chosen.symbols, **given}
+        wanted = cls(without_secrets(task), **given)
         wanted.check()
         return wanted
 

@@ -10,9 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from whence.context import RankedSymbols
-from whence.pack.budget import Head, Packed, Piece, pack
-from whence.pack.render import renderer
+from whence.pack.budget import Form, Head, Packed, Piece, pack
+from whence.pack.render import flags_shown, renderer
 from whence.rank.ledger import Line
+from whence.source.instructions import Instruction
 from whence.types import Unit
 
 
@@ -119,7 +120,14 @@ class Pack:
         pieces = pieces_of(self._source, chosen, self._shown_path)
         beyond, graph = len(self._ranked.order) - len(chosen), self._ranked.pool.graph
         phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
-        packed = pack(pieces, self.budget, renderer(self._form), head=self._head, phantom_share=phantoms, beyond=beyond)
+        flags: dict[tuple[str, Form], list[Instruction]] = {}
+        while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
+            render = renderer(self._form, flags)
+            packed = pack(pieces, self.budget, render, head=self._head, phantom_share=phantoms, beyond=beyond)
+            new = {(one.piece.key, one.form): one for one in packed.shown if (one.piece.key, one.form) not in flags}
+            flags |= {key: flags_shown(one.piece, one.form) for key, one in new.items()}
+            if not any(flags[key] for key in new):
+                break
         self._shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
         return packed
 

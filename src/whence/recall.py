@@ -13,6 +13,7 @@ from whence.fuse.note_pool import Facts, NotePool
 from whence.fuse.pool import union
 from whence.index.arrayfile import Array
 from whence.index.rows import member
+from whence.knobs import MemorySettings
 from whence.memory.catalog import Catalog
 from whence.memory.corpus import Corpus
 from whence.memory.note import CATEGORIES, CATEGORY_OF, KINDS
@@ -24,7 +25,6 @@ from whence.rank.ledger import Ledger
 from whence.rank.score import score
 from whence.rank.tracing import write_stages
 from whence.retrieve.notes import ASKED, MEANING, TIMES, WORDS, NoteEvidence, NoteScope
-from whence.settings import MemorySettings
 from whence.trace import Trace
 
 #: How a hit was found (M5). `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, for want of better.

@@ -14,6 +14,7 @@ from whence.encode.prose import ProseEncoder
 from whence.encode.registry import open_note_encoder
 from whence.errors import IndexDamaged, ModelUnavailable, UsageError, WhenceError
 from whence.index.layout import Layout, default_data_dir
+from whence.knobs import Settings
 from whence.memory.catalog import Catalog, Progress
 from whence.memory.code import CHANGED, CodeStates, named
 from whence.memory.note import About, Note
@@ -21,8 +22,7 @@ from whence.memory.place import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.reading import Reader
 from whence.memory.store import kept, told
 from whence.memory.words import language_of
-from whence.opened import load_settings
-from whence.settings import Settings
+from whence.roots import load_settings
 from whence.source.git import repository_root
 from whence.trace import Trace
 

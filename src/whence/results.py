@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from whence.answer import Found
 from whence.confidence import Confidence
+from whence.knobs import Settings
 from whence.pack.excerpt import ShownLine, choose_lines, shown_line
+from whence.pack.provenance import flags_of, sort_of
 from whence.rank.collapse import candidates_of
 from whence.rank.ledger import Line
-from whence.settings import Settings
+from whence.source.instructions import Instruction
 from whence.types import Parsed
 
 
@@ -82,6 +84,22 @@ class Result:
             if unit.first_line == self.best_start and unit.name == self.name:
                 return unit.qualified_name
         return self.name
+
+    @cached_property
+    def flags(self) -> list[Instruction]:
+        """What reads like an instruction in the lines that are shown, in the path or in the name (Z11). No rank depends on it."""
+        return flags_of(((line.number, line.text) for line in self.lines), (self.path, self.qualified_name))
+
+    @property
+    def sort(self) -> str:
+        """What the file is to a reader: code, docs, config, a test, an example, vendored or generated."""
+        return sort_of(self.path)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the shown lines come from."""
+        lines = [self.best_start, self.best_end]
+        return {"sort": self.sort, "path": self.path, "lines": lines, "language": self.language}
 
     def __repr__(self) -> str:
         return f"<Result {self.path}:{self.best_start} {self.kind} {self.name or '-'} {self.score:.3f}>"

@@ -94,6 +94,7 @@ class Refreshed:
 
     read: int = 0  # files that were read and parsed
     touched: int = 0  # files with a new time stamp and the same content
+    adopted: int = 0  # files whose content was known already: of another tree, or from before
     deleted: int = 0
     bytes: int = 0
 
@@ -104,3 +105,26 @@ class Skipped:
 
     path: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """What an answer is of (Z2)."""
+
+    commit: str
+    branch: str
+    indexed_at: float
+    changed: int  # files that differ from what was indexed
+    note: str = ""
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the index is what is on disk."""
+        return self.changed == 0 and not self.note
+
+
+class Work(NamedTuple):
+    """What a refresh would do: bytes to read, and whether there is anything to do at all."""
+
+    bytes: int
+    needed: bool

@@ -18,7 +18,7 @@ from sample_trees import git, whence, write
 from whence.checkup.finding import worst
 from whence.checkup.index_files import look_at_index
 from whence.index.layout import Layout
-from whence.settings import Settings
+from whence.knobs import Settings
 
 FILES = {
     "shop/basket.py": 'def total(items):\n    """Adds up the prices of everything a visitor wants to buy."""\n    return sum(one.price for one in items)\n',

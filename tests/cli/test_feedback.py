@@ -16,11 +16,11 @@ from hindrances import environment
 from sample_trees import whence, write
 from whence import Index
 from whence.index.layout import Layout
+from whence.knobs import LearnSettings
 from whence.learn.feedback import Record, records, say
 from whence.learn.pending import Pending, Returned
 from whence.learn.store import Learned
 from whence.serve.cli.main import main
-from whence.settings import LearnSettings
 
 #: Symbols are found by name and their code hashed by these two.
 needs_symbols = pytest.mark.skipif(

@@ -15,6 +15,7 @@ import pytest
 from hindrances import environment
 from sample_trees import git, whence, write
 from whence.index.layout import Layout
+from whence.knobs import LearnSettings
 from whence.learn.feedback import records
 from whence.learn.pending import Pending, Returned
 from whence.learn.store import Learned
@@ -22,7 +23,6 @@ from whence.memories import Memory
 from whence.pack.tokens import count
 from whence.serve.cli.hook import BUDGET, within
 from whence.serve.cli.main import main
-from whence.settings import LearnSettings
 
 Called = Callable[..., tuple[str, str]]
 FILES = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from hindrances import environment, obeying_permissions
 from index.graph_edges import Edge as Row
 from index.graph_edges import edges_of, key_of, opened
-from sample_trees import write
+from sample_trees import truth, write
 from whence import Index
 from whence.index.arrayfile import ArrayFile
 from whence.index.layout import Layout
@@ -67,7 +66,7 @@ def graphs(root: Path, data_dir: Path) -> list[Path]:
 
 def listed(root: Path, data_dir: Path) -> Path:
     """The graph file that the index says is its own."""
-    with closing(sqlite3.connect(Layout(data_dir, root.resolve()).database)) as database:
+    with truth(Layout(data_dir, root.resolve()).database) as database:
         (text,) = database.execute("SELECT value FROM meta WHERE key = 'graph'").fetchone()
     return segments_of(root, data_dir) / json.loads(text)["name"]
 
@@ -225,13 +224,16 @@ def replaced(path: Path) -> None:
     [Path.unlink, cut, scribbled, replaced, lambda path: path.write_bytes(b"")],
     ids=["gone", "cut", "scribbled", "zeros", "empty"],
 )
-def test_a_damaged_graph_is_made_again_without_a_word(damage: Callable[[Path], object], tree: Path, own_data_dir: Path) -> None:
+def test_a_damaged_graph_is_made_again_and_nothing_else_is_and_that_is_said(
+    damage: Callable[[Path], object], tree: Path, own_data_dir: Path
+) -> None:
     before = edges(tree)
     (made,) = graphs(tree, own_data_dir)
     damage(made)
     with Index.open(tree) as index:
         assert edges_of(index.graph) == before
-        assert index.notes == []
+        assert len(index.notes) == 1
+        assert made.name in index.notes[0]
         assert index.refreshed.read == 0
     again = listed(tree, own_data_dir)
     assert again != made
@@ -241,7 +243,7 @@ def test_a_damaged_graph_is_made_again_without_a_word(damage: Callable[[Path], o
 def test_a_graph_of_an_older_format_is_made_again(tree: Path, own_data_dir: Path) -> None:
     before = edges(tree)
     made = listed(tree, own_data_dir)
-    with closing(sqlite3.connect(Layout(own_data_dir, tree.resolve()).database)) as database:
+    with truth(Layout(own_data_dir, tree.resolve()).database) as database:
         (text,) = database.execute("SELECT value FROM meta WHERE key = 'graph'").fetchone()
         known = json.loads(text)
         known["facts"]["format"] -= 1
@@ -256,7 +258,7 @@ def test_an_index_of_an_older_format_is_rebuilt_with_its_graph_and_keeps_what_wa
         before = edges_of(index.graph)
         index.add_edges(RUNTIME, [SEEN])
         index.add_edges(LSP, [RESOLVED])
-    with closing(sqlite3.connect(Layout(own_data_dir, tree.resolve()).database)) as database:
+    with truth(Layout(own_data_dir, tree.resolve()).database) as database:
         database.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
         database.commit()
     with Index.open(tree) as index:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hindrances import environment, obeying_permissions
-from sample_trees import git, whence, write
+from sample_trees import git, truth, whence, write
 from whence import Index
 from whence.errors import IndexBusy, StorageError
 from whence.index.layout import Layout
@@ -317,7 +316,7 @@ def test_a_file_in_place_of_the_data_directory_gives_one_line(tree: Path, tmp_pa
 
 
 def change_format(directory: Path) -> None:
-    with sqlite3.connect(directory / "truth.db") as database:
+    with truth(directory / "truth.db") as database:
         database.execute("UPDATE meta SET value = 'older' WHERE key = 'format'")
     database.close()
 
@@ -372,7 +371,7 @@ def garble_a_page(directory: Path) -> None:
 
 
 def drop_a_table(directory: Path) -> None:
-    with sqlite3.connect(directory / "truth.db") as database:
+    with truth(directory / "truth.db") as database:
         database.execute("DROP TABLE files")
     database.close()
 

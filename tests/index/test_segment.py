@@ -12,6 +12,7 @@ import pytest
 
 from whence.index.arrayfile import ArrayFile, write_arrays
 from whence.index.digest import Digest, name_hash
+from whence.index.parsed import blob_arrays, pack_parsed
 from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, merge
 from whence.parse.languages import language_of
 from whence.parse.units import parse
@@ -28,11 +29,13 @@ FILES = {
 
 
 def digest(directory: Path, name: str, paths: Iterable[str]) -> Segment:
-    found = Digest()
+    found, blobs = Digest(), []
     for path in paths:
         source = FILES[path].encode()
-        found.add(path, source, parse(source, language_of(path, source).name))
-    return Segment(ArrayFile(directory / name, write_arrays(directory / name, found.arrays(), {})))
+        parsed = parse(source, language_of(path, source).name)
+        found.add(path, source, parsed)
+        blobs.append(pack_parsed(parsed))
+    return Segment(ArrayFile(directory / name, write_arrays(directory / name, found.arrays() | blob_arrays(blobs), {})))
 
 
 def merged(directory: Path, parts: list[tuple[Segment, list[bool]]]) -> Segment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sample_trees import write
+from sample_trees import truth, write
 from whence import Index
 from whence.encode.encoder import UnitText, Vectors, unit_length
 from whence.encode.passages import Passage
@@ -460,7 +459,7 @@ def test_a_vector_file_that_is_not_listed_is_made_again(tree: Path):
     with Index.open(tree) as index:
         before, segments = answers(index), index.store.segments()
         database = index.layout.database
-    with sqlite3.connect(database) as db:
+    with truth(database) as db:
         db.execute("DELETE FROM vectors")
     db.close()
     with Index.open(tree) as index:

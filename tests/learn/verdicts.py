@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from hindrances import environment
+from whence.knobs import LearnSettings
 from whence.learn.feedback import Record
-from whence.settings import LearnSettings
 
 CHOSEN = LearnSettings()
 NOW = 1_800_000_000.0

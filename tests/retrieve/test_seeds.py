@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sample_trees import write
+from whence.knobs import ClassicSettings
 from whence.opened import OpenIndex
 from whence.profiles import CLASSIC
 from whence.query.concepts import Concept, Match
@@ -15,7 +16,6 @@ from whence.query.keywords import keywords
 from whence.retrieve.channels import Sought, by_folders, by_names, by_words
 from whence.retrieve.evidence import FieldWeights
 from whence.retrieve.seeds import CLASSES, VECTORS, _injected, find_seeds
-from whence.settings import ClassicSettings
 
 LIMITS = ClassicSettings()
 TREE = {

@@ -6,7 +6,6 @@ No secret is written out in this file: samples say what to draw, and are drawn w
 from __future__ import annotations
 
 import random
-import re
 import time
 
 import pytest
@@ -14,191 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sample_trees import SOURCES
+from whence.bench.faults.planted_secrets import BODY, FILES, SAMPLES, draw
 from whence.source.secrets import KINDS, Secret, find_secrets, redacted
-
-#: What a letter in a sample stands for: `{a36}` is 36 letters and digits.
-ALPHABETS = {
-    "a": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
-    "b": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-    "w": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_",
-    "h": "0123456789abcdef",
-    "d": "0123456789",
-    "l": "abcdefghijklmnopqrstuvwxyz0123456789",
-    "u": "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
-    "t": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
-    "s": "abcdefghijklmnopqrstuvwxyz234567",
-    "j": "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)",
-    "g": "bcdfghjkmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ2345678",
-}
-UUID = "{h8}-{h4}-{h4}-{h4}-{h12}"
-BODY = "{b64}\n{b64}\n{b31}="
-BLOCK = "-----BEGIN %s-----\n" + BODY + "\n-----END %s-----"
-
-#: Every kind at least once. The secret is what stands between « and ».
-SAMPLES = [
-    ("private-key", "«" + BLOCK.replace("%s", "RSA PRIVATE KEY") + "»"),
-    ("private-key", "«" + BLOCK.replace("%s", "PRIVATE KEY") + "»"),
-    ("private-key", "«" + BLOCK.replace("%s", "ENCRYPTED PRIVATE KEY") + "»"),
-    ("private-key", 'key = "«-----BEGIN EC PRIVATE KEY-----\\n{b64}\\n{b20}==\\n-----END EC PRIVATE KEY-----»\\n"'),
-    ("private-key", "«---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n" + BODY + "\n---- END SSH2 ENCRYPTED PRIVATE KEY ----»"),
-    ("openssh-private-key", "«" + BLOCK.replace("%s", "OPENSSH PRIVATE KEY") + "»"),
-    ("pgp-private-key", "«-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + BODY + "\n-----END PGP PRIVATE KEY BLOCK-----»"),
-    ("putty-private-key", "Public-Lines: 1\nAAAA\nPrivate-Lines: 3\n«" + BODY + "»\nPrivate-MAC: 12"),
-    (
-        "gcp-service-account",
-        '{"type": "service_account",\n "private_key": "«-----BEGIN PRIVATE KEY-----\\n{b64}\\n{b60}\\n-----END PRIVATE KEY-----»\\n"}',
-    ),
-    ("aws-access-key", "aws_access_key_id = «AKIA{t16}»"),
-    ("aws-access-key", "temporary: «ASIA{t16}»"),
-    ("aws-secret-key", "aws_secret_access_key = «{b40}»"),
-    ("aws-bedrock-key", "«ABSK{b120}=»"),
-    ("google-api-key", 'maps: "«AIza{w35}»"'),
-    ("google-oauth-token", "«ya29.{w60}»"),
-    ("google-oauth-secret", "«GOCSPX-{w28}»"),
-    ("google-refresh-token", "refresh «1//0{w60}»"),
-    ("azure-storage-key", "AccountName=x;AccountKey=«{b86}==»;EndpointSuffix=y"),
-    ("azure-shared-access-key", "Endpoint=sb://x/;SharedAccessKeyName=y;SharedAccessKey=«{b43}=»"),
-    ("azure-client-secret", "«{a3}8Q~{a34}»"),
-    ("azure-sas-token", "https://x/y?sv=2022-11-02&se=2030-01-01&sr=b&sig=«{a43}%3D»"),
-    ("azure-devops-token", "pat «{a76}AZDO{a4}»"),
-    ("github-token", "«ghp_{a36}»"),
-    ("github-token", "clone https://«gho_{a36}»@host/x.git"),
-    ("github-token", '{"text": "first\\n«ghs_{a36}»\\nlast"}'),
-    ("github-fine-grained-token", "«github_pat_{w82}»"),
-    ("gitlab-token", "«glpat-{w20}»"),
-    ("gitlab-token", "«glptt-{h40}»"),
-    ("bitbucket-token", "«ATBB{a32}»"),
-    ("atlassian-token", "«ATATT3{w180}»"),
-    ("slack-token", "«xoxb-{d12}-{d12}-{a24}»"),
-    ("slack-app-token", "«xapp-1-{u11}-{d13}-{h64}»"),
-    ("slack-webhook", "https://hooks.slack.com/«services/T{u8}/B{u8}/{a24}»"),
-    ("discord-token", "token = '«MT{a22}.{w6}.{w30}»'"),
-    ("discord-webhook", "https://discord.com/api/webhooks/«{d18}/{w68}»"),
-    ("teams-webhook", "https://x.webhook.office.com/webhookb2/y/IncomingWebhook/«{h32}/" + UUID + "»"),
-    ("telegram-bot-token", "bot «7{d9}:AA{w33}»"),
-    ("stripe-key", "«sk_live_{a24}»"),
-    ("stripe-webhook-secret", "«whsec_{a32}»"),
-    ("square-token", "«sq0atp-{w22}»"),
-    ("braintree-token", "«access_token$production${l16}${h32}»"),
-    ("paypal-secret", "PAYPAL_SECRET=«E{w79}»"),
-    ("twilio-key", "sid «SK{h32}»"),
-    ("twilio-key", "TWILIO_AUTH_TOKEN=«{h32}»"),
-    ("sendgrid-key", "«SG.{w22}.{w43}»"),
-    ("mailgun-key", "«key-{h32}»"),
-    ("mailchimp-key", "«{h32}-us14»"),
-    ("brevo-key", "«xkeysib-{h64}-{a16}»"),
-    ("npm-token", "«npm_{a36}»"),
-    ("npm-token", "//registry/:_authToken=«" + UUID + "»"),
-    ("pypi-token", "password = «pypi-AgEIcHlwaS5vcmc{w120}»"),
-    ("rubygems-key", "«rubygems_{h48}»"),
-    ("nuget-key", "«oy2{l43}»"),
-    ("crates-io-token", "«cio{a32}»"),
-    ("clojars-token", "«CLOJARS_{l60}»"),
-    ("docker-hub-token", "«dckr_pat_{w27}»"),
-    ("hugging-face-token", "HF_TOKEN=«hf_{a34}»"),
-    ("anthropic-key", "«sk-ant-api03-{w93}AA»"),
-    ("openrouter-key", "«sk-or-v1-{h64}»"),
-    ("openai-key", "«sk-proj-{w120}»"),
-    ("openai-key", "OPENAI_API_KEY=«sk-{a20}T3BlbkFJ{a20}»"),
-    ("groq-key", "«gsk_{a52}»"),
-    ("xai-key", "«xai-{a80}»"),
-    ("replicate-token", "«r8_{a37}»"),
-    ("perplexity-key", "«pplx-{a48}»"),
-    ("nvidia-key", "«nvapi-{w64}»"),
-    ("langsmith-key", "«lsv2_pt_{h32}_{h10}»"),
-    ("pinecone-key", "«pcsk_{a60}»"),
-    ("cohere-key", "COHERE_API_KEY: «{a40}»"),
-    ("mistral-key", "MISTRAL_API_KEY=«{a32}»"),
-    ("wandb-key", "WANDB_API_KEY=«{h40}»"),
-    ("databricks-token", "«dapi{h32}»"),
-    ("digitalocean-token", "«dop_v1_{h64}»"),
-    ("heroku-key", "HEROKU_API_KEY=«" + UUID + "»"),
-    ("cloudflare-key", "cloudflare_api_token: «{w40}»"),
-    ("fastly-token", 'fastly_key = "«{w32}»"'),
-    ("netlify-token", "«nfp_{a36}»"),
-    ("vercel-token", "VERCEL_TOKEN=«{a24}»"),
-    ("shopify-token", "«shpat_{h32}»"),
-    ("linear-key", "«lin_api_{a40}»"),
-    ("notion-token", "«ntn_{d11}{a35}»"),
-    ("asana-token", "token: «1/{d16}:{h32}»"),
-    ("airtable-token", "«pat{a14}.{h64}»"),
-    ("hubspot-token", "«pat-na1-" + UUID + "»"),
-    ("datadog-key", "DD_API_KEY=«{h32}»"),
-    ("new-relic-key", "«NRAK-{u27}»"),
-    ("new-relic-key", "license «{h36}NRAL»"),
-    ("grafana-token", "«glsa_{a32}_{h8}»"),
-    ("sentry-token", "«sntryu_{h64}»"),
-    ("pagerduty-key", "pagerduty_token: «u+{a18}»"),
-    ("postman-key", "«PMAK-{h24}-{h34}»"),
-    ("terraform-token", "«{a14}.atlasv1.{w64}»"),
-    ("vault-token", "«hvs.{w95}»"),
-    ("age-key", "«AGE-SECRET-KEY-1{u58}»"),
-    ("1password-key", "«A3-{u6}-{u11}-{u5}-{u5}-{u5}»"),
-    ("artifactory-key", "«AKCp{a69}»"),
-    ("doppler-token", "«dp.pt.{a43}»"),
-    ("dynatrace-token", "«dt0c01.{u24}.{u64}»"),
-    ("planetscale-token", "«pscale_tkn_{w43}»"),
-    ("pulumi-token", "«pul-{h40}»"),
-    ("prefect-key", "«pnu_{a36}»"),
-    ("buildkite-token", "«bkua_{h40}»"),
-    ("circleci-token", "«CCIPAT_{a22}_{h40}»"),
-    ("sonar-token", "«squ_{h40}»"),
-    ("sourcegraph-token", "«sgp_{h40}»"),
-    ("figma-token", "«figd_{w40}»"),
-    ("supabase-key", "«sbp_{h40}»"),
-    ("tailscale-key", "«tskey-auth-{a11}-{a32}»"),
-    ("fly-io-token", "«fo1_{w43}»"),
-    ("contentful-token", "«CFPAT-{w43}»"),
-    ("typeform-token", "«tfp_{w44}»"),
-    ("easypost-key", "«EZAK{a54}»"),
-    ("alibaba-access-key", "«LTAI{a20}»"),
-    ("facebook-token", "«EAAG{a120}»"),
-    ("twitter-token", "«AAAAAAAAAAAAAAAAAAAAA{g90}»"),
-    ("openshift-token", "«sha256~{w43}»"),
-    ("django-secret-key", "SECRET_KEY = '«django-insecure-{j50}»'"),
-    ("maxmind-key", "«{a6}_{a29}_mmk»"),
-    ("mapbox-token", "«sk.eyJ{a60}.{a22}»"),
-    ("okta-token", "OKTA_API_TOKEN=«00{w40}»"),
-    ("algolia-key", "ALGOLIA_ADMIN_KEY=«{h32}»"),
-    ("codecov-token", "CODECOV_TOKEN: «" + UUID + "»"),
-    ("snyk-token", "SNYK_TOKEN=«" + UUID + "»"),
-    ("splunk-token", "splunk_hec_token=«" + UUID + "»"),
-    ("travis-token", "travis_token: «{a22}»"),
-    ("linkedin-secret", "LINKEDIN_CLIENT_SECRET=«{a16}»"),
-    ("dropbox-token", "dropbox_app_key = '«{l15}»'"),
-    ("zendesk-token", "zendesk_token=«{a40}»"),
-    ("trello-key", "TRELLO_KEY=«{h32}»"),
-    ("jwt", "cookie «eyJ{a33}.eyJ{w80}.{w43}»"),
-    ("url-password", "postgres://app:«{g12}»@db.internal:5432/shop"),
-    ("url-password", "redis://:«{g12}»@cache:6379"),
-    ("curl-password", "curl -s -u deploy:«{g14}» https://build.internal/job"),
-    ("basic-auth", "Authorization: Basic «am9objpodW50ZXI0Mis5ISE=»"),
-    ("bearer-token", "Authorization: Bearer «{w40}»"),
-    ("generic-secret", 'api_key = "«{g32}»"'),
-    ("generic-secret", "SECRET_KEY = '«{j50}»'"),
-    ("generic-secret", "CLIENT_SECRET=«{h48}»"),
-    ("generic-secret", "password: «Tr{d2}b4dor&3x»"),
-    ("generic-secret", '<add key="password" value="«{g16}»" />'),
-    ("generic-secret", "  - name: DB_PASSWORD\n    value: «{g16}»"),
-    ("generic-secret", '"{\\"token\\": \\"«{g32}»\\"}"'),
-    ("generic-secret", 'signing_key: bytes = b"«{g32}»"'),
-    ("generic-secret", "the staging token is «{g24}», ask before use"),
-    ("generic-secret", "and the token of production is «{g24}»."),
-    ("generic-secret", "Password for the build server (new): «{g14}»"),
-    ("generic-secret", "GET /feed?token=«{g24}»&page=2"),
-    ("generic-secret", 'os.getenv("SECRET_KEY", "«{g40}»")'),
-]
 
 
 def drawn(sample: str) -> tuple[str, str]:
     """A text made from a sample, and the secret in it."""
-    dice = random.Random(sample)
-
-    def draw(match: re.Match[str]) -> str:
-        return "".join(dice.choice(ALPHABETS[match[1]]) for _ in range(int(match[2])))
-
-    before, secret, after = re.split("[«»]", re.sub(r"\{([a-z])(\d+)\}", draw, sample))
-    return f"{before}{secret}{after}", secret
+    text, [planted] = draw("", sample, "", random.Random(sample))
+    return text, planted.secret
 
 
 def ids(sample: object) -> str:
@@ -225,8 +47,40 @@ def test_nothing_of_a_secret_is_left_in_a_redacted_text(kind, sample):
 
 
 def test_every_kind_has_a_sample():
-    assert {kind for kind, _ in SAMPLES} == set(KINDS)
+    assert {kind for kind, *_ in (*SAMPLES, *FILES)} == set(KINDS)
     assert len(KINDS) >= 45
+
+
+@pytest.mark.parametrize(("kind", "path", "sample"), FILES, ids=lambda value: value if value.startswith(".") else "")
+def test_a_file_that_holds_logins_tells_by_its_name_what_is_secret(kind, path, sample):
+    text, planted = draw(kind, sample, path, random.Random(sample))
+    found = find_secrets(text, path)
+    assert [text[one.start : one.end] for one in found] == [one.secret for one in planted]
+    assert not [one for one in find_secrets(text, "docs/notes.txt") if one.kind == kind]
+
+
+SETTINGS = """
+DEBUG=true
+STAGE=production
+PORT=8000
+LOG_LEVEL=info
+TIMEOUT=30s
+HOST=db.internal:5432
+API=https://api.internal/v1
+DATA_DIR=/var/lib/app
+APP_NAME="Corner Shop"
+EMPTY=
+SECRET=${VAULT_SECRET}
+VERSION=1.24.3
+""".strip()
+
+
+def test_plain_settings_of_an_environment_stay_to_be_found():
+    assert find_secrets(SETTINGS, ".env") == []
+    text, _ = drawn("TOKEN=«{g24}»")
+    assert find_secrets(text, ".env.example") == find_secrets(text)  # what has a form of its own is one everywhere
+    assert find_secrets("PASSWORD=changeme\nLICENCE=yes-please-4711", ".env.example") == []
+    assert [one.line for one in find_secrets("PASSWORD=changeme\nLICENCE=yes-please-4711", ".env")] == [1, 2]
 
 
 HARMLESS = """

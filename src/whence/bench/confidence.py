@@ -25,9 +25,9 @@ from whence.confidence import LEADING, Facts, facts_of, learned, probability_of
 from whence.engine import Index
 from whence.errors import QueryError, UsageError
 from whence.index.arrayfile import Array
+from whence.knobs import SearchSettings
 from whence.parse.tokens import parts
 from whence.profiles import PROFILES
-from whence.settings import SearchSettings
 
 OWN, ELSEWHERE, LANGUAGE, FIELD, NAME, FOREIGN, DEFINED = (
     "its own",

@@ -9,10 +9,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from whence.index.schema import add_checksums
+
 #: A writer that is at work is waited for so long.
 BUSY_SECONDS = 2.0
 #: Lines of trouble that SQLite lists at most.
 MOST_TROUBLE = 5
+#: The column that holds the checksum of a row.
+CHECKSUM = "row_sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +37,31 @@ def check_database(path: Path) -> Checked:
 
 
 def _checked(path: Path) -> Checked:
+    if not path.is_file():
+        return Checked("it is no file")
     if not path.stat().st_size:
         return Checked("it is empty")
     try:
         with opened(path) as db:
-            rows = [str(text) for (text,) in db.execute(f"PRAGMA quick_check({MOST_TROUBLE})")]
+            add_checksums(db)
+            said = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MOST_TROUBLE})")]
+            trouble = list(_altered_rows(db)) if said == ["ok"] else said
     except sqlite3.OperationalError as error:
         return Checked(str(error), busy="locked" in str(error) or "busy" in str(error))
     except sqlite3.Error as error:
         return Checked(str(error))
-    return Checked("" if rows == ["ok"] else "; ".join(rows))
+    return Checked("; ".join(trouble))
+
+
+def _altered_rows(db: sqlite3.Connection) -> Iterator[str]:
+    """Tables with rows that are not what was written, as far as their rows have checksums: SQLite takes a flipped bit for a value."""
+    for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").fetchall():
+        columns = [(row[1], row[6]) for row in db.execute(f'PRAGMA table_xinfo("{table}")')]
+        if any(name == CHECKSUM and hidden for name, hidden in columns):
+            summed = ", ".join(f'"{name}"' for name, hidden in columns if not hidden)
+            wrong = db.execute(f'SELECT count(*) FROM "{table}" WHERE {CHECKSUM} IS NOT row_sum({summed})').fetchone()[0]  # noqa: S608
+            if wrong:
+                yield f"{wrong} of the rows of {table} are not what was written"
 
 
 @contextmanager

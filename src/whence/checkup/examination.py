@@ -14,7 +14,7 @@ from whence.checkup.index_files import IndexState, look_at_index
 from whence.checkup.loading import load_apart
 from whence.checkup.surroundings import Chosen
 from whence.index.layout import Layout
-from whence.settings import Settings
+from whence.knobs import Settings
 
 #: Seconds for packages, grammars and models to load; far more than they need.
 LOADING_SECONDS = 20.0

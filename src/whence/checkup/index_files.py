@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -12,12 +11,12 @@ from pathlib import Path
 from whence.checkup.databases import check_database, connected
 from whence.checkup.finding import FAILED, OK, SKIPPED, WARNING, Finding, guarded, megabytes, some_of
 from whence.errors import IndexDamaged, StorageError
-from whence.index.arrayfile import Stamp, checksum_of
 from whence.index.changes import split_changed
 from whence.index.layout import Layout
+from whence.index.seal import unlike
 from whence.index.store import FORMAT, Store
+from whence.knobs import Settings
 from whence.learn.store import FILE_NAME as LEARNED
-from whence.settings import Settings
 from whence.source import git
 from whence.source.walk import Tree, Walker
 from whence.types import Skipped
@@ -41,12 +40,18 @@ class ReadOnly(Store):
     """The truth as it is, log and all; whoever looks at it leaves no trace, which `Store` does by opening it."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path, read_only=True)
+
+    def _open(self) -> None:
         try:
-            self._db = connected(path)
-            self._check_tables()
-        except sqlite3.Error as error:
-            raise IndexDamaged(f"{path.name} cannot be read: {error}") from error
+            super()._open()
+        except StorageError as error:
+            if error.__cause__ is None:
+                raise
+            raise IndexDamaged(f"{self.path.name} cannot be read: {error.__cause__}") from error
+
+    def _connected(self) -> sqlite3.Connection:
+        return connected(self.path)
 
 
 def look_at_index(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
@@ -87,10 +92,11 @@ def _look_inside(store: Store, layout: Layout, settings: Settings, now_ns: int, 
     findings = [*findings, _made_as(meta, settings, empty=not store.segments())]
     if meta.get("format") != str(FORMAT):
         return IndexState(findings)
+    findings += (rows := guarded("rows", lambda: _rows(store)))
     findings += (derived := guarded("derived files", lambda: _derived_files(store, layout)))
     findings += guarded("freshness", lambda: _freshness(store, layout, settings, now_ns))
     findings += guarded("learned", lambda: _learned(layout))
-    whole = all(one.level == OK for one in derived)
+    whole = all(one.level == OK for one in [*rows, *derived])
     return IndexState(findings, whole and bool(store.segments()), [name for name, _, _ in store.languages()])
 
 
@@ -104,6 +110,13 @@ def _database(layout: Layout) -> Iterator[Finding]:
     else:
         size = path.stat().st_size
         yield Finding("database", OK, f"{path} is whole, {megabytes(size)}", facts={"path": str(path), "bytes": size})
+
+
+def _rows(store: Store) -> Iterator[Finding]:
+    if trouble := store.verify():
+        yield Finding("rows", FAILED, trouble[0], "whence clear, then whence index; what was learned from use stays", tuple(trouble[1:]))
+    else:
+        yield Finding("rows", OK, "every row has its checksum")
 
 
 def _made_as(meta: dict[str, str], settings: Settings, *, empty: bool) -> Finding:
@@ -121,24 +134,13 @@ def _made_as(meta: dict[str, str], settings: Settings, *, empty: bool) -> Findin
     return Finding("index", OK, f"format {FORMAT}, made with whence {meta.get('version')}", facts=facts)
 
 
-def _listed(store: Store) -> dict[str, Stamp]:
-    """The derived files that belong to the snapshot, each as it was when it was written."""
-    found = {row.name: row.stamp for row in store.segments()} | {row.name: row.stamp for row in store.vectors().values()}
-    meta = store.meta()
-    for key in ("shared", "history", "graph"):
-        noted = json.loads(meta.get(key, "{}"))
-        if "name" in noted:
-            found[noted["name"]] = Stamp(**noted["stamp"])
-    return found
-
-
 def _derived_files(store: Store, layout: Layout) -> Iterator[Finding]:
-    listed = _listed(store)
-    trouble = {name: said for name, stamp in listed.items() if (said := _wrong(layout.segments / name, stamp))}
+    listed = store.derived()
+    trouble = {name: said for name, stamp in listed.items() if (said := unlike(layout.segments / name, stamp))}
     if trouble:  # a writer may have replaced them since the list was read
         now = ReadOnly(layout.database)
         try:
-            trouble = {name: said for name, said in trouble.items() if name in _listed(now)}
+            trouble = {name: said for name, said in trouble.items() if name in now.derived()}
         finally:
             now.close()
     size = sum(stamp.size for stamp in listed.values())
@@ -149,18 +151,6 @@ def _derived_files(store: Store, layout: Layout) -> Iterator[Finding]:
         yield Finding("derived files", FAILED, f"{len(trouble)} of {len(listed)} are not what was written", hint, details, facts)
     else:
         yield Finding("derived files", OK, f"all {len(listed)} are as they were written, {megabytes(size)}", facts=facts)
-
-
-def _wrong(path: Path, stamp: Stamp) -> str:
-    try:
-        size = path.stat().st_size
-        if size != stamp.size:
-            return f"it has {size} bytes and should have {stamp.size}"
-        return "" if checksum_of(path) == stamp.checksum else "its checksum is another"
-    except FileNotFoundError:
-        return "it is missing"
-    except OSError as error:
-        return f"it cannot be read: {error.strerror}"
 
 
 def _freshness(store: Store, layout: Layout, settings: Settings, now_ns: int) -> Iterator[Finding]:

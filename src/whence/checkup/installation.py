@@ -15,8 +15,8 @@ from whence.checkup.finding import FAILED, OK, WARNING, Finding, one_line, some_
 from whence.checkup.loading import GRAMMAR, MODEL, MODULE, QUERIES, Loaded, Part
 from whence.encode.registry import NONE, SHIPPED
 from whence.errors import ModelUnavailable
+from whence.knobs import Settings
 from whence.parse.languages import LANGUAGES
-from whence.settings import Settings
 from whence.version import __version__
 
 OLDEST_PYTHON = (3, 10)

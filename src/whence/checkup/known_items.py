@@ -103,11 +103,7 @@ def from_commits(commits: Sequence[Commit], there: Callable[[str], bool], wanted
 
 
 def text_on_disk(root: Path, path: str, most: int) -> bytes | None:
-    """A file as text, or None."""
-    from whence.source.decode import to_utf8  # noqa: PLC0415
+    """A file as it is indexed, or None."""
+    from whence.source.reading import read_masked  # noqa: PLC0415
 
-    try:
-        with open(f"{root}/{path}", "rb") as file:
-            return to_utf8(file.read(most + 1))
-    except OSError:
-        return None
+    return read_masked(root, path, most + 1)

@@ -26,18 +26,19 @@ from whence.encode.registry import NONE, SHIPPED, open_encoder
 from whence.errors import ModelUnavailable
 from whence.index.layout import Layout
 from whence.index.opening import vectors_of
+from whence.index.parsed import unpack_parsed
 from whence.index.segment import Segment, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import Store
 from whence.index.vectors import SegmentVectors, open_vectors
 from whence.index.worker import Batch, run_batch, vectors_beside
+from whence.knobs import Settings
 from whence.parse.languages import CODE
 from whence.parse.paths import is_source
 from whence.profiles import Profile
 from whence.query.options import make_options
 from whence.query.plan import make_plan
 from whence.retrieve.evidence import Evidence, FieldWeights
-from whence.settings import Settings
 from whence.source.git import head
 from whence.source.history import read_history
 
@@ -108,8 +109,8 @@ class View:
 
     def documented(self, path: str) -> bool:
         """Whether a file had a doc comment to ask about when it was indexed: parsing it now takes ten times as long."""
-        parsed = self._store.parsed(path) if is_source(path) else None
-        return parsed is not None and any(unit.doc and question_of(unit) for unit in parsed.units)
+        blob = self.snapshot.parsed_of(path) if is_source(path) else None
+        return blob is not None and any(unit.doc and question_of(unit) for unit in unpack_parsed(blob).units)
 
     def hide(self, found: Sequence[Masked], place: Path, now_ns: int) -> None:
         """Put files without some of their comments in the place of the real ones."""

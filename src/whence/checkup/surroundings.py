@@ -13,9 +13,10 @@ from whence import settings as settings_module
 from whence.checkup.finding import FAILED, OK, SKIPPED, WARNING, Finding, some_of
 from whence.checkup.storage import lock_of
 from whence.errors import SettingError, WhenceError
+from whence.knobs import Settings
 from whence.memory.folder import LOCK, NoteFolder
 from whence.memory.place import notes_directory
-from whence.settings import Layer, Setting, Settings
+from whence.settings import Layer, Setting
 from whence.source.secrets import find_secrets
 
 #: Seconds that reading notes may take; the rest is left, and said to be.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -70,12 +71,21 @@ def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
         return _split(chosen)
     for name, *arguments in kind.commands:
         # Beside the interpreter: where pip puts it when whence has an environment of its own.
-        for place in (None, str(Path(sys.executable).parent), str(root / "node_modules" / ".bin")):
+        for place in (_search_path(), str(Path(sys.executable).parent)):
             found = shutil.which(name, path=place)
             if found is not None:
                 return [found, *arguments]
+    for name, *arguments in kind.commands:  # a program that a repository brought along is run for who says so, never by itself
+        if brought := shutil.which(name, path=str(root / "node_modules" / ".bin")):
+            hint = f"if you trust the one in the repository, name it: --server {shlex.quote(shlex.join([brought, *arguments]))}"
+            raise ServerTrouble(f"there is no language server for {kind.name} but the repository's own", hint=hint)
     hint = kind.install or f"give one with --server, and --lang {kind.name}"
     raise ServerTrouble(f"there is no language server for {kind.name}", hint=hint)
+
+
+def _search_path() -> str:
+    """Where the user's programs are. A place such as `.` is another one in every tree, and no choice of the user's."""
+    return os.pathsep.join(one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(one).is_absolute())
 
 
 def _split(command: str) -> list[str]:
@@ -85,7 +95,7 @@ def _split(command: str) -> list[str]:
         raise ServerTrouble(f"{command!r} is no command: {error}") from error
     if not words:
         raise ServerTrouble("the command of the language server is empty")
-    found = shutil.which(words[0])
+    found = shutil.which(words[0], path=_search_path())
     if found is None:
         raise ServerTrouble(f"{words[0]}: no such program")
-    return [found, *words[1:]]
+    return [str(Path(found).absolute()), *words[1:]]  # it is started in the root, where the same words may name another program

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.errors import IndexDamaged
+from whence.errors import ColumnsDamaged, IndexDamaged
 
 MAGIC = b"WHENCE01"
 ALIGN = 64
 CHUNK = 1 << 20
+#: What an array may be of: plain numbers, and nothing that numpy would have to make sense of.
+TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <f2 <i4 <u4 <f4 <i8 <u8 <f8".split())
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -60,7 +62,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], facts: Mapping[str, ob
     prefix = MAGIC + len(text).to_bytes(8, "little") + text
     beside = path.with_name(path.name + ".part")
     checksum = 0
-    with beside.open("wb") as file:
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
         for piece in _pieces(prefix.ljust(start, b"\0"), arrays):
             checksum = zlib.crc32(piece, checksum)
             file.write(piece)
@@ -116,10 +118,12 @@ class ArrayFile:
         header = json.loads(self._map[len(MAGIC) + 8 : len(MAGIC) + 8 + length])
         self.facts: dict[str, Any] = header["facts"]
         start = -(-(len(MAGIC) + 8 + length) // ALIGN) * ALIGN
-        self._arrays: dict[str, Array] = {
-            name: np.frombuffer(self._map, dtype=dtype, count=count, offset=start + offset)
-            for name, (dtype, count, offset) in header["arrays"].items()
-        }
+        self._arrays: dict[str, Array] = {name: self._array(*entry, start) for name, entry in header["arrays"].items()}
+
+    def _array(self, dtype: str, count: int, offset: int, start: int) -> Array:
+        if dtype not in TYPES or count < 0 or offset < 0:
+            raise ValueError("array")
+        return np.frombuffer(self._map, dtype=dtype, count=count, offset=start + offset)
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
@@ -130,6 +134,14 @@ class ArrayFile:
     def names(self) -> list[str]:
         """The names of all arrays."""
         return list(self._arrays)
+
+
+def open_columns(path: Path, stamp: Mapping[str, int]) -> ArrayFile:
+    """A file that is worked out of all others together; damage to it costs only itself."""
+    try:
+        return ArrayFile(path, Stamp(**stamp))
+    except (IndexDamaged, TypeError) as error:
+        raise ColumnsDamaged(getattr(error, "message", f"{path.name} is not described")) from error
 
 
 def narrow(values: Array) -> Array:
@@ -154,6 +166,17 @@ class Strings:
 
     def __getitem__(self, row: int) -> str:
         return self.raw(row).decode("utf-8", "surrogateescape")
+
+    def place(self, text: str) -> int:
+        """The row of a string in a table in any order, or -1."""
+        key, data = text.encode("utf-8", "surrogateescape"), bytes(self._blob)
+        at = data.find(key) if key else -1
+        while at >= 0:
+            row = int(np.searchsorted(self._ends, at, side="right"))
+            if self.raw(row) == key:
+                return row
+            at = data.find(key, at + 1)
+        return -1
 
     def find(self, text: str) -> int:
         """The row of a string in a sorted table, or -1."""

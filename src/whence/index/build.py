@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
 from whence.encode.encoder import Encoder
 from whence.encode.registry import NONE, SHIPPED
-from whence.errors import ModelUnavailable, StorageError
+from whence.errors import ModelUnavailable
 from whence.index.arrayfile import Array, write_arrays
-from whence.index.changes import split_changed
+from whence.index.changes import read_now, split_changed
 from whence.index.history import columns_of_past, update_history
 from whence.index.layout import Layout
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
@@ -28,21 +22,16 @@ from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import Record, SegmentRow, Store, VectorRow
 from whence.index.vector_pass import make_vectors
 from whence.index.vectors import merge_vectors, open_vectors
-from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch, vectors_beside
-from whence.settings import IndexSettings
+from whence.index.worker import Batch, Outcome, vectors_beside
+from whence.index.workers import Workers, outcomes_here
+from whence.knobs import IndexSettings
 from whence.source.walk import Tree
 from whence.types import Refreshed
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: A batch holds about this much source: large enough to be worth a process, small enough to lose.
 BATCH_BYTES = 800_000
 BATCH_FILES = 1_000
 SMALLEST_BATCH_BYTES = 375_000
-#: A batch that takes longer than this holds a file that its grammar cannot bear.
-BATCH_SECONDS = 120.0
-TOOK_PARSER_DOWN = "its grammar crashed or did not end"
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
 SEGMENT_BYTES = 24_000_000
 #: Below this much source, starting processes costs more than it saves.
@@ -68,6 +57,8 @@ class Builder:
         with self._store.transaction():
             self._store.forget(tree.deleted)
             self._store.touch((path, tree.files[path]) for path in touched)
+        revived = self._revive(changed)
+        changed = [path for path in changed if path not in revived]
         total = sum(tree.files[path].size for path in changed)
         done = read = 0
         for outcome, batch in self._outcomes(self._batches(changed, tree), total):
@@ -79,10 +70,26 @@ class Builder:
             self._store.set_places(tree)
         # Vectors first: a merge takes them along, so that what a slow model has read is not read again.
         self._make_vectors(progress)
-        if update_history(self._layout, self._store, head, self._settings.history) or changed or tree.deleted:
+        moved = update_history(self._layout, self._store, head, self._settings.history)
+        if moved or changed or revived or tree.deleted or not self._store.facts("shared"):
             self._compact()
         self._remove_strays()
-        return Refreshed(read, len(touched), len(tree.deleted), total)
+        return Refreshed(read, len(touched), len(revived), len(tree.deleted), total)
+
+    def _revive(self, paths: Sequence[str]) -> set[str]:
+        """Files that are again what they were before, as after a change of branch: what was made of them then still lies there."""
+        found: list[tuple[Record, int]] = []
+        for path in paths if self._store.dead_rows() else ():
+            before = self._store.dead_files(path)
+            now = read_now(self._layout.root, path, self._settings.max_file_bytes, self._now_ns) if before else None
+            same = [one for one in before if now is not None and one[1] == now.hash]
+            if same and now is not None:
+                _, known, language, segment, row = same[-1]
+                found.append((Record(path, now.state, known, language, "", row), segment))
+        with self._store.transaction():
+            for record, segment in found:
+                self._store.revive(record, segment)
+        return {record.path for record, _ in found}
 
     def _make_vectors(self, progress: Progress) -> None:
         """Make the vectors that are missing; a model that fails on the way costs only them."""
@@ -125,10 +132,9 @@ class Builder:
     def _outcomes(self, batches: list[Batch], total: int) -> Iterator[tuple[Outcome, Batch]]:
         workers = min(self._workers(), len(batches))
         if workers <= 1 or total < SMALL_BUILD_BYTES:
-            for batch in batches:
-                yield run_batch(batch), batch
+            yield from outcomes_here(batches, self._layout.directory / "parsing", os.environ)
             return
-        with _Workers(workers) as pool:
+        with Workers(workers, os.environ) as pool:
             yield from pool.run(batches)
 
     def _commit(self, outcome: Outcome, path: Path) -> None:
@@ -193,16 +199,11 @@ class Builder:
         columns = {"centrality": snapshot.count_centrality(), **columns_of_past(self._layout, self._store, snapshot)}
         stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
-            self._store.set_meta(
-                shared=json.dumps(
-                    {"name": name, "stamp": asdict(stamp), "segments": [row.id for row in rows], "files": snapshot.live_files}
-                )
-            )
+            self._store.set_meta(shared=json.dumps({"name": name, "stamp": asdict(stamp), "of": snapshot.identity}))
 
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
-        listed = {row.name for row in self._store.segments()} | {row.name for row in self._store.vectors().values()}
-        listed |= {json.loads(self._store.meta().get(key, "{}")).get("name", "") for key in ("shared", "history", "graph")}
+        listed = self._store.derived()
         for path in self._layout.segments.iterdir():
             if path.name not in listed:
                 path.unlink(missing_ok=True)
@@ -226,99 +227,3 @@ def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: floa
     groups.append(open_)
     rotten = {row.id for row in rows if len(dead.get(row.id, [])) > share * row.files}
     return [sorted(group, key=lambda row: row.id) for group in groups if len(group) > 1 or (group and group[0].id in rotten)]
-
-
-class _WorkerDied(Exception):
-    """A parsing process ended, or was ended, in the middle of a batch."""
-
-
-class _Workers:
-    """Processes that parse batches, one batch at a time each. A file that takes its process down is left out."""
-
-    def __init__(self, count: int) -> None:
-        self._free = [_started() for _ in range(count)]
-        self._busy: set[subprocess.Popen[str]] = set()
-        self._guard = threading.Lock()
-        self._threads = ThreadPoolExecutor(count)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        with self._guard:
-            for process in self._busy:
-                process.kill()
-        self._threads.shutdown(cancel_futures=True)
-        for process in self._free:
-            _end(process)
-
-    def run(self, batches: list[Batch]) -> Iterator[tuple[Outcome, Batch]]:
-        """Outcomes as they come."""
-        futures: list[Future[list[tuple[Outcome, Batch]]]] = [self._threads.submit(self._outcomes, batch) for batch in batches]
-        for future in as_completed(futures):
-            yield from future.result()
-
-    def _outcomes(self, batch: Batch) -> list[tuple[Outcome, Batch]]:
-        """A batch's outcome; when its process dies, those of its halves, down to the file that did it."""
-        try:
-            return [(self._one(batch), batch)]
-        except _WorkerDied:
-            if len(batch.paths) == 1:
-                record = Record(batch.paths[0], last_state(f"{batch.root}/{batch.paths[0]}", batch.now_ns), b"", reason=TOOK_PARSER_DOWN)
-                return [(Outcome([record], None, 0), batch)]
-            middle = len(batch.paths) // 2
-            halves = (batch.paths[:middle], batch.paths[middle:])
-            return [
-                found for paths in halves for found in self._outcomes(replace(batch, paths=paths, out=f"{batch.out}-{os.urandom(4).hex()}"))
-            ]
-
-    def _one(self, batch: Batch) -> Outcome:
-        with self._guard:
-            process = self._free.pop()
-            self._busy.add(process)
-        watch = threading.Timer(BATCH_SECONDS, process.kill)
-        watch.start()
-        try:
-            return _asked(process, batch)
-        except (_WorkerDied, OSError):
-            _end(process)
-            process = _started()
-            raise _WorkerDied from None
-        finally:
-            watch.cancel()
-            with self._guard:
-                self._busy = {one for one in self._busy if one.poll() is None and one is not process}
-                self._free.append(process)
-
-
-def _started() -> subprocess.Popen[str]:
-    ours = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    environment = {**os.environ, **ours}
-    command = [sys.executable, "-m", "whence.index.worker"]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd="/"
-    )
-
-
-def _asked(process: subprocess.Popen[str], batch: Batch) -> Outcome:
-    into, out = cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
-    into.write(json.dumps(asdict(batch)) + "\n")
-    into.flush()
-    answer = out.readline()
-    if not answer:
-        raise _WorkerDied
-    found = json.loads(answer)
-    if "error" in found:
-        raise StorageError(found["error"], hint="run it again; what was finished is kept")
-    return outcome_from_json(found, Path(batch.out + ".units"))
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    for stream in (process.stdin, process.stdout):
-        with suppress(OSError):
-            cast("IO[str]", stream).close()
-    try:
-        process.wait(timeout=1)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from whence.index.store import Store
+from whence.source.reading import beginning_of, open_inside
+from whence.source.walk import State
 
 
 def content_hash(raw: bytes) -> bytes:
     """What stands for a file's content."""
     return hashlib.blake2b(raw, digest_size=16).digest()
+
+
+class Now(NamedTuple):
+    """A file as it was read: its state before, and what stands for its content."""
+
+    state: State
+    hash: bytes
+
+
+def read_now(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -> Now | None:
+    """The state and the hash of a file as it is; None when it cannot be read."""
+    try:
+        handle = open_inside(root, path)
+        found = os.fstat(handle)
+        raw = beginning_of(handle, limit + 1)
+    except OSError:
+        return None
+    return Now(State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns), content_hash(raw))
 
 
 def split_changed(store: Store, root: Path, paths: Sequence[str], limit: int) -> tuple[list[str], list[str]]:
@@ -20,14 +42,14 @@ def split_changed(store: Store, root: Path, paths: Sequence[str], limit: int) ->
     changed: list[str] = []
     touched: list[str] = []
     for path in paths:
-        same = bool(known.get(path)) and known[path] == _hash_of(f"{root}/{path}", limit)
+        same = bool(known.get(path)) and known[path] == hash_of(root, path, limit)
         (touched if same else changed).append(path)
     return changed, touched
 
 
-def _hash_of(path: str, limit: int) -> bytes:
+def hash_of(root: str | os.PathLike[str], path: str, limit: int) -> bytes:
+    """What stands for the content of a file as it is now; the hash of no content when it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return content_hash(file.read(limit + 1))
+        return content_hash(beginning_of(open_inside(root, path), limit + 1))
     except OSError:
         return b"unreadable"

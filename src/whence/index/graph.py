@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from whence.errors import IndexDamaged, StorageError
-from whence.index.arrayfile import Array, ArrayFile, Stamp, pack_strings, unpack_strings, write_arrays
+from whence.index.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.index.imports import Imports
 from whence.index.kinship import with_consequences
 from whence.index.layout import Layout
@@ -260,19 +260,20 @@ def graph_facts(store: Store, snapshot: Snapshot) -> dict[str, Any]:
     """What a graph must have been made of to be this snapshot's."""
     return {
         "format": GRAPH_FORMAT,
-        "segments": [segment.arrays.path.name for segment in snapshot.segments],  # the store may have others by now
-        "files": snapshot.live_files,
+        "of": snapshot.identity,  # the store may have other segments by now
         "edges": store.meta().get("edges", ""),
     }
 
 
-def open_graph(layout: Layout, store: Store, snapshot: Snapshot, read: ReadText) -> Graph:
-    """The graph of a snapshot: as it was written, or made now and, where that is possible, kept."""
+def open_graph(layout: Layout, store: Store, snapshot: Snapshot, read: ReadText, said: list[str]) -> Graph:
+    """The graph of a snapshot: as it was written, or made now and, where that is possible, kept. `said` is told of damage."""
     facts = graph_facts(store, snapshot)
-    known = json.loads(store.meta().get("graph", "{}"))
+    known = store.facts("graph")
     if known.get("facts") == facts:
-        with suppress(IndexDamaged, KeyError):
-            return Graph(ArrayFile(layout.segments / known["name"], Stamp(**known["stamp"])), snapshot.symbols)
+        try:
+            return Graph(open_columns(layout.segments / known["name"], known["stamp"]), snapshot.symbols)
+        except (IndexDamaged, KeyError) as damage:
+            said.append(f"{getattr(damage, 'message', f'the graph lacks {damage}')}; made again")
     arrays = make_graph(snapshot, read, store.edges())
     with suppress(StorageError, OSError):  # where nothing can be written it is made again next time
         name = f"{os.urandom(8).hex()}.graph"

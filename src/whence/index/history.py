@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.errors import IndexDamaged
-from whence.index.arrayfile import Array, ArrayFile, Stamp, pack_strings, unpack_strings, write_arrays
+from whence.index.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.index.store import Store
@@ -94,7 +93,7 @@ class Past:
 
 def update_history(layout: Layout, store: Store, head: str, count: int) -> bool:
     """Bring the past up to a commit; whether it is another one than before."""
-    known = json.loads(store.meta().get("history", "{}"))
+    known = store.facts("history")
     if known.get("head", "") == head and known.get("count", count) == count:
         return False
     past = _past_up_to(layout, known, head, count) if head and count else None
@@ -120,18 +119,13 @@ def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) ->
 
 
 def open_past(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
-    """The file of the past, where there is one that is whole."""
-    if "name" not in known:
-        return None
-    try:
-        return ArrayFile(layout.segments / known["name"], Stamp(**known["stamp"]))
-    except IndexDamaged:
-        return None  # read from git again with the next commit; until then answers do without
+    """The file of the past, where there is one."""
+    return open_columns(layout.segments / known["name"], known["stamp"]) if "name" in known else None
 
 
 def columns_of_past(layout: Layout, store: Store, snapshot: Snapshot) -> dict[str, Array]:
     """Where the paths of the past are in a snapshot, and how lately each file was changed."""
-    file = open_past(layout, json.loads(store.meta().get("history", "{}")))
+    file = open_past(layout, store.facts("history"))
     if file is None:
         return {}
     past = read_past(file)

@@ -6,16 +6,19 @@ import fcntl
 import json
 import os
 import re
+import stat
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from whence.errors import IndexBusy, StorageError
 
 APPLICATION = "whence"
+#: What is in the folder of an index.
+DATABASE, SEGMENTS = "truth.db", "segments"
 _POLL_SECONDS = 0.05
 
 
@@ -45,12 +48,12 @@ class Layout:
     @property
     def database(self) -> Path:
         """The truth."""
-        return self.directory / "truth.db"
+        return self.directory / DATABASE
 
     @property
     def segments(self) -> Path:
         """The folder of derived files."""
-        return self.directory / "segments"
+        return self.directory / SEGMENTS
 
     @property
     def notes(self) -> Path:
@@ -67,14 +70,31 @@ class Layout:
         """Held by the one writer; says who it is."""
         return self.directory / "writer.lock"
 
+    @property
+    def seal_file(self) -> Path:
+        """Says how the database was left, and when it was verified."""
+        return self.directory / "sealed"
+
     def create(self) -> None:
-        """Make the folders."""
+        """Make the folders, for their owner's eyes only."""
         try:
-            self.segments.mkdir(parents=True, exist_ok=True)
+            self.directory.parent.mkdir(0o700, parents=True, exist_ok=True)
+            for place in (self.directory, self.segments):
+                place.mkdir(0o700, exist_ok=True)
+                if (mode := place.stat().st_mode & 0o777) & 0o077:  # made by an older version, or with a careless hand
+                    place.chmod(mode & 0o700)
         except OSError as error:
             raise StorageError(
                 f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
             ) from error
+
+    def neighbours(self) -> list[Path]:
+        """The folders of the other indexes beside this one."""
+        try:
+            places = [place for place in self.directory.parent.iterdir() if place != self.directory]
+            return sorted(place for place in places if (place / DATABASE).is_file() and (place / DATABASE).stat().st_size)
+        except OSError:
+            return []
 
     def exists(self) -> bool:
         """Whether anything was ever indexed here."""
@@ -89,18 +109,13 @@ class Layout:
     def writing(self, wait: float) -> Iterator[None]:
         """Be the only writer. Fails after `wait` seconds, naming the holder.
 
-        The lock is the kernel's: it is gone when its process is, however that ended.
+        The lock is the kernel's: it is gone when its process is, however that ended. The folder is locked beside the
+        file: were the file deleted under its holder, another could make and lock a new one.
         """
         self.create()
-        try:
-            handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StorageError(
-                f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
-            ) from error
-        try:
-            deadline = time.monotonic() + wait
-            while not _try_lock(handle):
+        deadline = time.monotonic() + wait
+        with ExitStack() as held:
+            while (handle := self._try_lock(held)) is None:
                 if time.monotonic() >= deadline:
                     raise IndexBusy(f"another process is writing the index: {self.holder()}", hint="try again, or search with --no-refresh")
                 time.sleep(_POLL_SECONDS)
@@ -108,8 +123,23 @@ class Layout:
             os.pwrite(handle, json.dumps({"pid": os.getpid(), "since": time.time()}).encode(), 0)
             yield
             os.ftruncate(handle, 0)
-        finally:
-            os.close(handle)
+
+    def _try_lock(self, held: ExitStack) -> int | None:
+        """The lock file, locked and to be closed with `held`; None when another process holds it."""
+        with ExitStack() as opened:
+            try:
+                handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                opened.callback(os.close, handle)
+                folder = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                opened.callback(os.close, folder)
+            except OSError as error:
+                raise StorageError(
+                    f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
+                ) from error
+            if not (_locks(handle) and _locks(folder) and _is(handle, self.lock_file) and _is(folder, self.directory)):
+                return None
+            held.push(opened.pop_all())
+            return handle
 
     def holder(self) -> str:
         """Who writes the index, and for how long."""
@@ -120,9 +150,22 @@ class Layout:
             return "process unknown"
 
 
-def _try_lock(handle: int) -> bool:
+def _locks(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    return True
+    except OSError as error:
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise StorageError(
+                f"no lock can be had on this file system: {error.strerror}", hint="set WHENCE_DATA_DIR to a local folder"
+            ) from error
+    return True  # a folder that cannot be locked, as on some network file systems, is left to the lock file
+
+
+def _is(handle: int, path: Path) -> bool:
+    """Whether an open file is still the one of its name: another may have been made in its place."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except OSError:
+        return False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass, field
+from typing import Any
 
-from whence.index.arrayfile import ArrayFile, Stamp
+from whence.index.arrayfile import open_columns
 from whence.index.history import open_past
 from whence.index.layout import Layout
 from whence.index.segment import open_segment
@@ -12,6 +13,28 @@ from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import Store, VectorRow
 from whence.index.vectors import open_vectors
 from whence.source.git import Head
+
+#: What tells one state of an index from another, for a process that keeps it open.
+Moment = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What answers are of: a snapshot, and what was worked out of it for those who asked. It is replaced as a whole."""
+
+    snapshot: Snapshot
+    moment: Moment = ()
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def let_go(self) -> None:
+        """Part what keeps each other alive, so that files are closed with the last who asks, not when the collector comes."""
+        self.made.clear()
+        self.snapshot.let_go()
+
+
+def moment_of(store: Store, model: str) -> Moment:
+    """The state of an index as it is now: another one when anybody has written, or another model is in use."""
+    return store, store.changes(), store.own_changes(), model
 
 
 def vectors_of(store: Store, model: str) -> dict[int, VectorRow]:
@@ -25,21 +48,25 @@ def is_behind(store: Store, head: Head | None, commits: int, model: str) -> bool
     commit, branch = (head.commit, head.branch) if head else ("", "")
     if "shared" not in meta or (meta.get("commit", ""), meta.get("branch", "")) != (commit, branch):
         return True
-    other_commits: bool = json.loads(meta.get("history", "{}")).get("count", commits) != commits
+    other_commits: bool = store.facts("history").get("count", commits) != commits
     return other_commits or bool(model and len(vectors_of(store, model)) < len(store.segments()))
 
 
 def open_snapshot(layout: Layout, store: Store, model: str) -> Snapshot:
     """The view that answers are of; `model` is the fingerprint whose vectors belong to it, empty for none."""
-    rows, dead, meta = store.segments(), store.dead_rows(), store.meta()
+    return store.steadily(lambda: _opened(layout, store, model))
+
+
+def _opened(layout: Layout, store: Store, model: str) -> Snapshot:
+    rows, dead = store.segments(), store.dead_rows()
     snapshot = Snapshot(
         [open_segment(layout.segments / row.name, row.stamp) for row in rows],
         [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
     )
-    shared = json.loads(meta.get("shared", "{}"))
-    if shared and shared["segments"] == [row.id for row in rows] and shared["files"] == snapshot.live_files:
-        snapshot.shared = ArrayFile(layout.segments / shared["name"], Stamp(**shared["stamp"]))
-        snapshot.past = open_past(layout, json.loads(meta.get("history", "{}"))) if "past.rows" in snapshot.shared else None
+    shared = store.facts("shared")
+    if shared and shared["of"] == snapshot.identity:
+        snapshot.shared = open_columns(layout.segments / shared["name"], shared["stamp"])
+        snapshot.past = open_past(layout, store.facts("history")) if "past.rows" in snapshot.shared else None
     known = vectors_of(store, model)
     places = {place: known[row.id] for place, row in enumerate(rows) if row.id in known}
     snapshot.open_vectors({place: open_vectors(layout.segments / row.name, row.stamp) for place, row in places.items()})

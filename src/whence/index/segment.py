@@ -11,6 +11,7 @@ import numpy as np
 from whence.errors import IndexDamaged
 from whence.index.arrayfile import Array, ArrayFile, Stamp, Strings, narrow, pack_strings, unpack_strings
 from whence.index.digest import mention_arrays, mention_keys, unit_arrays, window_arrays
+from whence.index.parsed import blob_arrays
 from whence.index.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 from whence.index.relations import merge_relations
 
@@ -55,6 +56,11 @@ class Segment:
         """The language of each file."""
         names = unpack_strings(self.arrays, "languages").all()
         return [names[row] for row in self.arrays["files.language"].tolist()]
+
+    def parsed_of(self, row: int) -> bytes:
+        """What was parsed of a file, packed."""
+        ends = self.arrays["parsed.ends"]
+        return self.arrays["parsed.blob"][int(ends[row - 1]) if row else 0 : int(ends[row])].tobytes()
 
     def unit_postings(self, term: int) -> tuple[Array, Array]:
         """The units that hold a term, and the code of each."""
@@ -112,6 +118,7 @@ def merge(segments: Sequence[tuple[Segment, Array]]) -> dict[str, Array]:
     found |= _merged_windows(parts, term_rows, len(names))
     found |= _merged_path_terms(parts, term_rows)
     found |= _merged_mentions(parts)
+    found |= blob_arrays([part.segment.parsed_of(row) for part in parts for row in np.flatnonzero(part.keep).tolist()])
     return found | merge_relations([(part.segment.arrays, part.keep, part.unit_rows) for part in parts])
 
 

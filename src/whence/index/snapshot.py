@@ -7,6 +7,7 @@ posting of theirs is ever returned.
 
 from __future__ import annotations
 
+import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -15,6 +16,7 @@ import numpy as np
 
 from whence.index.arrayfile import Array, ArrayFile, unpack_strings
 from whence.index.digest import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
+from whence.index.parts import NameParts, PathParts
 from whence.index.rows import distinct, member
 from whence.index.segment import Segment
 from whence.index.symbols import Symbols
@@ -22,48 +24,6 @@ from whence.index.vectors import SegmentVectors, VectorView
 
 #: A name defined in more files than this says nothing of which one is meant.
 MOST_DEFINITIONS = 3
-#: What queries have asked of some names: by a word and its stem, the names that match it and how well.
-KnownMatches = dict[tuple[str, str], tuple[Array, Array]]
-
-
-class PathParts:
-    """The words of all paths, with the files' stems and near directories as rows of them."""
-
-    def __init__(self, names: list[str], stems: tuple[Array, Array], directories: tuple[Array, Array], alive: Array) -> None:
-        self.names = names
-        self.known: KnownMatches = {}
-        self.stem_starts, self.stem_parts = stems
-        self.directory_starts, self.directory_parts = directories
-        files = len(alive)
-        owner = np.concatenate([_owners(self.stem_starts), _owners(self.directory_starts)])
-        part = np.concatenate([self.stem_parts, self.directory_parts])
-        keep = alive[owner]
-        pairs = distinct(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
-        seen_in = np.bincount(pairs // max(files, 1), minlength=len(names))
-        total = int(alive.sum())
-        self.rarity = np.log(1 + (total - seen_in + 0.5) / (seen_in + 0.5))
-        self.highest_rarity = float(np.log(1 + (total + 0.5) / 0.5))
-
-    @cached_property
-    def files_by_stem_part(self) -> tuple[Array, Array]:
-        """For each part, the files whose stem has it: (offsets, files)."""
-        return _inverted(self.stem_starts, self.stem_parts, len(self.names))
-
-    @cached_property
-    def files_by_directory_part(self) -> tuple[Array, Array]:
-        """For each part, the files whose near directories have it: (offsets, files)."""
-        return _inverted(self.directory_starts, self.directory_parts, len(self.names))
-
-
-class NameParts:
-    """The words of the names of all units, in order, with each unit's as rows of them."""
-
-    def __init__(self, names: list[str], starts: Array, parts: Array, counted: Array) -> None:
-        self.names, self.starts, self.parts = names, starts, parts
-        self.known: KnownMatches = {}
-        total = int(counted.sum())
-        seen = np.bincount(parts[np.repeat(counted, np.diff(starts))], minlength=len(names))
-        self.rarity = np.log(1 + (total - seen + 0.5).clip(0.5) / (seen + 0.5))
 
 
 class Snapshot:
@@ -95,6 +55,12 @@ class Snapshot:
     def open_vectors(self, parts: Mapping[int, SegmentVectors]) -> None:
         """Take in the vectors of some segments, by their place among all."""
         self.vectors = VectorView(list(parts.values()), [int(self._unit_base[place]) for place in parts])
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this view from others of the same root: its segments, and what of them is alive."""
+        names = [segment.arrays.path.name for segment in self.segments]
+        return f"{zlib.crc32(' '.join(names).encode()):08x}{zlib.crc32(np.packbits(self.alive).tobytes()):08x}{self.files:x}"
 
     @cached_property
     def unit_alive(self) -> Array | None:
@@ -172,9 +138,10 @@ class Snapshot:
 
     def units_of(self, files: Array) -> Array:
         """A mask over files as one over units; the last is remembered, for most queries ask for the same."""
-        if self._spread is None or self._spread[0] is not files:
-            self._spread = (files, np.repeat(files, np.diff(self.unit_starts)))
-        return self._spread[1]
+        known = self._spread  # taken once: another thread may ask for others meanwhile
+        if known is None or known[0] is not files:
+            self._spread = known = (files, np.repeat(files, np.diff(self.unit_starts)))
+        return known[1]
 
     @cached_property
     def languages(self) -> list[str]:
@@ -200,6 +167,14 @@ class Snapshot:
     def paths(self) -> list[str]:
         """The paths of all files, dead ones too."""
         return [path for segment in self.segments for path in segment.paths.all()]
+
+    def parsed_of(self, path: str) -> bytes | None:
+        """What was parsed of a file, packed; None when it is not here."""
+        for segment, gone in zip(self.segments, self._dead, strict=True):
+            row = segment.paths.place(path)
+            if row >= 0 and not gone[row]:
+                return segment.parsed_of(row)
+        return None
 
     def unit_name(self, unit: int) -> str:
         """The name of a unit; empty for a run of lines."""
@@ -290,6 +265,10 @@ class Snapshot:
                 values = [mapped[value] for mapped, value in zip(maps, values, strict=True)]
             columns.append((np.concatenate([[0], np.cumsum(_joined(sizes), dtype=np.int64)]), _joined(values)))
         return PathParts(names, columns[0], columns[1], self.alive)
+
+    def let_go(self) -> None:
+        """Part with what refers back to it: it is made again for whoever still asks."""
+        self.__dict__.pop("symbols", None)
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -387,14 +366,3 @@ def _sizes(ends: list[Array]) -> Array:
 
 def _spread(values: Array, ends: Array) -> Array:
     return np.repeat(values, np.diff(ends, prepend=np.uint32(0)))
-
-
-def _owners(starts: Array) -> Array:
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-
-
-def _inverted(starts: Array, parts: Array, count: int) -> tuple[Array, Array]:
-    owner = _owners(starts)
-    order = np.argsort(parts, kind="stable")
-    offsets = np.searchsorted(parts[order], np.arange(count + 1))
-    return offsets, owner[order]

@@ -5,46 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from whence.errors import IndexDamaged, StorageError
+from whence.errors import IndexDamaged
 from whence.index.arrayfile import Stamp
+from whence.index.database import Database, explained
+from whence.index.schema import SCHEMA, is_sound, trouble_in
 from whence.source.walk import State, Tree
-from whence.types import RUNTIME, Edge, Parsed, Skipped, Unit
+from whence.types import RUNTIME, Edge, Skipped
 
 #: Changes with anything that makes an old index unreadable or its postings different.
-FORMAT = 5
-BUSY_SECONDS = 10.0
-_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
-TABLES = frozenset({"meta", "segments", "vectors", "files", "units", "dead", "places", "skipped", "edges"})
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS segments (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL,
-    size INTEGER NOT NULL, checksum INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS vectors (
-    segment INTEGER PRIMARY KEY, model TEXT NOT NULL, name TEXT NOT NULL,
-    size INTEGER NOT NULL, checksum INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS files (
-    path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, asked_ns INTEGER,
-    hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS units (path BLOB PRIMARY KEY, parsed BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS dead (segment INTEGER NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (segment, row)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS places (
-    path BLOB PRIMARY KEY, kind TEXT NOT NULL, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
-    asked_ns INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS skipped (path BLOB PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS edges (
-    path BLOB NOT NULL, provenance TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
-    confidence REAL NOT NULL, line INTEGER NOT NULL, seen REAL NOT NULL, count INTEGER NOT NULL,
-    PRIMARY KEY (path, provenance, source, target, kind)) WITHOUT ROWID;
-"""
+FORMAT = 6
+#: Facts of files that are worked out of all others together.
+COLUMNS = ("shared", "history", "graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +32,6 @@ class Record:
     language: str = ""
     reason: str = ""
     row: int = -1
-    parsed: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,55 +55,8 @@ class VectorRow:
     stamp: Stamp
 
 
-class Store:
+class Store(Database):
     """The database of one index."""
-
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self.path = path
-        try:
-            mode = "ro&immutable=1" if read_only else "rwc"  # a log cannot be opened where nothing can be written
-            address = f"file:{_quoted(os.fsencode(path))}?mode={mode}"
-            self._db = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            new = not self._check_tables()
-            if not read_only:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.execute("PRAGMA synchronous = NORMAL")
-            if new and not read_only:  # all tables at once: another process must never see some of them
-                self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-            self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
-        except sqlite3.Error as error:
-            raise _explained(path, error) from error
-
-    def _check_tables(self) -> bool:
-        """Whether the tables are there; a database has all of them or, when it is new, none."""
-        found = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if found and not found >= TABLES:
-            raise IndexDamaged(f"{self.path.name} is damaged: it lacks {', '.join(sorted(TABLES - found))}")
-        return bool(found)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._db.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing."""
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise _explained(self.path, error) from error
-
-    def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
-        try:
-            return self._db.execute(sql, tuple(values)).fetchall()
-        except sqlite3.Error as error:
-            raise _explained(self.path, error) from error
 
     # Facts about the index as a whole.
     def meta(self) -> dict[str, str]:
@@ -140,15 +67,46 @@ class Store:
         """Note facts; call inside a transaction."""
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
-    def clear(self) -> None:
-        """Forget everything but what was observed at run time, which no file can give back; call inside a transaction."""
-        for table in sorted(TABLES - {"edges"}):
-            self._db.execute(f"DELETE FROM {table}")  # noqa: S608  -- names from the line above
-        self._db.execute("DELETE FROM edges WHERE provenance != ?", [RUNTIME])
+    def facts(self, key: str) -> dict[str, Any]:
+        """A fact that is made of several; empty when it is not there."""
+        try:
+            found = json.loads(self.meta().get(key, "{}"))
+            return found if isinstance(found, dict) else {}
+        except ValueError as error:
+            raise IndexDamaged(f"{self.path.name} is damaged: {key} cannot be read") from error
 
-    def changes(self) -> int:
-        """A number that moves when another process has written the database."""
-        return int(self._rows("PRAGMA data_version")[0][0])
+    def forget_facts(self, *keys: str) -> None:
+        """Let facts go; call inside a transaction."""
+        self._db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
+
+    def clear(self) -> None:
+        """Forget everything but what was observed at run time, which no file can give back; call inside a transaction.
+
+        Tables are made anew, for an older version may have made them otherwise.
+        """
+        observed = self.edges(RUNTIME)
+        for (table,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
+            self._db.execute(f'DROP TABLE "{table}"')
+        for statement in filter(str.strip, SCHEMA.split(";")):
+            self._db.execute(statement)
+        if observed:
+            self.replace_edges(RUNTIME, observed)
+
+    def derived(self) -> dict[str, Stamp]:
+        """The files that belong to the snapshot, each as it was when it was written."""
+        found = {row.name: row.stamp for row in self.segments()} | {row.name: row.stamp for row in self.vectors().values()}
+        for key in COLUMNS:
+            noted = self.facts(key)
+            if "name" in noted:
+                found[noted["name"]] = Stamp(**noted["stamp"])
+        return found
+
+    def verify(self) -> list[str]:
+        """What is wrong with the database, line by line; nothing when it is whole."""
+        try:
+            return trouble_in(self._db)
+        except sqlite3.DatabaseError as error:
+            raise explained(self.path, error) from error
 
     # The tree as it was last seen.
     def tree(self) -> Tree:
@@ -190,9 +148,10 @@ class Store:
     def forget(self, paths: Iterable[str]) -> None:
         """Let files go: their rows are dead from now on; call inside a transaction."""
         for path in map(os.fsencode, paths):
-            self._db.execute("INSERT OR IGNORE INTO dead SELECT segment, row FROM files WHERE path = ? AND row >= 0", [path])
+            self._db.execute(
+                "INSERT OR IGNORE INTO dead SELECT segment, row, path, hash, language FROM files WHERE path = ? AND row >= 0", [path]
+            )
             self._db.execute("DELETE FROM files WHERE path = ?", [path])
-            self._db.execute("DELETE FROM units WHERE path = ?", [path])
             self._db.execute("DELETE FROM edges WHERE path = ? AND provenance != ?", [path, RUNTIME])
 
     def add(self, records: Iterable[Record], segment: int) -> None:
@@ -218,7 +177,27 @@ class Store:
                 for r in records
             ],
         )
-        self._db.executemany("INSERT INTO units VALUES (?, ?)", [(os.fsencode(r.path), r.parsed) for r in records if r.parsed])
+
+    def known_files(self) -> list[tuple[str, bytes, str, str, int, int]]:
+        """(path, hash, language, reason, segment, row) of every file."""
+        found = self._rows("SELECT path, hash, language, reason, segment, row FROM files ORDER BY path")
+        return [(os.fsdecode(path), *known) for path, *known in found]
+
+    def dead_files(self, path: str | None = None) -> list[tuple[str, bytes, str, int, int]]:
+        """(path, hash, language, segment, row) of rows that are dead: all, or those of one path."""
+        every = "SELECT path, hash, language, segment, row FROM dead"
+        found = self._rows(every) if path is None else self._rows(f"{every} WHERE path = ?", [os.fsencode(path)])
+        return [(os.fsdecode(path), *known) for path, *known in found]
+
+    def bury(self, rows: Iterable[tuple[str, bytes, str, int, int]]) -> None:
+        """Note rows of segments that no file stands for, given as `dead_files` gives them; call inside a transaction."""
+        values = [(segment, row, os.fsencode(path), known, language) for path, known, language, segment, row in rows]
+        self._db.executemany("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?, ?)", values)
+
+    def revive(self, record: Record, segment: int) -> None:
+        """A file is again what a dead row of a segment holds; call inside a transaction."""
+        self.add([record], segment)
+        self._db.execute("DELETE FROM dead WHERE segment = ? AND row = ?", (segment, record.row))
 
     def left_out(self) -> list[Skipped]:
         """Files that were read and left out, with the reason."""
@@ -246,11 +225,10 @@ class Store:
 
     def add_segment(self, name: str, files: int, total: int, stamp: Stamp) -> int:
         """List a derived file; call inside a transaction."""
-        cursor = self._db.execute(
-            "INSERT INTO segments (name, files, bytes, size, checksum, mtime_ns, inode) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (name, files, total, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode),
-        )
-        return int(cursor.lastrowid or 0)
+        (number,) = self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM segments").fetchone()
+        values = (number, name, files, total, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode)
+        self._db.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+        return int(number)
 
     def vectors(self) -> dict[int, VectorRow]:
         """The vector file of each segment that has one."""
@@ -292,17 +270,16 @@ class Store:
 
     def drop_segment(self, segment: int) -> None:
         """Forget a damaged derived file and the files in it, so that they are read again; call inside a transaction."""
-        self._db.execute("DELETE FROM units WHERE path IN (SELECT path FROM files WHERE segment = ?)", (segment,))
         for table in ("files", "dead", "vectors"):
             self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))  # noqa: S608  -- likewise
         self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
 
     # Edges that something other than the parser found.
-    def edges(self, provenance: str = "") -> list[Edge]:
-        """All of them, or those of one provenance."""
+    def edges(self, provenance: str = "", *, sound: bool = False) -> list[Edge]:
+        """All of them, or those of one provenance; those that are `sound` are as they were written."""
+        columns, which = "source, target, kind, provenance, confidence, line, seen, count", is_sound("edges") if sound else "TRUE"
         rows = self._rows(
-            "SELECT source, target, kind, provenance, confidence, line, seen, count FROM edges WHERE ? IN ('', provenance)"
-            " ORDER BY path, source, target, kind, provenance",
+            f"SELECT {columns} FROM edges WHERE ? IN ('', provenance) AND {which} ORDER BY path, source, target, kind, provenance",  # noqa: S608
             [provenance],
         )
         return [Edge(*row) for row in rows]
@@ -324,77 +301,3 @@ class Store:
         paths = [os.fsencode(key[:at]) for at, letter in enumerate(key) if letter == "#"] or [os.fsencode(key)]
         known = (path for path in paths[1:] if self._rows("SELECT 1 FROM files WHERE path = ?", [path]))
         return next(known, paths[0])
-
-    # What is in the files.
-    def parsed(self, path: str) -> Parsed | None:
-        """What a file holds, as it was parsed."""
-        for (blob,) in self._rows("SELECT parsed FROM units WHERE path = ?", [os.fsencode(path)]):
-            return unpack_parsed(blob)
-        return None
-
-    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file that begin at some lines under some names, as they were parsed; the last where several do."""
-        for (blob,) in self._rows("SELECT parsed FROM units WHERE path = ?", [os.fsencode(path)]):
-            return find_units(blob, wanted)
-        return {}
-
-
-def _quoted(path: bytes) -> str:
-    """A path for a file: address, without loading a library for it."""
-    return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
-
-
-def pack_parsed(parsed: Parsed) -> bytes:
-    """What a file holds, in few bytes."""
-    return zlib.compress(json.dumps(asdict_parsed(parsed), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogateescape"), 1)
-
-
-def asdict_parsed(parsed: Parsed) -> dict[str, Any]:
-    """A parsed file as plain values; many times quicker than `dataclasses.asdict`, which copies deeply."""
-    units = [
-        (u.kind, u.name, u.first_line, u.last_line, u.start, u.end, u.parents, u.signature, u.doc, u.parameters, u.calls)
-        for u in parsed.units
-    ]
-    return {"language": parsed.language, "units": units, "imports": parsed.imports}
-
-
-def unpack_parsed(blob: bytes) -> Parsed:
-    """The reverse of `pack_parsed`; where the comments are is not kept."""
-    found = json.loads(zlib.decompress(blob).decode("utf-8", "surrogateescape"))
-    return Parsed(found["language"], tuple(map(_unit, found["units"])), tuple(found["imports"]))
-
-
-def find_units(blob: bytes, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-    """Some units of what `pack_parsed` made, by first line and name, without reading the others.
-
-    No text inside a JSON string has a bare quotation mark, so that `,"name",12,` stands nowhere but in a unit.
-    """
-    text, decoder = zlib.decompress(blob).decode("utf-8", "surrogateescape"), json.JSONDecoder()
-    found = {}
-    for first, name in wanted:
-        at = text.rfind(f",{json.dumps(name, ensure_ascii=False)},{first},")
-        if at >= 0:
-            values, _ = decoder.raw_decode(text, text.rindex("[", 0, at))
-            found[first, name] = _unit(values)
-    return found
-
-
-def _unit(values: Sequence[Any]) -> Unit:
-    """A unit from its values, in the order in which `asdict_parsed` writes them."""
-    kind, name, first, last, start, end, parents, signature, doc, parameters, calls = values
-    whole = ".".join((*parents, name)) if name else ""
-    return Unit(kind, name, whole, first, last, start, end, tuple(parents), signature, doc, tuple(parameters), tuple(calls))
-
-
-def _explained(path: Path, error: sqlite3.Error) -> StorageError:
-    text = str(error)
-    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text or "no such table" in text):
-        return IndexDamaged(f"{path.name} is damaged: {text}")
-    hint = (
-        "free some space and run it again"
-        if "full" in text
-        else "set WHENCE_DATA_DIR to a folder you can write to"
-        if "readonly" in text or "unable to open" in text
-        else ""
-    )
-    return StorageError(f"{path}: {text}", hint=hint)

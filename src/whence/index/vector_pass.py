@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -11,11 +12,11 @@ from whence.encode.encoder import Encoder
 from whence.encode.passages import passages
 from whence.index.arrayfile import write_arrays
 from whence.index.layout import Layout
+from whence.index.parsed import unpack_parsed
 from whence.index.segment import open_segment
 from whence.index.store import SegmentRow, Store, VectorRow
 from whence.index.vectors import PassageRows
-from whence.index.worker import open_plainly
-from whence.source.decode import to_utf8
+from whence.source.reading import read_masked
 
 Progress = Callable[[int, int], None]
 
@@ -41,10 +42,9 @@ def _make(layout: Layout, store: Store, encoder: Encoder, row: SegmentRow, max_f
     firsts = np.concatenate([[0], segment.unit_ends]).tolist()
     found = PassageRows(encoder)
     for at, path in store.paths_of(row.id):
-        source = _source(f"{layout.root}/{path}", max_file_bytes)
-        parsed = store.parsed(path)
-        if source is not None and parsed is not None:
-            found.add(passages(path, source, parsed), firsts[at])
+        source = _source(layout.root, path, max_file_bytes)
+        if source is not None:
+            found.add(passages(path, source, unpack_parsed(segment.parsed_of(at))), firsts[at])
             seen(len(source))
     name = f"{os.urandom(8).hex()}.vectors"
     stamp = write_arrays(layout.segments / name, found.arrays(), {"width": encoder.width})
@@ -52,11 +52,7 @@ def _make(layout: Layout, store: Store, encoder: Encoder, row: SegmentRow, max_f
         store.set_vectors(VectorRow(row.id, encoder.fingerprint, name, stamp))
 
 
-def _source(path: str, max_file_bytes: int) -> bytes | None:
+def _source(root: Path, path: str, max_file_bytes: int) -> bytes | None:
     """A file as it was parsed; None when it is gone, in which case the next refresh will say so."""
-    try:
-        with os.fdopen(open_plainly(path), "rb") as file:
-            text = to_utf8(file.read(max_file_bytes + 1))
-    except OSError:
-        return None
+    text = read_masked(root, path, max_file_bytes + 1)
     return None if text is None else text.replace(b"\0", b" ")

@@ -10,23 +10,28 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import stat
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from whence.encode.passages import passages
 from whence.encode.registry import NONE, open_encoder
+from whence.errors import StorageError
 from whence.index.arrayfile import Stamp, write_arrays
 from whence.index.changes import content_hash
 from whence.index.digest import Digest
-from whence.index.store import Record, pack_parsed
+from whence.index.parsed import blob_arrays, pack_parsed
+from whence.index.store import Record
 from whence.index.vectors import PassageRows
 from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.source.decode import SNIFFED, longest_line, to_utf8
+from whence.source.reading import mask, open_inside
 from whence.source.walk import State
 
 #: The beginning of a file, in which its language shows.
@@ -62,24 +67,26 @@ def vectors_beside(segment: str) -> Path:
     return Path(segment + ".vectors")
 
 
-def run_batch(batch: Batch) -> Outcome:
-    """Read, parse and digest every file of a batch; write the segment."""
+def run_batch(batch: Batch, at: Callable[[int], None] = lambda _: None) -> Outcome:
+    """Read, parse and digest every file of a batch; write the segment. `at` is told which file comes next, and after the last its count."""
     collecting = gc.isenabled()
     gc.disable()  # a batch makes many small values and no cycles to look for
     try:
-        return _run_batch(batch)
+        return _run_batch(batch, at)
     finally:
         if collecting:
             gc.enable()
 
 
-def _run_batch(batch: Batch) -> Outcome:
+def _run_batch(batch: Batch, at: Callable[[int], None]) -> Outcome:
     keep_grammars_in(Path(batch.grammars))
     digest, encoder = Digest(), open_encoder(batch.model)
     meaning = PassageRows(encoder) if encoder else None
     records: list[Record] = []
+    blobs: list[bytes] = []
     total = rows = units = 0
-    for path in batch.paths:
+    for number, path in enumerate(batch.paths):
+        at(number)
         record, text = _read(batch, path)
         if text is not None:
             language = language_of(path, text[:HEAD]).name
@@ -88,10 +95,12 @@ def _run_batch(batch: Batch) -> Outcome:
             if meaning is not None:
                 meaning.add(passages(path, text, parsed), units)
             units += len(parsed.units) or 1
-            record = Record(path, record.state, record.hash, language, "", rows, pack_parsed(parsed))
+            blobs.append(pack_parsed(parsed))
+            record = Record(path, record.state, record.hash, language, "", rows)
             rows, total = rows + 1, total + len(text)
         records.append(record)
-    stamp = write_arrays(Path(batch.out), digest.arrays(), {}) if rows else None
+    at(len(batch.paths))
+    stamp = write_arrays(Path(batch.out), digest.arrays() | blob_arrays(blobs), {}) if rows else None
     vectors = write_arrays(vectors_beside(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
     return Outcome(records, stamp, total, vectors)
 
@@ -100,7 +109,7 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
     """One file as text, or a record of why not. Links and special files are refused at opening."""
     full = f"{batch.root}/{path}"
     try:
-        handle = open_plainly(full)
+        handle = open_inside(batch.root, path)
     except OSError as error:
         return Record(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     with os.fdopen(handle, "rb") as file:
@@ -114,12 +123,7 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
             return Record(path, state, b"", reason=f"cannot be read: {error.strerror}"), None
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
-    return Record(path, state, digest, reason=reason), text
-
-
-def open_plainly(full: str) -> int:
-    """A handle of a file that is no link, without waiting where it is a pipe."""
-    return os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return Record(path, state, digest, reason=reason), None if text is None else mask(text, path)
 
 
 def last_state(full: str, now_ns: int) -> State:
@@ -144,38 +148,41 @@ def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
     return "", text.replace(b"\0", b" ")  # no grammar expects one
 
 
-def outcome_to_json(outcome: Outcome, blobs: Path) -> dict[str, Any]:
-    """An outcome for the pipe; what was parsed goes to a file of its own."""
-    with blobs.open("wb") as file:
-        for record in outcome.records:
-            file.write(record.parsed)
-    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, len(r.parsed)) for r in outcome.records]
+def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+    """An outcome for the pipe."""
+    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row) for r in outcome.records]
     stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", outcome.stamp), ("vectors", outcome.vectors))}
     return {"records": records, "bytes": outcome.bytes, **stamps}
 
 
-def outcome_from_json(found: dict[str, Any], blobs: Path) -> Outcome:
-    """The reverse of `outcome_to_json`; the file of what was parsed is used up."""
-    data = blobs.read_bytes()
-    blobs.unlink()
-    records, at = [], 0
-    for path, state, hashed, language, reason, row, size in found["records"]:
-        records.append(Record(path, State(**state), bytes.fromhex(hashed), language, reason, row, data[at : at + size]))
-        at += size
+def outcome_from_json(found: dict[str, Any]) -> Outcome:
+    """The reverse of `outcome_to_json`."""
+    records = [
+        Record(path, State(**state), bytes.fromhex(hashed), language, reason, row)
+        for path, state, hashed, language, reason, row in found["records"]
+    ]
     stamp, vectors = (Stamp(**found[name]) if found[name] else None for name in ("stamp", "vectors"))
     return Outcome(records, stamp, found["bytes"], vectors)
 
 
 def main() -> None:
-    """Serve batches until the input ends."""
+    """Serve batches until the input ends: before each file its number, and then the outcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this ends it, having kept what was finished
+    ours = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # what a grammar prints is no answer
+
+    def say(value: object) -> None:
+        ours.write(json.dumps(value) + "\n")
+        ours.flush()
+
     for line in sys.stdin:
         batch = Batch(**json.loads(line))
         try:
-            answer = outcome_to_json(run_batch(batch), Path(batch.out + ".units"))
+            say(outcome_to_json(run_batch(batch, say)))
         except OSError as error:  # no space left, say: not the fault of any file
-            answer = {"error": f"{error.filename or batch.out}: {error.strerror}"}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+            say({"error": f"{error.filename or batch.out}: {error.strerror}"})
+        except StorageError as error:
+            say({"error": error.message})
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from whence.errors import UsageError
+from whence.knobs import LearnSettings
 from whence.learn.feedback import Record, add, records
 from whence.learn.store import Learned
-from whence.settings import LearnSettings
 
 FORMAT = 1
 _TYPES: dict[str, type | tuple[type, ...]] = {

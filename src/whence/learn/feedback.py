@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whence.errors import UsageError
+from whence.knobs import LearnSettings
 from whence.learn.store import Learned, loaded, stored
 from whence.learn.vocabulary import keywords
-from whence.settings import LearnSettings
+from whence.source.reading import without_secrets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +45,7 @@ class Record:
             raise UsageError(f"{self.symbol}: a verdict needs the hash of the code it is about")
         if not math.isfinite(self.at):
             raise UsageError(f"{self.symbol}: {self.at} is no time")
-        object.__setattr__(self, "task", " ".join(self.task.split())[:LONGEST_TASK])
+        object.__setattr__(self, "task", " ".join(without_secrets(self.task).split())[:LONGEST_TASK])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whence.knobs import LearnSettings
 from whence.learn.common_words import is_common
 from whence.learn.feedback import Record, add
 from whence.learn.store import Learned, loaded, stored
 from whence.parse.tokens import parts
-from whence.settings import LearnSettings
 
 #: What a session that never asks again was given is forgotten after this many seconds, without a verdict.
 FORGOTTEN_AFTER = 86_400.0

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from whence.knobs import LearnSettings
 from whence.learn.store import Learned, loaded, stored
-from whence.settings import LearnSettings
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,44 +1,80 @@
 """What use taught, on disk: one database for each index, which no rebuild touches (L6).
 
 It appears with the first write, readable by its owner only. Reading where there
-is none costs a look at the folder and creates nothing.
+is none costs a look at the folder and creates nothing. No other file can give it
+back: a damaged one is read no further and left as it is, for its owner to decide.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from whence.errors import StorageError
+from whence.errors import IndexBusy, StorageError
+from whence.index.schema import add_checksums
+from whence.memory.disk import make_folder
 
 FILE_NAME = "learned.db"
-FORMAT = 1
+#: Of the second on, every row has a checksum.
+FORMAT = 2
 BUSY_SECONDS = 10.0
 #: Below the number of values that every SQLite takes in one statement.
 VALUES_AT_ONCE = 500
-TABLES = ("records", "keywords", "pending", "accesses")
+#: Each table: its columns, all of which are part of the checksum of a row; and what else is to be said of it.
+_TABLES = {
+    "records": (
+        (
+            "id INTEGER, symbol BLOB NOT NULL, useful INTEGER NOT NULL, root BLOB NOT NULL, task BLOB NOT NULL, at REAL NOT NULL,"
+            " seen INTEGER NOT NULL"
+        ),
+        "PRIMARY KEY (id), UNIQUE (symbol, root, useful, task, at, seen))",
+    ),
+    "keywords": (
+        "keyword BLOB NOT NULL, record INTEGER NOT NULL REFERENCES records ON DELETE CASCADE",
+        "PRIMARY KEY (keyword, record)) WITHOUT ROWID",
+    ),
+    "pending": (
+        (
+            "session BLOB NOT NULL, symbol BLOB NOT NULL, root BLOB NOT NULL, task BLOB NOT NULL, first INTEGER NOT NULL,"
+            " last INTEGER NOT NULL, at REAL NOT NULL, used INTEGER NOT NULL"
+        ),
+        "PRIMARY KEY (session, symbol)) WITHOUT ROWID",
+    ),
+    "accesses": ("id INTEGER, session BLOB NOT NULL, symbol BLOB NOT NULL, at REAL NOT NULL", "PRIMARY KEY (id))"),
+}
+TABLES = tuple(_TABLES)
+_INDEXES = {"keywords_by_record": "keywords (record)", "accesses_by_session": "accesses (session, symbol, at)"}
 
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS records (
-    id INTEGER PRIMARY KEY, symbol BLOB NOT NULL, useful INTEGER NOT NULL, root BLOB NOT NULL, task BLOB NOT NULL,
-    at REAL NOT NULL, seen INTEGER NOT NULL, UNIQUE (symbol, root, useful, task, at, seen));
-CREATE TABLE IF NOT EXISTS keywords (
-    keyword BLOB NOT NULL, record INTEGER NOT NULL REFERENCES records ON DELETE CASCADE, PRIMARY KEY (keyword, record)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS keywords_by_record ON keywords (record);
-CREATE TABLE IF NOT EXISTS pending (
-    session BLOB NOT NULL, symbol BLOB NOT NULL, root BLOB NOT NULL, task BLOB NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-    at REAL NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (session, symbol)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS accesses (id INTEGER PRIMARY KEY, session BLOB NOT NULL, symbol BLOB NOT NULL, at REAL NOT NULL);
-CREATE INDEX IF NOT EXISTS accesses_by_session ON accesses (session, symbol, at);
-PRAGMA user_version = {FORMAT};
-COMMIT;
-"""
+
+def _names(table: str) -> str:
+    """The columns of a table, all but the checksum."""
+    return ", ".join(column.split()[0] for column in _TABLES[table][0].split(","))
+
+
+def _summed(table: str) -> str:
+    return f"row_sum({_names(table)})"
+
+
+_SCHEMA = "".join(
+    f"CREATE TABLE IF NOT EXISTS {name} ({columns}, row_sum INTEGER GENERATED ALWAYS AS ({_summed(name)}) STORED, {rest};\n"
+    for name, (columns, rest) in _TABLES.items()
+) + "".join(f"CREATE INDEX IF NOT EXISTS {name} ON {what};\n" for name, what in _INDEXES.items())
+_MAKING = f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;"
+#: From the first format: the same tables, without checksums. Children go first, for to drop a parent is to delete its rows.
+_TAKING_OVER = (
+    *(f"DROP INDEX IF EXISTS {name}" for name in _INDEXES),
+    *(f"ALTER TABLE {name} RENAME TO former_{name}" for name in TABLES),
+    *_SCHEMA.split(";\n")[:-1],
+    *(f"INSERT INTO {name} ({_names(name)}) SELECT {_names(name)} FROM former_{name}" for name in TABLES),  # noqa: S608  -- our names
+    *(f"DROP TABLE former_{name}" for name in reversed(TABLES)),
+    f"PRAGMA user_version = {FORMAT}",
+)
 
 
 def stored(text: str) -> bytes:
@@ -95,16 +131,18 @@ class Learned:
             assert db is not None
             db.execute("BEGIN IMMEDIATE")
             try:
+                _take_over(db)
                 yield db
             except BaseException:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
             db.execute("COMMIT")
+            _empty_log(db)
 
     def reset(self) -> None:
         """Forget everything, and leave nothing of it in the file. One that is damaged is removed."""
-        if not self.path.exists():
+        if not os.path.lexists(self.path):
             return
         try:
             with self.transaction() as db:
@@ -139,17 +177,20 @@ class Learned:
             self._create()
         if self._db is None:
             self._db, self._file = self._connected(), self._on_disk() or (0, 0)
-        if _format_of(self._db) == 0:  # an empty file, as a full disk leaves behind
-            if not create:
-                return None
-            self._db.executescript(_SCHEMA)
         return self._db
 
     def _on_disk(self) -> tuple[int, int] | None:
+        """Which file is there, if any is. What cannot be one of ours is damage: none of ours is ever empty."""
         try:
             found = os.stat(self.path)  # noqa: PTH116  -- asked before every query
         except (FileNotFoundError, NotADirectoryError):
+            if os.path.islink(self.path):  # noqa: PTH114  -- likewise
+                raise sqlite3.DatabaseError("it is a link to nothing") from None
             return None
+        if not stat.S_ISREG(found.st_mode):
+            raise sqlite3.DatabaseError("it is no file")
+        if not found.st_size:
+            raise sqlite3.DatabaseError("it is empty")
         return found.st_dev, found.st_ino
 
     def _connected(self) -> sqlite3.Connection:
@@ -162,6 +203,11 @@ class Learned:
         if (found := _format_of(db)) > FORMAT:
             db.close()
             raise StorageError(f"{self.path.name} was written by a newer whence (format {found})", hint="update whence")
+        try:
+            _check(db, found)
+        except sqlite3.Error:
+            db.close()
+            raise
         return db
 
     def _create(self) -> None:
@@ -169,7 +215,7 @@ class Learned:
         from tempfile import mkstemp  # noqa: PLC0415  -- once in the life of an index
 
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             handle, name = mkstemp(prefix=f"{self.path.name}.", suffix=".new", dir=self.path.parent)  # for the owner only
         except OSError as error:
             raise StorageError(
@@ -180,7 +226,7 @@ class Learned:
         try:
             with closing(_connection(beside, "rw")) as db:
                 db.execute("PRAGMA journal_mode = WAL")
-                db.executescript(_SCHEMA)
+                db.executescript(_MAKING)
             _put(beside, self.path)
         finally:
             beside.unlink(missing_ok=True)
@@ -192,7 +238,9 @@ class Learned:
         except sqlite3.Error as error:
             if _is_damage(error):
                 hint = "move it away, or forget it with whence feedback reset --yes"
-                raise StorageError(f"{self.path} is damaged: {error}", hint=hint) from error
+                raise StorageError(f"{self.path} is damaged: {' '.join(str(error).split())}", hint=hint) from error
+            if _is_busy(error):
+                raise IndexBusy(f"{self.path} is in use by another process: {error}", hint="try again; nothing was changed") from error
             hint = "set WHENCE_DATA_DIR to a folder you can write to" if _is_refusal(error) else ""
             raise StorageError(
                 f"{self.path}: {error}", hint="free some space and run it again" if "full" in str(error) else hint
@@ -205,6 +253,7 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA foreign_keys = ON")
+        add_checksums(db)
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.Error:
         db.close()
@@ -227,9 +276,49 @@ def _put(made: Path, place: Path) -> None:
             made.rename(place)
 
 
+def _check(db: sqlite3.Connection, form: int) -> None:
+    """Whether everything is what was written; an error that tells of damage where it is not. SQLite by itself reads a flipped bit."""
+    for (said,) in db.execute("PRAGMA integrity_check(1)"):
+        if said != "ok":
+            raise sqlite3.DatabaseError(said)
+    if db.execute("PRAGMA foreign_key_check").fetchone():
+        raise sqlite3.DatabaseError("words of verdicts that are not there")
+    for table in TABLES if form > 1 else ():
+        wrong = db.execute(f"SELECT count(*) FROM {table} WHERE row_sum IS NOT {_summed(table)}").fetchone()[0]  # noqa: S608  -- our names
+        if wrong:
+            raise sqlite3.DatabaseError(f"{wrong} of the rows of {table} are not what was written")
+
+
+def _take_over(db: sqlite3.Connection) -> None:
+    """Bring the tables of the first format into the form of today; inside a transaction."""
+    if _format_of(db) == 1:
+        for statement in _TAKING_OVER:
+            db.execute(statement)
+
+
+def _empty_log(db: sqlite3.Connection) -> None:
+    """Put what was written into the database itself: of a log that is damaged SQLite takes what comes before, without a word.
+
+    Where another process is reading it is done with the next write.
+    """
+    db.execute("PRAGMA busy_timeout = 0")
+    try:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        if not _is_busy(error):
+            raise
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+
+
 def _is_damage(error: BaseException | None) -> bool:
     """Whether the file itself is at fault, and not its being busy, locked away or the disk full."""
-    return type(error) is sqlite3.DatabaseError or (isinstance(error, sqlite3.OperationalError) and "no such table" in str(error))
+    signs = ("no such table", "no such column", "malformed", "user-defined function")
+    return type(error) is sqlite3.DatabaseError or (isinstance(error, sqlite3.OperationalError) and any(one in str(error) for one in signs))
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return "locked" in str(error) or "busy" in str(error)
 
 
 def _is_refusal(error: sqlite3.Error) -> bool:

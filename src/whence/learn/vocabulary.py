@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whence.knobs import LearnSettings
 from whence.learn.common_words import is_common
 from whence.learn.store import VALUES_AT_ONCE, Learned, loaded, stored
 from whence.parse import tokens
-from whence.settings import LearnSettings
 
 #: A pasted text has more words than a task is about; the first say most.
 MOST_KEYWORDS = 24

@@ -8,9 +8,11 @@ now and then.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from whence.errors import IndexDamaged, WhenceError
 from whence.index.arrayfile import Array, ArrayFile, write_arrays
+from whence.index.seal import Seal, unlike
 from whence.memory.corpus import Corpus, Part, Vocabulary, read_part
 from whence.memory.folder import Found, NoteFolder
 from whence.memory.note import Note
@@ -34,6 +37,10 @@ YOUNG_NS = 50_000_000
 #: Looking at every file may take this share of the time of a process that goes on, and is not done more often than this.
 SHARE_LOOKING, LEAST_PAUSE = 0.1, 2.0
 
+#: An index over so few notes is compared with its checksums whenever it is opened. A larger one is where it is not as its last
+#: user left it, and where that was last done so many seconds ago.
+FEW, VERIFY_AFTER = 500, 7 * 86_400.0
+
 Progress = Callable[[int, int], None]
 _COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
 
@@ -47,8 +54,16 @@ class Known(NamedTuple):
 class Catalog:
     """The notes of a folder as they can be searched."""
 
-    def __init__(self, directory: Path, place: Path, reader: Reader, most_bytes: int, clock: Callable[[], float]) -> None:
-        """`place` is where the index lies, `clock` the time in seconds."""
+    def __init__(
+        self,
+        directory: Path,
+        place: Path,
+        reader: Reader,
+        most_bytes: int,
+        clock: Callable[[], float],
+        verify_after: float = VERIFY_AFTER,
+    ) -> None:
+        """`place` is where the index lies, `clock` the time in seconds; what was verified longer ago is verified again."""
         self.reader, self._most_bytes, self._clock, self._place = reader, most_bytes, clock, place
         self.store = NoteStore(place / file_name(reader.identity))
         self.folder = NoteFolder(directory, slugs_of=self._slugs_of)
@@ -60,10 +75,53 @@ class Catalog:
         self._seen = (-1, -1)  # the state of the database that the corpus is of
         self._writes = 0  # of our own, which the database does not count as changes
         self._looked, self._took = -1e18, 0.0
+        self._verified = 0.0  # when everything was last compared with its checksums
+        if not self.store.was_damaged:
+            self._check(verify_after)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Let go of the files, and note what they look like now."""
         self.store.close()
+        with suppress(OSError):  # where nothing can be written it is verified again next time
+            seal = Seal.of(self.store.path, self._verified)
+            if seal != self._seal():
+                beside = self._seal_file.with_name(f"{self._seal_file.name}-{os.getpid()}.part")
+                beside.write_text(json.dumps(asdict(seal)), encoding="utf-8")
+                beside.replace(self._seal_file)
+
+    # Whether the index is what was written.
+    def _check(self, verify_after: float) -> None:
+        """Begin again where the index is damaged. One that may be trusted without reading all of it is trusted."""
+        now, seal = self._clock(), self._seal()
+        left = seal is not None and seal == Seal.of(self.store.path, seal.verified) and 0 <= now - seal.verified < verify_after
+        try:
+            if left and seal is not None and self.store.rows("SELECT count(*) FROM notes")[0][0] > FEW:
+                self._verified = seal.verified
+                return
+            trouble = self.verify()
+        except IndexDamaged as damage:
+            trouble = [damage.message]
+        self._verified = now
+        if trouble:
+            self.store.was_damaged = True
+            self.store.begin_again()
+
+    def verify(self) -> list[str]:
+        """What of the index is not what was written."""
+        found = self.store.verify()
+        named = None if found else self.store.arrays()
+        said = unlike(self._place / named[0], named[1]) if named else ""
+        return [*found, f"{named[0]}: {said}"] if named and said else found
+
+    @property
+    def _seal_file(self) -> Path:
+        return self.store.path.with_name(f"{self.store.path.name}.sealed")
+
+    def _seal(self) -> Seal | None:
+        try:
+            return Seal(**json.loads(self._seal_file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
 
     # Keeping in step with the files.
     def refresh(self, *, full: bool = False, progress: Progress | None = None) -> None:

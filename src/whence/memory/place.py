@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whence.errors import SettingError, UsageError
-from whence.settings import PROJECT_FILE, Setting, Settings
+from whence.knobs import Settings
+from whence.settings import PROJECT_FILE, Setting
 
 #: Where a team's notes lie in its repository.
 TEAM_FOLDER = Path(".whence", "notes")

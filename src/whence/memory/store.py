@@ -16,41 +16,61 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.errors import IndexDamaged, StorageError
+from whence.errors import IndexBusy, IndexDamaged, StorageError
 from whence.index.arrayfile import Stamp
+from whence.index.schema import add_checksums
 from whence.memory.slugs import alike
 
 #: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
 #: index of another format, language or model is another file, and no process takes away what another is reading.
-FORMAT = 3
+FORMAT = 4
 BUSY_SECONDS = 10.0
 #: Below the number of values that every SQLite takes in one statement.
 VALUES_AT_ONCE = 500
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS folders (name BLOB PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS notes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,
-    size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL,
-    trouble TEXT NOT NULL, secret INTEGER NOT NULL,
-    day INTEGER NOT NULL, valid_from REAL, valid_until REAL,
-    words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS notes_by_topic ON notes (folder, alike);
-CREATE TABLE IF NOT EXISTS tags (note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE, tag TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS tags_by_tag ON tags (tag);
-CREATE INDEX IF NOT EXISTS tags_by_note ON tags (note);
-CREATE TABLE IF NOT EXISTS about (
-    note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE, repository BLOB NOT NULL, path BLOB NOT NULL, code BLOB NOT NULL,
-    hash TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS about_by_path ON about (repository, path);
-CREATE INDEX IF NOT EXISTS about_by_note ON about (note);
-CREATE TABLE IF NOT EXISTS stems (id INTEGER PRIMARY KEY, stem TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS words (
-    id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem INTEGER NOT NULL, row INTEGER NOT NULL);
-"""
+#: Each table: its columns, all of which are part of the checksum of a row, and how its definition ends.
+_TABLES = {
+    "meta": ("key TEXT, value TEXT NOT NULL", ", PRIMARY KEY (key)) WITHOUT ROWID"),
+    "folders": ("name BLOB, mtime_ns INTEGER NOT NULL", ", PRIMARY KEY (name)) WITHOUT ROWID"),
+    "notes": (
+        (
+            "id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,"
+            " size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, inode INTEGER NOT NULL,"
+            " project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL,"
+            " trouble TEXT NOT NULL, secret INTEGER NOT NULL, day INTEGER NOT NULL, valid_from REAL, valid_until REAL,"
+            " words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL"
+        ),
+        ")",
+    ),
+    "tags": ("note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE, tag TEXT NOT NULL", ")"),
+    "about": (
+        (
+            "note INTEGER NOT NULL REFERENCES notes ON DELETE CASCADE, repository BLOB NOT NULL, path BLOB NOT NULL, code BLOB NOT NULL,"
+            " hash TEXT NOT NULL"
+        ),
+        ")",
+    ),
+    "stems": ("id INTEGER PRIMARY KEY, stem TEXT NOT NULL UNIQUE", ")"),
+    "words": ("id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem INTEGER NOT NULL, row INTEGER NOT NULL", ")"),
+}
+_INDEXES = {
+    "notes_by_topic": "notes (folder, alike)",
+    "tags_by_tag": "tags (tag)",
+    "tags_by_note": "tags (note)",
+    "about_by_path": "about (repository, path)",
+    "about_by_note": "about (note)",
+}
 
+
+def _row_sum(table: str) -> str:
+    """How the database makes the checksum of a row: without, it would read a flipped bit as another value."""
+    return f"row_sum({', '.join(column.split()[0] for column in _TABLES[table][0].split(','))})"
+
+
+_SCHEMA = "".join(
+    f"CREATE TABLE IF NOT EXISTS {name} ({columns}, row_sum INTEGER GENERATED ALWAYS AS ({_row_sum(name)}) STORED{end};\n"
+    for name, (columns, end) in _TABLES.items()
+) + "".join(f"CREATE INDEX IF NOT EXISTS {name} ON {what};\n" for name, what in _INDEXES.items())
 
 _SPEAKING = (
     "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
@@ -111,9 +131,10 @@ class NoteStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # notes are private
             self._db = self._opened()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise StorageError(f"{path}: {error}", hint="set WHENCE_DATA_DIR to a folder you can write to") from error
+        except sqlite3.Error as error:
+            found = _explained(path, error)
+            if not isinstance(found, IndexDamaged):
+                raise found from error
             self.was_damaged = True
             self._removed()
         except OSError as error:
@@ -125,6 +146,7 @@ class NoteStore:
         db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         if fresh:
             os.chmod(self.path, 0o600)  # noqa: PTH101  -- notes are private
+        add_checksums(db)
         db.execute("PRAGMA journal_mode = WAL")
         # Derived: what a crash of the machine takes away is read from the files again.
         db.execute("PRAGMA synchronous = OFF")
@@ -167,11 +189,8 @@ class NoteStore:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            hint = "free some space and run it again" if "full" in str(error) else "try again"
-            raise StorageError(f"{self.path}: {error}", hint=hint) from error
-        except sqlite3.DatabaseError as error:
-            raise IndexDamaged(f"the index over notes is damaged: {error}") from error
+        except sqlite3.Error as error:
+            raise _explained(self.path, error) from error
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
         """What a query finds."""
@@ -190,6 +209,24 @@ class NoteStore:
         """A fact about the whole; empty where there is none."""
         found = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
         return str(found[0][0]) if found else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Note a fact about the whole."""
+        with self.writing() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def verify(self) -> list[str]:
+        """What of the database is not what was written: its pages, its rows, and whether they fit together."""
+        try:
+            found = [" ".join(text.split()) for (text,) in self.rows("PRAGMA integrity_check(3)") if text != "ok"]
+            for table in _TABLES:
+                wrong = self.rows(f"SELECT count(*) FROM {table} WHERE row_sum IS NOT {_row_sum(table)}")[0][0]  # noqa: S608  -- our names
+                found += [f"{wrong} of the rows of {table} are not what was written"] if wrong else []
+            found += ["rows of notes that are not there"] if self.rows("PRAGMA foreign_key_check") else []
+            given = self.rows("SELECT 1 FROM notes WHERE id > (SELECT max(seq) FROM sqlite_sequence WHERE name = 'notes')")
+            return found + (["numbers would be given twice"] if given else [])
+        except IndexDamaged as damage:
+            return [damage.message]
 
     def version(self) -> int:
         """Changes whenever another connection has written."""
@@ -269,11 +306,21 @@ class NoteStore:
 
     def set_arrays(self, name: str, stamp: Stamp, last: int) -> None:
         """Another file of arrays takes the place of the one before."""
-        value = json.dumps([name, last, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode])
-        with self.writing() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('arrays', ?)", (value,))
+        self.set_meta("arrays", json.dumps([name, last, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode]))
 
     def drop_arrays(self) -> None:
         """Forget the file of arrays: it is damaged, and the rows have everything that was in it."""
         with self.writing() as db:
             db.execute("DELETE FROM meta WHERE key = 'arrays'")
+
+
+def _explained(path: Path, error: sqlite3.Error) -> StorageError:
+    """What an error of the database is for us: one that is busy, full or locked away is not damaged."""
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return IndexBusy(f"{path} is in use by another process: {text}", hint="try again; nothing was changed")
+    signs = ("malformed", "no such", "has no column", "decode", "user-defined function")
+    if not isinstance(error, sqlite3.OperationalError) or any(sign in text for sign in signs):
+        return IndexDamaged(f"the index over notes is damaged: {' '.join(text.split())}")
+    hint = "free some space and run it again" if "full" in text else "set WHENCE_DATA_DIR to a folder you can write to"
+    return StorageError(f"{path}: {text}", hint=hint)

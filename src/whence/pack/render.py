@@ -1,4 +1,8 @@
-"""How a pack is written down: Markdown, XML or JSON, the same bytes for the same pieces."""
+"""How a pack is written down: Markdown, XML or JSON, the same bytes for the same pieces.
+
+Whatever the source holds, it cannot pass for what is said about it: fences are longer than any in it, XML and JSON are
+well-formed, what nobody would see is shown by its number, and what reads like an instruction is flagged (Z11).
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,50 @@ from typing import Any
 
 from whence.errors import UsageError
 from whence.pack.budget import Form, Head, Piece, Renderer, Tally
-from whence.parse.languages import UNKNOWN, language_of
+from whence.pack.provenance import flags_json, flags_of, provenance_json, sort_of, warning_of
+from whence.parse.languages import CODE, UNKNOWN, language_of
+from whence.source.hidden import made_visible
+from whence.source.instructions import Instruction
 
 #: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
 LONGEST_TASK = 240
 #: What no text format can carry, and a terminal should not get: control characters, half characters, non-characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+#: What Markdown would make something of, where text is not in a fence: links, images, tags, headings.
+_ACTIVE = re.compile(r"[\[\]<>`*_#!|~\\]|https?:")
 _BACKQUOTES = re.compile("`+")
 _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
 
-class Markdown:
+#: What reads like an instruction, by the key of a piece and how much of it is shown.
+Flags = Mapping[tuple[str, Form], Sequence[Instruction]]
+
+
+def flags_shown(piece: Piece, form: Form) -> list[Instruction]:
+    """What reads like an instruction in as much of a piece as is shown."""
+    names = (piece.path, piece.qualified_name)
+    if form is Form.BODY:
+        return flags_of([(piece.start_line, piece.body)], names)
+    said = [(piece.start_line, _line(f"{piece.signature} {piece.doc}"))] if form is Form.SIGNATURE else []
+    return flags_of(said, names)
+
+
+class _Flagging:
+    """A format that knows which pieces are to be flagged."""
+
+    def __init__(self, flags: Flags | None = None) -> None:
+        self._flags: Flags = flags or {}
+
+    def flags(self, piece: Piece, form: Form) -> Sequence[Instruction]:
+        """Those of a piece."""
+        return self._flags.get((piece.key, form), ()) if self._flags else ()
+
+    def warning(self, piece: Piece, form: Form) -> str:
+        """The same in one line."""
+        return warning_of(self.flags(piece, form)) if self._flags else ""
+
+
+class Markdown(_Flagging):
     """Bodies under headings, everything else as items of a list."""
 
     def head(self, head: Head) -> str:
@@ -32,12 +69,13 @@ class Markdown:
         if form is Form.BODY:
             return self._body(piece)
         pointer = f"- {_inline_code(_pointer(piece))}"
+        warning = f"\n  {said}" if (said := self.warning(piece, form)) else ""
         if form is Form.POINTER:
-            return f"{pointer}\n"
+            return f"{pointer}{warning}\n"
         signature = f" {_inline_code(_line(piece.signature))}" if piece.signature.strip() else ""
-        doc = f" {_line(piece.doc)}" if piece.doc.strip() else ""
+        doc = f" {_inert(_line(piece.doc))}" if piece.doc.strip() else ""
         because = f" ({_line(piece.because)})" if piece.because.strip() else ""
-        return f"{pointer}{signature}{doc}{because}\n"
+        return f"{pointer}{signature}{doc}{because}{warning}\n"
 
     def foot(self, head: Head, tally: Tally) -> str:
         """One line."""
@@ -52,10 +90,11 @@ class Markdown:
         fence = _quotes_around(source, "```")
         because = f" ({_line(piece.because)})" if piece.because.strip() else ""
         title = _inline_code(f"{_label(piece.path)}:{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}")
-        return f"\n## {title} {_line(piece.kind)}{because}\n{fence}{_tag(piece.path)}\n{source}{fence}\n"
+        warning = f"{said}\n" if (said := self.warning(piece, Form.BODY)) else ""
+        return f"\n## {title} {_sorted(piece)}{because}\n{warning}{fence}{_tag(piece.path)}\n{source}{fence}\n"
 
 
-class Xml:
+class Xml(_Flagging):
     """One element for each symbol; well-formed whatever the source holds."""
 
     def head(self, head: Head) -> str:
@@ -66,13 +105,17 @@ class Xml:
     def symbol(self, piece: Piece, form: Form) -> str:
         """Where it is, and what is shown of it."""
         if form is Form.POINTER:
-            return f"<symbol>{_escaped(_pointer(piece))}</symbol>\n"
+            return f"<symbol{self._flag(piece, form)}>{_escaped(_pointer(piece))}</symbol>\n"
         because = f" because={_quoted(_line(piece.because))}" if piece.because.strip() else ""
-        opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_line(piece.kind))}{because}"
+        opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_sorted(piece))}{because}{self._flag(piece, form)}"
         if form is Form.BODY:
             return f'{opening} end="{piece.end_line}">\n{_cdata(_source(piece.body))}</symbol>\n'
         doc = f"\n<doc>{_escaped(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
         return f"{opening}>{_cdata(_line(piece.signature))}{doc}</symbol>\n"
+
+    def _flag(self, piece: Piece, form: Form) -> str:
+        said = self.warning(piece, form)
+        return f" flag={_quoted(said.removeprefix('! '))}" if said else ""
 
     def foot(self, head: Head, tally: Tally) -> str:
         """The numbers, and the end of the context."""
@@ -83,12 +126,13 @@ class Xml:
         return head + "".join(symbols)
 
 
-class Json:
+class Json(_Flagging):
     """One object, one line for each symbol.
 
     `task`, `freshness`, `symbols` (each with `form`, `key`, `start_line`; from the signature on also `end_line`, `path`,
-    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`), `inside` (how many are part
-    of the body of another), `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
+    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`; `provenance` where the file is
+    not code, `flags` where something reads like an instruction), `inside` (how many are part of the body of another),
+    `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
     """
 
     def head(self, head: Head) -> str:
@@ -101,10 +145,12 @@ class Json:
         if form is not Form.POINTER:
             shown |= {"end_line": piece.end_line, "path": piece.path, "name": piece.qualified_name, "kind": piece.kind}
             shown |= {"because": _line(piece.because)} if piece.because.strip() else {}
+            shown |= provenance_json(piece.path)
+        shown |= flags_json(self.flags(piece, form))
         if form is Form.SIGNATURE:
             shown |= {name: text for name, text in (("signature", _line(piece.signature)), ("doc", _line(piece.doc))) if text}
         if form is Form.BODY:
-            shown["body"] = _source(piece.body)
+            shown["body"] = _source(piece.body, visible=False)
         return f",{_json(shown)}\n"
 
     def foot(self, head: Head, tally: Tally) -> str:
@@ -117,14 +163,14 @@ class Json:
         return head + "".join(symbols).removeprefix(",")
 
 
-RENDERERS: dict[str, type[Renderer]] = {"markdown": Markdown, "xml": Xml, "json": Json}
+RENDERERS: dict[str, type[Markdown | Xml | Json]] = {"markdown": Markdown, "xml": Xml, "json": Json}
 
 
-def renderer(name: str) -> Renderer:
-    """The format of that name."""
+def renderer(name: str, flags: Flags | None = None) -> Renderer:
+    """The format of that name, which flags what is to be flagged."""
     if name not in RENDERERS:
         raise UsageError(f"there is no format {name!r}", hint=f"one of: {', '.join(RENDERERS)}")
-    return RENDERERS[name]()
+    return RENDERERS[name](flags)
 
 
 def _account(head: Head, tally: Tally) -> str:
@@ -171,20 +217,30 @@ def _label(text: str) -> str:
     return text if text.isprintable() else _printable(" ".join(text.splitlines()).replace("\t", " "))
 
 
-def _source(text: str) -> str:
+def _source(text: str, *, visible: bool = True) -> str:
     """Source as it is, with whole lines and nothing that cannot be printed."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    return f"{_printable(lines)}\n"
+    return f"{_printable(lines, visible=visible)}\n"
 
 
-def _printable(text: str) -> str:
-    if text.isprintable():  # names and other short texts nearly always are, and it is quick to tell
-        return text
+def _printable(text: str, *, visible: bool = True) -> str:
     if text.isascii():  # nearly always, and then the question is answered without looking at each character by itself
         plain = text.encode("ascii")
         if len(plain.translate(None, _ASCII_CONTROLS)) == len(plain):
             return text
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    printed = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return made_visible(printed) if visible else printed
+
+
+def _inert(text: str) -> str:
+    """Text of others between our own: as code where Markdown would make a link, an image or a tag of it."""
+    return _inline_code(text) if _ACTIVE.search(text) else text
+
+
+def _sorted(piece: Piece) -> str:
+    """The kind of a symbol, and what its file is where that is not code."""
+    sort = sort_of(piece.path)
+    return _line(piece.kind) if sort == CODE else f"{_line(piece.kind)}, {sort}"
 
 
 def _inline_code(text: str) -> str:
@@ -215,5 +271,6 @@ def _cdata(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Compact, and with every letter as it is: escapes cost tokens."""
-    return _printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    """Compact, and with every letter as it is, for escapes cost tokens; what nobody sees is escaped all the same."""
+    text = _printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str), visible=False)
+    return text if text.isascii() else made_visible(text, lambda character: json.dumps(character)[1:-1])

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import semble_grammars
 from tree_sitter import Language as TreeSitterLanguage
-from tree_sitter import Parser, Query, Tree
+from tree_sitter import Node, Parser, Query, QueryError, Tree
 
 from whence.parse.languages import BY_NAME
+
+if TYPE_CHECKING:
+    from tree_sitter import QueryPredicate
 
 #: Processor seconds for one file: many times what any source needs (about 0.3 s for a million bytes).
 LONGEST_PARSE = 1.0
@@ -35,6 +40,10 @@ class Grammar:
     definitions: Query
     mentions: Query
 
+
+#: Conditions on the text of nodes. The library's own read it through the callback that the parser read through, which is slow
+#: and, with long nodes, beyond what is still in memory: under another name they are left to us.
+_CONDITION = re.compile(r"#(eq|not-eq|match|not-match|any-of)\?")
 
 #: The library's own switch for where it unpacks.
 _PLACE = "SEMBLE_GRAMMARS_CACHE_DIR"
@@ -67,7 +76,11 @@ def grammar_of(language_name: str) -> Grammar | None:
     except (semble_grammars.GrammarLoadError, semble_grammars.LanguageNotFoundError, semble_grammars.UnsupportedPlatformError):
         return None
     text = (resources.files("whence.parse") / "queries" / language.query_file).read_text(encoding="utf-8")
-    definitions = Query(compiled, text)
+    text = _CONDITION.sub(r"#our-\1?", text)
+    try:
+        definitions = Query(compiled, text)
+    except QueryError:  # not the grammar that the query was written for
+        return None
     source, rest = text.encode(), []
     for pattern in range(definitions.pattern_count):
         span = source[definitions.start_byte_for_pattern(pattern) : definitions.end_byte_for_pattern(pattern)]
@@ -78,18 +91,43 @@ def grammar_of(language_name: str) -> Grammar | None:
     return Grammar(Parser(compiled), definitions, mentions)
 
 
-def tree_in_time(parser: Parser, text: bytes) -> Tree:
-    """The tree of a text. A text that is one long error costs its length squared: TimeoutError when it takes too long.
+def conditions_on(text: bytes) -> QueryPredicate:
+    """For `QueryCursor`: whether the nodes of a match have the text that a query asks for (`#eq?`, `#match?`, `#any-of?`, `#not-...?`)."""
 
-    For texts that look like trouble only: the library never lets go of what is read through a callback.
-    """
+    def holds(predicate: str, args: list[tuple[str, Literal["capture", "string"]]], pattern_index: int, captures: dict[str, list[Node]]) -> bool:  # noqa: ARG001  -- as the library calls it
+        kind = predicate.removeprefix("our-").removesuffix("?")
+        capture, *values = [value for value, _ in args]
+        for node in captures.get(capture, ()):
+            said = text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+            found = re.search(values[0], said) is not None if kind.endswith("match") else said in values
+            if found == kind.startswith("not-"):
+                return False
+        return True
+
+    return holds
+
+
+class _Reading(threading.local):
+    """Where a parser reads from: one place for each thread, used again for every file."""
+
+    def __init__(self) -> None:
+        self.piece = bytearray()
+
+
+_reading = _Reading()
+
+
+def tree_in_time(parser: Parser, text: bytes) -> Tree:
+    """The tree of a text. A text that is one long error costs its length squared: TimeoutError when it takes too long."""
     deadline = time.thread_time() + LONGEST_PARSE + len(text) * LONGEST_PARSE_PER_BYTE
     late = False
+    piece = _reading.piece  # the library never lets go of what a callback gives it: let it be always the same
 
-    def read(start: int, _point: object) -> bytes:
+    def read(start: int, _point: object) -> bytearray:
         nonlocal late
         late = late or time.thread_time() > deadline
-        return b"" if late else text[start : start + READ_BYTES]  # too late: as if the text ended here
+        piece[:] = b"" if late else text[start : start + READ_BYTES]  # too late: as if the text ended here
+        return piece
 
     tree = parser.parse(read)
     if late:

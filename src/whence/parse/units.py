@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, QueryCursor
 
-from whence.parse.grammars import Grammar, grammar_of, tree_in_time
+from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time
 from whence.parse.languages import BY_NAME
 from whence.parse.mentions import Heard, mentions
 from whence.parse.outside import Spot
-from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, looks_like_a_table, windows, without_noise
+from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
 from whence.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, Parsed, Unit
 
 SIGNATURE_BYTES = 600
@@ -102,12 +102,12 @@ class _Reader:
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
         text = without_noise(text, BY_NAME[self.language].noise)
-        tree = tree_in_time(grammar.parser, text) if looks_like_a_table(text) else grammar.parser.parse(text)
-        root = tree.root_node
-        for _, captures in QueryCursor(grammar.definitions).matches(root):
+        root = tree_in_time(grammar.parser, text).root_node
+        holds = conditions_on(text)
+        for _, captures in QueryCursor(grammar.definitions).matches(root, holds):
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}
-        for name, nodes in QueryCursor(grammar.mentions).captures(root).items():
+        for name, nodes in QueryCursor(grammar.mentions).captures(root, holds).items():
             spans = [(node.start_byte, node.end_byte) for node in nodes]
             if name == "call":
                 self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]

@@ -8,11 +8,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 from whence.errors import QueryError, UsageError
+from whence.knobs import MemorySettings
 from whence.memory.note import KINDS
 from whence.parse.dates import spans_of
 from whence.profiles import NOTE_PROFILES
 from whence.query.options import FARTHEST, STRATEGIES
-from whence.settings import MemorySettings
 
 #: The most notes that can be asked for.
 MOST = 10_000

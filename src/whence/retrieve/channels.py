@@ -21,6 +21,7 @@ from whence.index.graph import Graph
 from whence.index.rows import ranges
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import Symbols
+from whence.knobs import ClassicSettings
 from whence.parse import paths
 from whence.parse.tokens import parts, stem
 from whence.profiles import Fields
@@ -29,7 +30,6 @@ from whence.query.keywords import Keywords
 from whence.query.thesaurus import widened
 from whence.retrieve.evidence import FieldWeights, rarity
 from whence.retrieve.lexical import top
-from whence.settings import ClassicSettings
 
 #: Of a pasted text only so many keywords of a tier are looked for.
 MOST_ASKED = 60

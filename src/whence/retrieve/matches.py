@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import numpy as np
 
@@ -10,14 +11,19 @@ from whence.index.arrayfile import Array
 from whence.index.snapshot import Snapshot
 from whence.query.pattern import Pattern
 
-ReadText = Callable[[str], str | None]
+
+class ReadText(Protocol):
+    """What reads a file as it is shown; None when it is gone, or as it is on disk is not wanted: hiding what is secret costs more."""
+
+    def __call__(self, path: str, wanted: Callable[[str], object] | None = None, /) -> str | None:
+        """The text of a file."""
 
 
 def matching_lines(snapshot: Snapshot, files: Iterable[int], pattern: Pattern, read: ReadText) -> dict[int, list[int]]:
     """For each file with a match, the lines that match. A file that is gone has none."""
     found = {}
     for file in files:
-        text = read(snapshot.path(file))
+        text = read(snapshot.path(file), pattern.matching_lines)
         if text is not None and (lines := pattern.matching_lines(text)):
             found[file] = lines
     return found

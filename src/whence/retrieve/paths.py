@@ -7,8 +7,8 @@ from bisect import bisect_left
 import numpy as np
 
 from whence.index.arrayfile import Array
+from whence.index.parts import KnownMatches, PathParts
 from whence.index.rows import ranges
-from whence.index.snapshot import KnownMatches, PathParts
 from whence.parse.tokens import stem
 from whence.query.plan import Part
 from whence.query.synonyms import synonyms_of

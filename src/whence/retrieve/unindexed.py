@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from whence.parse.tokens import STOP_WORDS, parts, words
-from whence.source.decode import to_utf8
+from whence.source.reading import read_text
 
 #: Of each file so much is read.
 MOST_BYTES = 200_000
@@ -58,17 +57,9 @@ def _held_by_path(path: str, wanted: Iterable[str]) -> int:
 
 
 def _guess(root: Path, path: str, wanted: Sequence[str]) -> Guess | None:
-    full = os.path.join(root, path)
-    if os.path.realpath(full) != full:  # a link that came since the tree was walked may lead anywhere
+    text = read_text(root, path, MOST_BYTES)
+    if text is None:
         return None
-    try:
-        with open(full, "rb") as file:
-            raw = to_utf8(file.read(MOST_BYTES))
-    except OSError:
-        return None
-    if raw is None:
-        return None
-    text = raw.decode("utf-8", "replace")
     lower = text.lower()
     held = tuple(word for word in wanted if word in lower)
     if not held:

@@ -88,6 +88,17 @@ def _git_dir(root: Path) -> Path | None:
     return (root / text[8:].strip()) if text.startswith("gitdir: ") else None
 
 
+def common_dir(root: Path) -> str:
+    """Where git keeps what all worktrees of a repository share; empty where there is no git."""
+    git_dir = _git_dir(root)
+    if git_dir is None:
+        return ""
+    try:
+        return str((git_dir / (_read(git_dir / "commondir") or ".")).resolve())
+    except (OSError, ValueError, RuntimeError):
+        return ""
+
+
 def _resolve(git_dir: Path, ref: str) -> str:
     common = _read(git_dir / "commondir")
     places = [git_dir, git_dir / common] if common else [git_dir]

@@ -12,6 +12,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from whence.source.reading import without_secrets
+
 #: A commit that changes more files than this says little of any of them.
 MOST_FILES = 20
 SECONDS = 20.0
@@ -80,7 +82,7 @@ def _commit(text: str) -> Commit | None:
     if not paths or len(paths) > MOST_FILES or not time.isdigit():
         return None
     subject, _, body = message.partition("\n")  # a subject is never a trailer, even if it looks like one
-    return Commit(min(int(time), LATEST), f"{subject}\n{_TRAILER.sub('', body)}".strip(), paths)
+    return Commit(min(int(time), LATEST), without_secrets(f"{subject}\n{_TRAILER.sub('', body)}".strip()), paths)
 
 
 def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | None:

@@ -92,6 +92,7 @@ FORMS = (
     Form("terraform-token", ".atlasv1.", r"(?<=[A-Za-z0-9]{14})\.atlasv1\.[\w=-]{60,}", lead=r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}"),
     Form("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[\w-]{24,}"),
     Form("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    Form("minisign-key", "RWRTY0Iy RWRCSw", r"(?<![/+])RWR(?:TY0Iy|CSw)[A-Za-z0-9+/]{120,}={0,2}"),
     Form(
         "1password-key",
         "A3- ops_eyJ",

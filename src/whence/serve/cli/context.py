@@ -187,6 +187,8 @@ def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
 
 
 def _as_json(index: Index, one: Symbol, *, with_why: bool) -> dict[str, Any]:
+    from whence.pack.provenance import flags_json, flags_of, provenance_json  # noqa: PLC0415  -- loaded with the pack
+
     found: dict[str, Any] = {
         "qualified_name": one.qualified_name,
         "kind": one.kind,
@@ -195,6 +197,8 @@ def _as_json(index: Index, one: Symbol, *, with_why: bool) -> dict[str, Any]:
         "end_line": one.end_line,
         "score": one.score,
         "found_by": one.found_by,
+        **provenance_json(one.path),
+        **flags_json(flags_of((), (one.path, one.qualified_name))),
     }
     if with_why:
         found["why"] = [{name: getattr(line, name) for name in line.__slots__} for line in one.why]

@@ -30,11 +30,11 @@ from whence.serve.cli.shared import (
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.knobs import LearnSettings
     from whence.learn.feedback import Opinion
     from whence.learn.pending import Place
     from whence.learn.store import Learned
     from whence.learn.vocabulary import Pair
-    from whence.settings import LearnSettings
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
 
@@ -295,10 +295,12 @@ def _say(
         say_notes([index])
         keys = list(dict.fromkeys(_one_of(name, index.symbol_keys(name)) for name in symbols))
         now = time.time()
-        say(learned, [Record(key, useful, index.subgraph_root(key), task, now) for key in keys], chosen, session)
+        records = [Record(key, useful, index.subgraph_root(key), task, now) for key in keys]
+        say(learned, records, chosen, session)
         held = {one.symbol: one for one in opinions(learned, lambda symbol: _root_now(index, symbol), chosen, keys)}
     if as_json:
-        print_json({"useful": useful, "task": task, "symbols": [_opinion_json(held[key]) for key in keys]})
+        kept = records[0].task if records else ""
+        print_json({"useful": useful, "task": kept, "symbols": [_opinion_json(held[key]) for key in keys]})
     else:
         for key in keys:
             click.echo(f"{'useful' if useful else 'useless'} {safe(key)}: {_tally(held[key])}")

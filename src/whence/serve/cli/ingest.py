@@ -100,7 +100,7 @@ class IndexSymbols:
         return [snapshot.path(file) for file in sorted(set(rows.tolist()))]
 
     def _parsed(self, path: str) -> Parsed | None:
-        return self._index.store.parsed(path)
+        return self._index.parsed(path)
 
     def holds(self, key: str) -> bool:
         """Whether a symbol is still there; what has no place in the source always is."""

@@ -46,9 +46,8 @@ def mcp(roots: tuple[str, ...], http: bool, assignments: tuple[str, ...], **opti
             raise UsageError(f"{safe(options['host'])!r} is not an address of this machine only", hint=f"use {LOOPBACK[0]}")
         from whence.serve.mcp.running import run_http  # noqa: PLC0415  -- loads the SDK
 
-        return run_http(
-            folders, values, os.environ.get(SESSION, ""), options["host"], options["port"], options["token"] or secrets.token_urlsafe(24)
-        )
+        address, token = (options["host"], options["port"]), options["token"] or secrets.token_urlsafe(24)
+        return run_http(folders, values, os.environ.get(SESSION, ""), address, token)
     if given := [name for name in ("host", "port", "token") if _is_given(name)]:
         raise UsageError(f"--{given[0]} speaks of HTTP", hint="add --http")
     from whence.serve.mcp.stdio import Wire  # noqa: PLC0415  -- before anything else can print

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from whence.memories import Memory
     from whence.memory.note import Note
     from whence.recollections import Recalled
+    from whence.source.instructions import Instruction
 
 INDENT = " " * 6
 #: Keys of notes that say the same and are named; the rest is counted.
@@ -115,6 +116,7 @@ def _print_one(memory: Memory, place: int, one: Recalled, words: Sequence[str], 
     key = style(safe(one.note.key), fg="magenta", bold=True)
     score = style(f"{one.score:.2f}", dim=True)
     click.echo(f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip(), color=True)
+    _print_flags(one.note, style)
     _print_text(one.note, words, style, full=options["full"])
     _print_trouble(memory, one.note, style)
     if one.alike:
@@ -122,6 +124,14 @@ def _print_one(memory: Memory, place: int, one: Recalled, words: Sequence[str], 
         click.echo(f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}", color=True)
     if options["with_why"]:
         print_why(one.why, style)
+
+
+def _print_flags(note: Note, style: Callable[..., str]) -> None:
+    """That a note reads like an instruction: agents read this output, too, and hardly any note does."""
+    from whence.pack.provenance import warning_of  # noqa: PLC0415  -- loaded with the memory
+
+    if said := warning_of(_flags(note), "this note"):
+        click.echo(f"   {style(said, fg='yellow')}", color=True)
 
 
 def _print_text(note: Note, words: Sequence[str], style: Callable[..., str], *, full: bool) -> None:
@@ -165,9 +175,10 @@ def _print_stale(memory: Memory, asked: dict[str, Any], options: dict[str, Any])
 def recalled_json(memory: Memory, query: str, found: Sequence[Recalled], searched: int, *, with_why: bool) -> dict[str, Any]:
     """The same as JSON."""
     from whence.recollections import is_low_confidence  # noqa: PLC0415  -- loaded with the memory
+    from whence.source.reading import without_secrets  # noqa: PLC0415  -- the same
 
     return {
-        "query": query,
+        "query": without_secrets(query),
         "count": len(found),
         "searched": searched,
         "low_confidence": is_low_confidence(found),
@@ -178,10 +189,25 @@ def recalled_json(memory: Memory, query: str, found: Sequence[Recalled], searche
                 "label": one.label,
                 "semantic": one.semantic,
                 "distance": one.distance,
-                "changed": became_json(became(memory, one.note)),
+                "changed": became_json(changed),
                 "alike": list(one.alike),
+                **_trust_json(one.note, changed),
                 **({"why": why_json(one.why)} if with_why else {}),
             }
-            for one in found
+            for one, changed in ((one, became(memory, one.note)) for one in found)
         ],
     }
+
+
+def _trust_json(note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Where a note is from, whether its code is as it was, and what in it reads like an instruction (Z11)."""
+    from whence.pack.provenance import flags_json  # noqa: PLC0415  -- loaded with the memory
+
+    state = "changed" if changed else "as it was" if note.about else None
+    return {"provenance": {"sort": "note", "source": note.source or None, "code": state}, **flags_json(_flags(note))}
+
+
+def _flags(note: Note) -> list[Instruction]:
+    from whence.pack.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
+
+    return flags_of(enumerate(note.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))

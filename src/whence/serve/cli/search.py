@@ -274,8 +274,10 @@ def marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
 
 
 def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]], *, with_why: bool) -> dict[str, Any]:
+    from whence.source.reading import without_secrets  # noqa: PLC0415  -- loaded with the index
+
     return {
-        "query": query,
+        "query": without_secrets(query),
         "count": len(found),
         "results": [_result_json(index, result, with_why=with_why) for index, result in found],
         "indexes": [

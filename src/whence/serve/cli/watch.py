@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from whence.errors import RootError, WhenceError
+from whence.knobs import WatchSettings
 from whence.serve.cli.main import FOUND
 from whence.serve.cli.shared import Progress, json_option, safe, set_option, settings_of, styler, targets_of
-from whence.settings import WatchSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self

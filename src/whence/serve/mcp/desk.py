@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 
 from whence.errors import IndexDamaged, RootError, StorageError, UsageError
-from whence.opened import BEHIND, Work
+from whence.opened import BEHIND
 from whence.serve.mcp.building import Building
+from whence.types import Work
 
 if TYPE_CHECKING:
     from whence.engine import Index
     from whence.following import Follower
+    from whence.knobs import Settings
     from whence.memories import Memory
-    from whence.settings import Settings
 
 _T = TypeVar("_T")
 Report = Callable[[float, float, str], Awaitable[None]]
@@ -145,7 +146,7 @@ class Desk:
 
     def settings(self) -> Settings:
         """The settings of this root."""
-        from whence.opened import load_settings  # noqa: PLC0415  -- the engine is loaded with the first question
+        from whence.roots import load_settings  # noqa: PLC0415  -- the engine is loaded with the first question
 
         return self._index.settings if self._index is not None else load_settings(self.root, command_line=self._given)[0]
 

@@ -10,9 +10,11 @@ from urllib.parse import unquote, urlsplit
 import mcp_types as types
 
 from whence.errors import UsageError
+from whence.pack.provenance import flags_of, warning_of
 from whence.serve.cli.shared import freshness_json
 from whence.serve.mcp.desk import Desk, Standing, ready
 from whence.serve.mcp.house import House
+from whence.source.hidden import made_visible
 from whence.version import __version__
 
 if TYPE_CHECKING:
@@ -63,9 +65,15 @@ async def _status(desk: Desk) -> dict[str, Any]:
 
 async def _note(house: House, key: str) -> str:
     def text(memory: Memory) -> str:
-        return memory.get(key).text
+        return _with_flags(memory.get(key).text, 1, "this note")
 
     return await house.desks()[0].ask_notes(text)
+
+
+def _with_flags(text: str, begin: int, what: str) -> str:
+    """A text in which nothing is hidden, after a line that says where it reads like an instruction, if it does (Z11)."""
+    said = warning_of(flags_of([(begin, text)]), what)
+    return (f"{said}\n" if said else "") + made_visible(text)
 
 
 async def _unit(house: House, key: str) -> str:
@@ -79,7 +87,8 @@ async def _unit(house: House, key: str) -> str:
             raise UsageError(f"{key!r} has no source here")
         lines = (index.read_text(symbol.path) or "").split("\n")
         first, last = (index.snapshot.column(name) for name in ("units.first", "units.last"))
-        return "\n".join("\n".join(lines[int(first[unit]) - 1 : int(last[unit])]) for unit in units) + "\n"
+        parts = [(int(first[unit]), "\n".join(lines[int(first[unit]) - 1 : int(last[unit])])) for unit in units]
+        return "".join(_with_flags(part, begin, "this file") + "\n" for begin, part in parts)
 
     trouble: UsageError | None = None
     for desk in house.desks():

@@ -21,6 +21,7 @@ from whence.serve.mcp.remembering import search_notes
 from whence.serve.mcp.text import (
     freshness_line,
     guess_lines,
+    name_flags,
     neighbour_lines,
     result_lines,
     standing_lines,
@@ -220,7 +221,7 @@ def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standin
         asked = {"depth": given["depth"]} if "depth" in given else {}
         answer = getattr(questions, question)(_only(whole, given["symbol"], standing), **asked)
         lines = list(neighbour_lines(answer, question, label))
-    return "\n".join([*standing_lines(standing, label), *lines, freshness_line(whole, label)]) + "\n"
+    return "\n".join([*standing_lines(standing, label), *name_flags(lines), *lines, freshness_line(whole, label)]) + "\n"
 
 
 def _only(index: Index, name: str, standing: Standing) -> Named:

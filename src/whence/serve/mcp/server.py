@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -31,17 +32,19 @@ _T = TypeVar("_T")
 MOST_OF_A_COMPLAINT = 1_000
 #: The share of what is left by which progress rises at least from one report to the next.
 LEAST_RISE = 0.001
+#: Seconds for an answer. Agents give up after one or two minutes; what nobody waits for is not waited for here either.
+CALL_SECONDS = 120.0
 PAGE = types.PaginatedRequestParams
 
 
-def make_server(house: House) -> Server[Any]:
-    """The server of a house, ready to be run over any transport."""
+def make_server(house: House, seconds: float = CALL_SECONDS) -> Server[Any]:
+    """The server of a house, ready to be run over any transport; every answer is given within some seconds."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_listed(tool, several=len(house.roots.folders) > 1) for tool in TOOLS])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _called(house, context, params)
+        return await _called(house, context, params, seconds)
 
     async def list_resources(_: Context, __: PAGE | None) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=list(RESOURCES))
@@ -51,14 +54,14 @@ def make_server(house: House) -> Server[Any]:
 
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text, form = await _or_refused(read(house, uri))
+        text, form = await _or_refused(read(house, uri), seconds)
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=_sendable(text))])
 
     async def list_prompts(_: Context, __: PAGE | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=list(PROMPTS))
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await _or_refused(told(house, params.name, params.arguments or {}))
+        text = await _or_refused(told(house, params.name, params.arguments or {}), seconds)
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
         return types.GetPromptResult(messages=[message])
 
@@ -81,15 +84,17 @@ def _listed(tool: Tool, *, several: bool) -> types.Tool:
     return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema(several=several), annotations=hints)
 
 
-async def _called(house: House, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+async def _called(house: House, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
     """A tool's answer within its budget, or one line that says what is wrong."""
     tool = BY_NAME.get(params.name)
     if tool is None:
         return _said(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
     try:
         given = tool.checked(params.arguments or {})
-        text = await tool.answer(house, given, _rising(context.session.report_progress))
-        return _said(text if tool.name in KEEPS_BUDGET else _within(house, given, text))
+        with anyio.move_on_after(seconds):
+            text = await tool.answer(house, given, _rising(context.session.report_progress))
+            return _said(text if tool.name in KEEPS_BUDGET else _within(house, given, text))
+        return _said(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
     except WhenceError as error:
         return _said(_short(str(error)), wrong=True)
     except OSError as error:
@@ -134,10 +139,13 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-async def _or_refused(asked: Awaitable[_T]) -> _T:
+async def _or_refused(asked: Awaitable[_T], seconds: float) -> _T:
     """What was asked for, or an error of the protocol that says what is wrong."""
     try:
-        return await asked
+        with anyio.fail_after(seconds):
+            return await asked
+    except TimeoutError as error:
+        raise MCPError(types.INTERNAL_ERROR, f"this took longer than {seconds:g} s and was given up") from error
     except WhenceError as error:
         raise MCPError(types.INVALID_PARAMS, _sendable(_short(str(error)))) from error
     except OSError as error:

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import anyio
 import anyio.to_thread
@@ -24,17 +24,12 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 class Wire:
-    """The streams that were there at the start; from now on descriptor 0 reads nothing and 1 is standard error."""
+    """Two streams of bytes: unless others are given, the standard ones, which nobody else may use from then on."""
 
-    def __init__(self) -> None:
-        self._read, self._write = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-        nothing = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nothing, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # started without standard error
-            os.dup2(nothing, 1)
-        os.close(nothing)
+    def __init__(self, read: BinaryIO | None = None, write: BinaryIO | None = None) -> None:
+        if read is None or write is None:
+            read, write = _standard_streams()
+        self._read, self._write = read, write
         self._turn: anyio.Lock | None = None
 
     # What the SDK's transport takes for standard output.
@@ -81,6 +76,19 @@ class Wire:
             if rest.endswith(b"\n"):
                 break
         return line[:1], False
+
+
+def _standard_streams() -> tuple[BinaryIO, BinaryIO]:
+    """The streams that were there at the start; from now on descriptor 0 reads nothing and 1 is standard error."""
+    read, write = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without standard error
+        os.dup2(nothing, 1)
+    os.close(nothing)
+    return read, write
 
 
 def fault_in(line: bytes) -> tuple[int, str, Any] | None:

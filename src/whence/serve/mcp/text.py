@@ -6,34 +6,65 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from whence.serve.cli.shared import ago, safe
+from whence.parse.languages import CODE
+from whence.serve.cli.shared import ago
+from whence.serve.cli.shared import safe as for_a_terminal
 from whence.serve.mcp.desk import Standing
+from whence.source.hidden import made_visible
 
 if TYPE_CHECKING:
     from whence.engine import Index
     from whence.graph.neighbours import Neighbour
     from whence.graph.questions import Answer as GraphAnswer
     from whence.graph.ways import Step
-    from whence.opened import Freshness
     from whence.rank.ledger import Line
     from whence.recollections import Recalled
     from whence.results import Result
     from whence.retrieve.unindexed import Guess
+    from whence.source.instructions import Instruction
+    from whence.types import Freshness
 
 #: Neighbours of a symbol that are listed; the rest is counted.
 MOST_NEIGHBOURS = 60
 TOP_LEVEL = "(top level)"
+#: Characters of what a note says of where it is from.
+LONGEST_SOURCE = 60
+
+
+def safe(text: str) -> str:
+    """Text on one line in which nothing is hidden: what is not printed, or not seen, is shown by its number."""
+    return made_visible(for_a_terminal(text))
 
 
 def result_lines(result: Result, prefix: str = "", *, why: bool = False) -> Iterator[str]:
     """A file of an answer: where, what, its score, and the lines that matter."""
     name = f" {result.kind} {result.qualified_name}" if result.name else ""
     matched = f" (matched: {result.matched})" if result.matched else ""
-    yield f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{safe(name)} [{result.score:.2f}]{matched}"
+    sort = f" {result.sort}" if result.sort != CODE else ""
+    yield f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{safe(name)} [{result.score:.2f}{sort}]{matched}"
+    yield from flag_lines(result.flags)
     for line in result.lines:
         yield f"  {line.number}: {safe(line.text.strip())}"
     if why:
         yield from why_lines(result.why)
+
+
+def flag_lines(flags: Sequence[Instruction], what: str = "this file") -> Iterator[str]:
+    """That something shown reads like an instruction: no line of an excerpt can begin like this one (Z11)."""
+    from whence.pack.provenance import warning_of  # noqa: PLC0415  -- loaded with the first answer
+
+    if flags:
+        yield f"  {warning_of(flags, what)}"
+
+
+def name_flags(lines: Iterable[str]) -> Iterator[str]:
+    """The same for lines that hold names and places alone."""
+    from whence.pack.provenance import warning_of  # noqa: PLC0415  -- as above
+    from whence.source.instructions import Instruction, find_instructions  # noqa: PLC0415  -- as above
+
+    found = find_instructions("\n\n".join(lines))
+    if found:
+        yield warning_of([Instruction(one.kind, 0, one.because) for one in found], "this tree").replace("its name", "a name below", 1)
 
 
 def why_lines(why: Sequence[Line]) -> Iterator[str]:
@@ -70,9 +101,12 @@ def standing_lines(standing: Standing, label: str = "") -> Iterator[str]:
 def guess_lines(guesses: Sequence[Guess], read: int, of: int) -> Iterator[str]:
     """Files that are not indexed yet and hold words of the question."""
     if guesses:
+        from whence.pack.provenance import flags_of  # noqa: PLC0415  -- loaded with the first answer
+
         yield f"not indexed yet, by their words alone ({read} of {of} files read):"
         for guess in guesses:
             yield f"- {safe(guess.path)}:{guess.line} holds {', '.join(guess.held)}: {safe(guess.text)}"
+            yield from flag_lines(flags_of([(guess.line, guess.text)], (guess.path,)))
 
 
 # The graph.
@@ -116,16 +150,22 @@ def way_lines(way: Sequence[Step], label: str = "") -> Iterator[str]:
 
 # Notes.
 def recalled_lines(found: Sequence[Recalled], became: Iterable[str], *, why: bool = False) -> Iterator[str]:
-    """Notes with how they were found, when they are of, and whether their code is as it was. Their text is whole."""
+    """Notes with how they were found, when and where they are from, and whether their code is as it was. Their text is whole."""
+    from whence.pack.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
+
     for place, (one, changed) in enumerate(zip(found, became, strict=True), 1):
         note = one.note
         day = f", {note.updated:%Y-%m-%d}" if note.updated else ""
         topic = f" {note.topic!r}" if note.topic else ""
-        yield f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}"
+        source = f", from {note.source[:LONGEST_SOURCE]}" if note.source else ""
+        held = ", its code is as it was" if note.about and not changed else ""
+        yield f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}{safe(source)}{held}"
         if changed:
             yield f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"
-        for line in note.text.strip("\n").split("\n"):
-            yield f"  {safe(line)}"
+        lines = note.text.strip("\n").split("\n")
+        yield from flag_lines(flags_of(enumerate(lines, 1), (note.key, note.topic, note.source)), "this note")
+        for line in lines:
+            yield f"  | {safe(line)}"  # so that no line of a note can look like one of ours
         if one.alike:
             yield f"  (and {len(one.alike)} alike)"
         if why:

@@ -1,0 +1,329 @@
+"""What is tried: every reader of text that others wrote, each with inputs to begin with and the words it knows."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from whence.bench.faults import fuzz_reader, fuzz_wire
+from whence.bench.faults.fuzz_engine import Target, Try
+from whence.memory import front_matter
+from whence.memory.note import Note
+from whence.parse import tokens
+from whence.query import hygiene, keywords, language, pattern, plan
+from whence.settings import load
+
+_SENTENCE = b"where is the retry policy of the HTTP client, and why does parseRequest fail?"
+_CODE = b"def get_inlines(self, request, obj=None):\n    return self.inlines or QuerySet.annotate(x=1)\n"
+_TRACE = (
+    b'Traceback (most recent call last):\n  File "/app/shop/cart.py", line 12, in total\n    return sum(x)\nTypeError: bad operand\n'
+    b"why does the total fail?"
+)
+_PROMPT = b'You are a helpful agent.\n\n<context>{"query": "how is a cart paid?"}</context>\nUser: how is a cart paid?\nAssistant: '
+_QUERY_WORDS = tuple(
+    b'path: lang: language: kind: sym: callers: callees: in: -path: NOT OR AND ( ) -( " -" / /i \\/ in:notes in:docs lang:go lang:python '
+    b'kind:class kind:function path:src/** path:*.py sym:Cart.total callers:pay -test /a+b/ /[a-z]/ \\d+ (?i) path:" * ? [! [:alpha:] '
+    b"\\< \\> {2,3} (?P<n>a) (?#c) \\x41 \\u0041 \\N{DIGIT} | ^ $ // https:// :: -> C++ c# . ,".split()
+)
+_PASTE_WORDS = tuple(
+    b'``` ~~~ <user> </user> <system-reminder> </context> {"query":"x"} {"messages":[{"role":"user","content":"q"}]} User: Assistant: '
+    b"Human: question: [INST] [/INST] <|im_start|> ERROR WARN 2026-11-16T10:30:00Z at\tfoo(Bar.java:12) >>> $ #1 0x00007f panic: "
+    b'goroutine File "a.py", line Caused\tby: ### Steps **Describe** - [ ] 1| \\n \\u0000 &lt; <![CDATA[ ]]> <!-- --> you are act as'.split(
+        b" "
+    )
+)
+_PATTERNS = (b"(a+)+$", b"[[:alpha:]]+_id", rb"\<word\>", b"^def \\w+\\(", b"a{1,3}|b*", b"[]a]", b"[^]]*")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _tokens(_: Path) -> Try:
+    """Words are found the same way wherever they stand, and nothing that is indexed is empty or without end."""
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        for word in tokens.words(text):
+            assert tokens.words(word) == [word]
+            found = tokens.terms(word)
+            assert all(0 < len(term) <= 2 * tokens.LONGEST_WORD for term in found), found
+            assert tuple(map(tokens.stem, tokens.parts(word))) == (found if len(found) < 2 else found[:-1])
+            tokens.split(word)
+
+    return tried
+
+
+def _query(_: Path) -> Try:
+    """A query is read, or refused with a caret below the place that is wrong."""
+
+    def tried(data: bytes) -> None:
+        asked = language.read(_text(data))
+        assert asked.plain or asked.said
+        assert not asked.plain or asked.text == asked.query
+        assert asked.optional is not None
+        assert language.read(asked.query, plain=True).plain
+        for leaf in asked.leaves():
+            if leaf.of == "path":
+                language.path_predicate(leaf.value)("shop/cart.py")
+        if asked.notes:
+            language.note_passes(asked, "The cart is paid by card.", ["general/paying"])
+
+    return tried
+
+
+def _paste(_: Path) -> Try:
+    """The question in whatever was pasted, and what is asked with it."""
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        question = hygiene.question_in(text)
+        assert question.text.strip() or not text.strip()
+        made = plan.make_plan(text, decay=0.05, quoted=0.5, boilerplate=0.7)
+        assert made.terms
+        assert len(made.words) <= plan.MOST_WORDS
+        assert all(term.weight > 0 for term in made.terms)
+        keywords.keywords(text)
+
+    return tried
+
+
+def _pattern(_: Path) -> Try:
+    """A pattern is compiled or refused, and no line that it finds lacks the text that it is said to need."""
+    lines = ["", "def total(a_id):", "aaaab", "word 12 x", "[]^$\\", "Straße ÄÖ", "\t0x41_Id "]
+    text = "\n".join(lines)
+
+    def tried(data: bytes) -> None:
+        flags, written = data[0] if data else 0, _text(data[1:])
+        made = pattern.compile_pattern(written, fixed=bool(flags & 1), word=bool(flags & 2), ignore_case=bool(flags & 4))
+        plain = replace(made, literal="")
+        assert made.matching_lines(text) == plain.matching_lines(text), made.literal
+
+    return tried
+
+
+def _front_matter(_: Path) -> Try:
+    """A note that was read and written is the same note; one that cannot be read keeps its bytes."""
+
+    def tried(data: bytes) -> None:
+        note = front_matter.parse(data, folder="shop", slug="cart")
+        if note.trouble:
+            kept = data.decode("utf-8", "replace")
+            assert front_matter.render(note) == note.text
+            assert note.text == (kept if "not UTF-8" in note.trouble else kept.removeprefix("\ufeff"))
+            assert "\n" not in note.trouble
+            return
+        again = front_matter.parse(front_matter.render(note).encode(), folder="shop", slug="cart")
+        assert again == front_matter.settled(note), (again, note)
+
+    return tried
+
+
+def _notes(_: Path) -> Try:
+    """A note with any text, topic, tags and source is read back as it was written."""
+
+    def tried(data: bytes) -> None:
+        parts = (data.decode("utf-8", "replace").split("\0") + [""] * 5)[:5]
+        text, topic, source, project, tags = parts
+        note = Note(text, "cart", project, topic, tags=tuple(tags.split("|")), source=source, folder="shop")
+        written = front_matter.render(note)
+        again = front_matter.parse(written.encode(), folder="shop", slug="cart")
+        assert again == front_matter.settled(note), (again, written)
+        assert front_matter.render(again) == written
+
+    return tried
+
+
+def _settings(place: Path) -> Try:
+    """Settings from a project's file, a user's, the environment and a command line, divided by NUL."""
+    place.mkdir(parents=True, exist_ok=True)
+    user = place / "config.toml"
+
+    def tried(data: bytes) -> None:
+        project, own, environment, command_line = (data.split(b"\0") + [b""] * 4)[:4]
+        (place / ".whence.toml").write_bytes(project)
+        user.write_bytes(own)
+        load(root=place, user_file=user, environment=_assigned(environment), command_line=_assigned(command_line))
+
+    return tried
+
+
+def _assigned(data: bytes) -> dict[str, str]:
+    return dict(line.partition("=")[::2] for line in os.fsdecode(data).split("\n") if line)
+
+
+def _source(_: Path) -> Try:
+    """Source in any language that there is a grammar for."""
+    from whence.parse.languages import LANGUAGES  # noqa: PLC0415  -- grammars are loaded for this target alone
+    from whence.parse.units import parse  # noqa: PLC0415  -- as above
+    from whence.source.decode import longest_line, to_utf8  # noqa: PLC0415  -- as above
+
+    names = [one.name for one in LANGUAGES]
+
+    def tried(data: bytes) -> None:
+        raw = to_utf8(data[1:])
+        if raw is None or not data:
+            return
+        longest_line(raw)
+        parsed = parse(raw, names[data[0] % len(names)])
+        lines = raw.count(b"\n") + 1
+        assert all(1 <= unit.first_line <= unit.last_line <= lines for unit in parsed.units)
+
+    return tried
+
+
+def _dates(_: Path) -> Try:
+    from whence.parse.dates import day_of, spans_of  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        for today in (None, 738_000, 1):
+            assert all(0 <= span.start < span.end <= len(text) for span in spans_of(text, today))
+        day_of(text)
+
+    return tried
+
+
+def _secrets(_: Path) -> Try:
+    from whence.source.secrets import find_secrets, redacted  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        found = find_secrets(text)
+        assert all(0 <= one.start < one.end <= len(text) for one in found)
+        redacted(text, found)
+
+    return tried
+
+
+def _transcripts(_: Path) -> Try:
+    from whence.memory.transcripts import parts_of, sessions_in, sessions_of, text_of  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        sessions, _ = sessions_of(data.splitlines(keepends=True), name="talk")
+        try:
+            document: Any = json.loads(data)
+        except (ValueError, RecursionError):
+            document = None
+        for session in (*sessions, *(sessions_in(document, name="talk")[0] if document is not None else ())):
+            text_of(session).encode()
+            parts_of(session, 1_000)
+
+    return tried
+
+
+def _spans(_: Path) -> Try:
+    from whence.enrich.otlp import read_spans  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        for _ in read_spans(io.StringIO(data.decode("utf-8", "replace"))):
+            pass
+
+    return tried
+
+
+def _ignore(_: Path) -> Try:
+    from whence.source.ignore import RULE_FILES, Rules  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        path, _, rules = _text(data).partition("\n")
+        held = Rules().with_file(RULE_FILES[len(data) % 2], "", rules)
+        held.verdict(path, path.rpartition("/")[2], is_folder=len(data) % 3 == 0, hidden=False)
+
+    return tried
+
+
+_NOTE = b"""---
+topic: how a cart is paid
+kind: durable
+tags: [cart, pay]
+created: 2026-01-31T09:30:00Z
+about:
+  - code: shop/cart.py#Cart.total
+    hash: 12ab
+---
+
+Never charge twice.
+"""
+_NOTE_WORDS = tuple(
+    b"---\n|\n---\n|topic: |kind: handoff|tags: [a, b]|tags:\n  - a\n|about:\n  - code: x\n|created: 2026-01-31|valid-until: |title: |date: |"
+    b"# comment\n|&a |*a|!!str |{a: b}|[|]|: |- |? |> |\\u2028|%YAML 1.2|'|\"|\r\n|true|null|~|2026-02-30|2026-01-31T23:59:60+14:00|<<: ".split(
+        b"|"
+    )
+)
+_WHOLE_NOTES = (b"text\0topic\0source\0project\0a|b", b"--- \nx: y\n---\n\0#\0: \0- \0|")
+_TOML_WORDS = tuple(
+    b"[search]\n|[index]\n|[profiles.default]\n|[[x]]\n|k = 5\n|search.k=5|profile = |\"\"\"|'''|= |true|nan|inf|1979-05-27T07:32:00Z|{a = 1}|[1,2]|"
+    b'index.model=late:x|WHENCE_SEARCH_K=7|WHENCE_NO_SUCH=1|model = "none"\n|\0|\n|.|\\u0000|max_file_bytes = |memory.language=|0x7fffffffffffffff|'
+    b"search|index|memory|learn|context|mcp.budget=".split(b"|")
+)
+_TALK_WORDS = tuple(
+    b'{"type":"user","message":{"role":"user","content":"x"}}|"timestamp":"2026-01-31T09:30:00Z"|"sessionId":"s"|"role"|"content"|[{"type":"text",'
+    b'"text":"x"}]|"messages"|"mapping"|null|true|1e999|{|}|[|]|,|:|"|\\ud800|"cwd":"/a"|"payload"|"speaker"|"created_at":1700000000|\n'.split(
+        b"|"
+    )
+)
+_SPAN_WORDS = tuple(
+    b'{"resourceSpans":[|{"scopeSpans":[|{"spans":[|{"traceId":"01","spanId":"02","parentSpanId":"03"|"attributes":[|{"key":"code.function","value":'
+    b'{"stringValue":"f"}}|"endTimeUnixNano":"170"|"kind":2|]|}|,|null|1e999|"\\ud800"|-|resource_spans|{|[|:|"'.split(b"|")
+)
+_SECRET_WORDS = tuple(
+    b"password = |token: |AKIA|ghp_|sk-|xoxb-|eyJ|-----BEGIN RSA PRIVATE KEY-----\n|-----END RSA PRIVATE KEY-----|://user:pw@|Authorization: Bearer |"
+    b"AbCdEf0123456789AbCdEf0123456789|=|:|\"|'|\n|_secret|${X}|curl -u a:b |AIza|api_key|PRIVATE|=>|:=|==".split(b"|")
+)
+_DATE_WORDS = tuple(
+    b"yesterday|in May 2023|two weeks ago|between March and June|last |next |2023-05-08|8/5/2023|2023-w12|Q3 2024|since |until |on Monday|the |summer|"
+    b"Date: |first week of|end of |, |-| to |9999-12-31|0001-01-01|31 February|hundred|several|day before|a couple of|'s|th|2000".split(
+        b"|"
+    )
+)
+_SOURCES = (
+    _CODE,
+    b"\x01function f(a) { return a.b(c => c[0]); }\n",
+    b"\x05class A<T> extends B implements C { @X int f(){ return 1; } }\n",
+)
+_SOURCE_WORDS = tuple(
+    b"class |def |fn |func |function |struct |impl |import |#include <a>\n|namespace |template<|=> |{|}|(|)|[|]|;|\n|  |\"|'|`|/*|*/|//|#|<!--|-->|<?php |"
+    b"begin|end|module |@|\\|$|=|0x|r#\"|'''|do |where|<div>|</div>|<script>|---|~|::|&|*|\xff|:- |\t".split(b"|")
+)
+
+_SETTINGS = (
+    b"[search]\nk = 5\n\0[index]\nhidden = true\n\0WHENCE_SEARCH_K=7\0search.profile=classic\nindex.model=none",
+    b"[profiles.default]\nlexical = 0.5\n",
+)
+_TALK = (b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n', b'[{"role":"user","content":"hello"}]')
+_SPAN = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02","kind":2,"attributes":[]}]}]}]}'
+_IGNORED = (b"src/a.py\n*.log\n!keep.log\n/build/\n**/x[a-z]?\n",)
+_IGNORE_WORDS = (b"*", b"**", b"/", b"!", b"[", b"]", b"\\", b"?", b"\n", b"#", b" ", b"a/**/b", b"[!a]", b"[z-a]")
+_QUERIES = (_SENTENCE, b'cart "exact phrase" -test path:src/** (a OR b)', b"/to.al/i lang:go -(path:x OR in:docs)")
+_PATTERN_SEEDS = tuple(bytes([flags]) + one for flags in (0, 2, 4) for one in _PATTERNS)
+_MCP = ("serve/mcp/stdio.py", "serve/mcp/arguments.py")
+_INDEX = ("index/arrayfile.py", "index/soundness.py", "index/segment.py", "index/vectors.py")
+_PARSE = ("parse/units.py", "parse/mentions.py", "parse/outside.py", "parse/text.py")
+
+#: The last numbers: executions of a whole run, of a small one, and about how long one takes.
+TARGETS = (
+    Target("tokens", _tokens, ("parse/tokens.py",), (_SENTENCE, _CODE), _QUERY_WORDS, 500_000, 5_000, cost=0.06),
+    Target("query", _query, ("query", "parse/tokens.py"), _QUERIES, _QUERY_WORDS, 450_000, 4_000, longest=420, cost=0.1),
+    Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*_PASTE_WORDS, *_QUERY_WORDS), 100_000, 700, cost=0.3),
+    Target("pattern", _pattern, ("query/pattern.py",), _PATTERN_SEEDS, _QUERY_WORDS, 150_000, 1_000, longest=300, cost=0.15),
+    Target(
+        "front matter", _front_matter, ("memory/front_matter.py",), (_NOTE, b"---\n\ntext", b"plain"), _NOTE_WORDS, 250_000, 1_500, cost=0.2
+    ),
+    Target("notes", _notes, ("memory/front_matter.py",), _WHOLE_NOTES, (*_NOTE_WORDS, b"\0", b"|"), 150_000, 1_500, cost=0.15),
+    Target("wire", fuzz_wire.lines, _MCP, fuzz_wire.SEEDS, fuzz_wire.WORDS, 300_000, 2_500, cost=0.06),
+    Target("server", fuzz_wire.server, ("serve/mcp",), fuzz_wire.SEEDS, fuzz_wire.WORDS, 15_000, 80, traced=10, cost=4.0),
+    Target("settings", _settings, ("settings.py",), _SETTINGS, _TOML_WORDS, 20_000, 80, cost=6.0),
+    Target("index files", fuzz_reader.files, _INDEX, fuzz_reader.SEEDS, (), 25_000, 120, longest=64, traced=8, grows=False, cost=5.0),
+    Target("source", _source, _PARSE, _SOURCES, _SOURCE_WORDS, 30_000, 150, longest=2_048, traced=10, cost=1.5),
+    Target("dates", _dates, ("parse",), (b"yesterday", b"between March and June 2023, or last week"), _DATE_WORDS, 100_000, 500, cost=0.25),
+    Target("secrets", _secrets, ("source/secrets.py",), (b"password = 'hunter2hunter2'",), _SECRET_WORDS, 100_000, 800, cost=0.1),
+    Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, _TALK_WORDS, 100_000, 800, cost=0.1),
+    Target("spans", _spans, ("enrich/otlp.py",), (_SPAN,), _SPAN_WORDS, 100_000, 800, cost=0.06),
+    Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, _IGNORE_WORDS, 50_000, 300, cost=0.15),
+)
+BY_NAME = {target.name: target for target in TARGETS}

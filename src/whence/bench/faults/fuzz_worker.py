@@ -1,0 +1,43 @@
+"""A process that tries targets and says in JSON lines what it found; what kills it is seen by the one that started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from whence.bench.faults.fuzz_engine import Current, Engine
+from whence.bench.faults.fuzz_targets import BY_NAME
+
+#: Bytes of memory that a process may have: an input that makes it want more is a failure.
+MOST_MEMORY = 3 << 30
+
+
+def main(asked: dict[str, Any]) -> None:
+    """Try each of some targets so many times, within its share of some seconds."""
+    os.nice(int(asked["nice"]))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    current = Current(Path(asked["current"]))
+    for number, (name, executions, seconds) in enumerate(asked["targets"]):
+        _say(begun=name)
+        place = Path(asked["scratch"]) / f"{asked['run']}-{number}"
+        place.mkdir(parents=True)
+        current.set(0, b"")
+        target = BY_NAME[name]
+        found = Engine(target, target.make(place), asked["seed"], current).run(executions, seconds, asked["long"])
+        _say(done=name, found=asdict(found))
+    sys.stdout.flush()
+    os._exit(0)  # threads of a server that was tried may still wait for a line
+
+
+def _say(**facts: Any) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,172 @@
+"""One database file that processes and threads share: opened, read as of one moment, written all or nothing."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, TypeVar
+
+from whence.errors import IndexBusy, IndexDamaged, StorageError
+from whence.index.schema import SCHEMA, TABLES, add_checksums
+
+BUSY_SECONDS = 10.0
+#: Connections that came with a process that was split off: to close them is for the process that opened them.
+_HANDED_ON: list[sqlite3.Connection] = []
+_T = TypeVar("_T")
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-")
+
+
+class Database:
+    """An open database. A process that is split off opens its own; threads take turns."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path, self.read_only = path, read_only
+        self._handed_on = 0  # how often a process was split off, from here back to the first
+        self._open()
+
+    def _open(self) -> None:
+        """Open the file, and make what it should hold where it is new."""
+        self._process, self._alone = os.getpid(), RLock()  # threads may share it, and take turns
+        try:
+            self._opened = self._connected()
+            add_checksums(self._db)
+            new = not self._check_tables()
+            if not self.read_only:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = NORMAL")
+            if new and not self.read_only:  # all tables at once: another process must never see some of them
+                self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+            self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
+            self._file = _file_of(self.path)
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        mode = "ro&immutable=1" if self.read_only else "rwc"  # a log cannot be opened where nothing can be written
+        address = f"file:{_quoted(os.fsencode(self.path))}?mode={mode}"
+        if not self.read_only:
+            _make_private(self.path)
+        return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+    def _check_tables(self) -> bool:
+        """Whether the tables are there; a database has all of them or, when it is new, none."""
+        found = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if found and not found >= TABLES:
+            raise IndexDamaged(f"{self.path.name} is damaged: it lacks {', '.join(sorted(TABLES - found))}")
+        return bool(found)
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        """The database, opened by this very process: one that was split off has its parent's files, but none of its locks."""
+        if self._process != os.getpid():
+            _HANDED_ON.append(self._opened)
+            self._handed_on += 1
+            self._open()
+        return self._opened
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._process == os.getpid():
+            self._opened.close()
+
+    def is_current(self) -> bool:
+        """Whether the file of its name is still the one that is open here: another process may have made it anew."""
+        return self._file is not None and self._file == _file_of(self.path)
+
+    def changes(self) -> int:
+        """A number that moves when another process has written the database."""
+        return int(self._rows("PRAGMA data_version")[0][0]) + (self._handed_on << 40)  # each connection counts for itself
+
+    def own_changes(self) -> int:
+        """A number that moves when this process has written the database."""
+        return self._db.total_changes
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See one moment of the database, whatever others write meanwhile."""
+        with self._alone:
+            self._rows("BEGIN")
+            try:
+                yield
+            finally:
+                self._rows("COMMIT")
+
+    def steadily(self, read: Callable[[], _T]) -> _T:
+        """Read from one moment of the database and from the files that it lists.
+
+        A file that is missing is no damage where another process wrote meanwhile, which removes what it has replaced.
+        """
+        while True:
+            moment = self.changes()
+            try:
+                with self.reading():
+                    return read()
+            except IndexDamaged:
+                if self.changes() == moment:
+                    raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        with self._alone:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                except BaseException:
+                    self._db.execute("ROLLBACK")
+                    raise
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise explained(self.path, error) from error
+
+    def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
+        try:
+            with self._alone:
+                return self._db.execute(sql, tuple(values)).fetchall()
+        except sqlite3.Error as error:
+            raise explained(self.path, error) from error
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """Which file bears a name; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_private(path: Path) -> None:
+    """A database is its owner's alone, and so are the files that SQLite makes beside it.
+
+    One that is there is not opened: to close it would take away the locks that SQLite holds on it in this process.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _quoted(path: bytes) -> str:
+    """A path for a file: address, without loading a library for it."""
+    return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
+
+
+def explained(path: Path, error: sqlite3.Error) -> StorageError:
+    """What SQLite says, told apart by what can be done about it."""
+    text = str(error)
+    if "locked" in text or "busy" in text:  # by another program: ours wait for one another, and none holds it for long
+        return IndexBusy(f"{path.name} is in use by another process: {text}", hint="try again; nothing was changed")
+    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text or "no such table" in text):
+        return IndexDamaged(f"{path.name} is damaged: {text}")
+    hint = (
+        "free some space and run it again"
+        if "full" in text
+        else "set WHENCE_DATA_DIR to a folder you can write to"
+        if "readonly" in text or "unable to open" in text
+        else ""
+    )
+    return StorageError(f"{path}: {text}", hint=hint)

@@ -1,0 +1,264 @@
+"""Processes that parse batches of files: a file that takes its process down, or too long, is left out and the rest goes on.
+
+A worker says which file it is at before it reads it. So when it dies, or is silent
+for too long, it is known which file did that. A small build is parsed in the
+calling process, where a crash cannot be outlived: for that a marker is left beside
+the index while parsing, and whoever finds one there parses in processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from whence.errors import StorageError, WhenceError
+from whence.index.changes import hash_of
+from whence.index.store import Record
+from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Seconds for one file, and for each of its bytes: many times what any source needs (about a second for a million bytes).
+FILE_SECONDS = 10.0
+FILE_SECONDS_PER_BYTE = 1e-5
+#: Seconds before the first file, while the process starts, and after the last, while the segment is written.
+START_SECONDS = END_SECONDS = 120.0
+#: Silence is counted in steps of this many seconds, not by the clock: a program that was stopped for an hour was not slow.
+STEP_SECONDS = 0.5
+#: Signals by which somebody ends a process; the file it was at has no part in it.
+_FROM_OUTSIDE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_READ_BYTES = 65_536
+
+Found = tuple[Outcome, Batch]
+
+
+class WorkerFell(Exception):
+    """A parsing process ended, or was ended for its silence, in the middle of a batch."""
+
+    def __init__(self, at: int, reason: str, *, by_kill: bool = False) -> None:
+        super().__init__(reason)
+        self.at, self.reason = at, reason  # the file it was at; -1 before the first, the count of files after the last
+        self.by_kill = by_kill  # by somebody, or for lack of memory: that may have been another's fault
+
+
+class Workers:
+    """Processes that parse batches, one batch at a time each. `environment` is what they see of the world."""
+
+    def __init__(self, count: int, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._free = [_started(environment) for _ in range(count)]
+        self._busy: set[subprocess.Popen[bytes]] = set()
+        self._guard = threading.Lock()
+        self._closing = False
+        self._threads = ThreadPoolExecutor(count)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        with self._guard:
+            self._closing = True
+            for process in self._busy:
+                process.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for process in self._free:
+            _end(process)
+
+    def run(self, batches: list[Batch]) -> Iterator[Found]:
+        """Outcomes as they come."""
+        futures: list[Future[list[Found]]] = [self._threads.submit(self._outcomes, batch) for batch in batches]
+        for future in as_completed(futures):
+            yield from future.result()
+
+    def _outcomes(self, batch: Batch) -> list[Found]:
+        """The outcome of a batch; where files take its process down, theirs and that of the others."""
+        found: list[Found] = []
+        left = [(batch, False)]
+        while left:
+            part, again = left.pop()
+            try:
+                found.append((self._one(part), part))
+            except WorkerFell as fell:
+                if self._closing:
+                    break  # nobody waits for it any more
+                count = len(part.paths)
+                if not 0 <= fell.at < count and count > 1:  # no file did it alone; one of them may still have
+                    left += [(_part(part, part.paths[: count // 2]), False), (_part(part, part.paths[count // 2 :]), False)]
+                    continue
+                at = min(max(fell.at, 0), count - 1)
+                if rest := part.paths[:at] + part.paths[at + 1 :]:
+                    left.append((_part(part, rest), False))
+                alone = _part(part, [part.paths[at]])
+                if fell.by_kill and not again:
+                    left.append((alone, True))
+                else:
+                    found.append((_left_out(alone, fell.reason), alone))
+        return found
+
+    def _one(self, batch: Batch) -> Outcome:
+        with self._guard:
+            process = self._free.pop()
+            self._busy.add(process)
+        try:
+            return _asked(process, batch)
+        except (WorkerFell, OSError) as error:
+            _end(process)
+            with self._guard:
+                self._busy.discard(process)
+                if not self._closing:
+                    process = _started(self._environment)
+            if isinstance(error, WorkerFell):
+                raise
+            raise WorkerFell(-1, f"cannot be parsed: {error.strerror}") from error
+        finally:
+            with self._guard:
+                self._busy.discard(process)
+                self._free.append(process)
+
+
+def _part(batch: Batch, paths: list[str]) -> Batch:
+    return replace(batch, paths=paths, out=str(Path(batch.out).with_name(f"{os.urandom(8).hex()}.segment")))
+
+
+def _left_out(batch: Batch, reason: str) -> Outcome:
+    """The outcome of one file that cannot be parsed. Its content is remembered: it is tried again when that changes."""
+    path = batch.paths[0]
+    state, content = last_state(f"{batch.root}/{path}", batch.now_ns), hash_of(batch.root, path, batch.max_file_bytes)
+    return Outcome([Record(path, state, content, reason=reason)], None, 0)
+
+
+def _started(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    ours = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    command = [sys.executable, "-m", "whence.index.worker"]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**environment, **ours}, cwd="/"
+    )
+
+
+def _asked(process: subprocess.Popen[bytes], batch: Batch) -> Outcome:
+    """What a worker makes of a batch. It answers with the number of each file as it comes to it, and then with the outcome."""
+    into = cast("IO[bytes]", process.stdin)
+    into.write(json.dumps(asdict(batch)).encode() + b"\n")
+    into.flush()
+    at, lines = -1, _Lines(process)
+    while True:
+        allowed = _allowed(batch, at)
+        line = lines.next(allowed)
+        if line is None:
+            process.kill()
+            raise WorkerFell(at, f"parsing it took longer than {allowed:.0f} s")
+        if not line:
+            raise _fallen(process, at)
+        said = json.loads(line)
+        if not isinstance(said, dict):
+            at = int(said)
+        elif "error" in said:
+            raise StorageError(said["error"], hint="run it again; what was finished is kept")
+        else:
+            return outcome_from_json(said)
+
+
+def _allowed(batch: Batch, at: int) -> float:
+    if at < 0:
+        return START_SECONDS
+    if at >= len(batch.paths):
+        return END_SECONDS
+    try:
+        size = os.lstat(f"{batch.root}/{batch.paths[at]}").st_size
+    except OSError:
+        size = 0
+    return FILE_SECONDS + min(size, batch.max_file_bytes) * FILE_SECONDS_PER_BYTE
+
+
+class _Lines:
+    """The lines that a process writes, each waited for no longer than is allowed."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._handle = cast("IO[bytes]", process.stdout).fileno()
+        self._poll = select.poll()
+        self._poll.register(self._handle, select.POLLIN | select.POLLHUP)
+        self._kept = b""
+
+    def next(self, seconds: float) -> bytes | None:
+        """The next line; empty when there will be none, None when it does not come in time."""
+        steps = 0
+        while b"\n" not in self._kept:
+            if not self._poll.poll(STEP_SECONDS * 1_000):
+                steps += 1
+                if steps * STEP_SECONDS >= seconds:
+                    return None
+                continue
+            read = os.read(self._handle, _READ_BYTES)
+            if not read:
+                return b""
+            self._kept += read
+        line, _, self._kept = self._kept.partition(b"\n")
+        return line
+
+
+def _fallen(process: subprocess.Popen[bytes], at: int) -> Exception:
+    """What the end of a process means for the file it was at."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=1)
+    code = process.returncode
+    if code is None or code >= 0:
+        return WorkerFell(at, "parsing it failed")
+    if -code in _FROM_OUTSIDE:
+        return StorageError("a parsing process was ended from outside", hint="run it again; what was finished is kept")
+    return WorkerFell(at, f"parsing it crashed ({signal.Signals(-code).name})", by_kill=-code == signal.SIGKILL)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        with suppress(OSError):
+            cast("IO[bytes]", stream).close()
+    try:
+        process.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+# Parsing in the calling process.
+def outcomes_here(batches: list[Batch], marker: Path, environment: Mapping[str, str]) -> Iterator[Found]:
+    """The outcomes of batches that are parsed in this process, unless an earlier one fell over them, or over one of them now."""
+    if marker.exists():
+        with Workers(1, environment) as pool:
+            yield from pool.run(batches)
+        marker.unlink(missing_ok=True)
+        return
+    for batch in batches:
+        try:
+            with _marked(marker, batch.paths):
+                found = [(run_batch(batch), batch)]
+        except (OSError, WhenceError):
+            raise  # not the fault of any file
+        except Exception:  # noqa: BLE001  -- whichever file it was: a process tells, and only that file is lost
+            with Workers(1, environment) as pool:
+                found = list(pool.run([batch]))
+        yield from found
+
+
+@contextmanager
+def _marked(marker: Path, paths: list[str]) -> Iterator[None]:
+    """Say beside the index what is being parsed, for as long as it takes: it stays behind only when the process falls."""
+    try:
+        marker.write_bytes(json.dumps(paths).encode() + b"\n")
+    except OSError as error:
+        raise StorageError(f"cannot write to {marker.parent}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        marker.unlink(missing_ok=True)
