@@ -6,6 +6,7 @@ And every promise there names a test that exists.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import stat
@@ -47,8 +48,8 @@ def _faults_of(call: ast.Call, name: str) -> Iterator[str]:
     given = {one.arg: one.value for one in call.keywords}
     if isinstance(call.func, ast.Name) and call.func.id in NEVER_CALLED:
         yield f"calls {call.func.id}"
-    if any(ast.unparse(given[one]) != "False" for one in ("shell", "allow_pickle") if one in given):
-        yield "passes shell or allow_pickle"
+    if "allow_pickle" in given and ast.unparse(given["allow_pickle"]) != "False":
+        yield "may read objects of any kind"
     if not isinstance(call.func, ast.Attribute):
         return
     owner, method = ast.unparse(call.func.value).split(".")[-1], call.func.attr
@@ -59,6 +60,8 @@ def _faults_of(call: ast.Call, name: str) -> Iterator[str]:
     if owner in ("subprocess", "asyncio") and method in STARTS:
         if call.args and isinstance(call.args[0], ast.Constant | ast.JoinedStr) and method != "create_subprocess_exec":
             yield "starts a program by a text, not by a list of words"
+        if "shell" in given:
+            yield "may start a shell"
         if "stdin" not in given and "input" not in given and not name.startswith("bench/") and name not in MAY_HAVE_OUR_STDIN:
             yield "starts a program that reads what is meant for us"
 
@@ -94,20 +97,32 @@ def test_what_would_do_so_is_seen(source: str) -> None:
 
 
 # A tree is data: whatever is in it, no program of it is run, and it does not say what is loaded.
-def in_the_tree(tree: Path, *arguments: str, mask: int = 0o022, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A command in a tree, with a home and a data folder beside it."""
-    home = tree.parent / "home"
+#: Runs commands one after the other, and says after each how it ended and whether a file is there.
+COMMANDS = """
+import json, os, sys
+from whence.serve.cli.main import main
+commands, mark = json.loads(sys.argv[1])
+for words in commands:
+    print("ended", main(words), os.path.exists(mark), " ".join(words), file=sys.stderr, flush=True)
+"""
+
+
+def in_the_tree(tree: Path, *commands: list[str], mask: int = 0o022, mark: str = "", **variables: str) -> list[tuple[int, bool]]:
+    """The exit codes of commands in a tree, with a home beside it, and whether a file was there after each."""
     kept = {name: value for name, value in environment().items() if not name.startswith(("WHENCE_", "XDG_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "whence", *arguments],
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps([commands, mark])],
         cwd=tree,
-        env={**kept, "HOME": str(home), **variables},
+        env={**kept, "HOME": str(tree.parent / "home"), **variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         umask=mask,
     )
+    assert done.returncode == 0, done.stderr
+    (tree.parent / "said").write_text(done.stderr, encoding="utf-8")
+    return [(int(code), there == "True") for code, there in re.findall(r"^ended (\d+) (True|False)", done.stderr, re.MULTILINE)]
 
 
 @pytest.fixture
@@ -152,32 +167,33 @@ def test_no_program_that_a_repository_names_is_run_by_any_command(tree: Path, tm
         (tree / name).chmod(0o755)
     mark.unlink(missing_ok=True)
     path = os.pathsep.join([os.environ["PATH"], "node_modules/.bin", "."])
-    for words in (["index"], ["search", "retry"], ["context", "--diff", "HEAD"], ["context", "retry a call"], ["status"], ["doctor", "--questions", "1"],
-                  ["enrich", "--lang", "typescript"]):  # fmt: skip
-        done = in_the_tree(tree, *words, PATH=path)
-        assert "Traceback" not in done.stderr, done.stderr
-        assert not mark.exists(), (words, mark.read_text(encoding="utf-8"))
-    odd = in_the_tree(tree, "context", "--diff", f"--output={tree}/written")
-    assert odd.returncode == 2
+    commands = [
+        ["index"],
+        ["search", "retry"],
+        ["context", "--diff", "HEAD"],
+        ["context", "--diff", f"--output={tree}/written"],
+        ["status"],
+        ["enrich", "--lang", "typescript"],
+    ]
+    ended = in_the_tree(tree, *commands, mark=str(mark), PATH=path)
+    assert len(ended) == len(commands)
+    assert [words for words, (_, sprung) in zip(commands, ended, strict=True) if sprung] == []
+    assert [code for code, _ in ended[:4]] == [0, 0, 0, 2]
     assert not (tree / "written").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_a_repository_names_no_programs_no_places_and_no_models(tree: Path) -> None:
+    for text, words in (
         ('[enrich]\npython = "/bin/sh -c id"\n', ["enrich", "--lang", "python"]),
         ('[memory]\ndirectory = "/tmp/elsewhere"\n', ["recall", "retry"]),
         ('[index]\nmodel = "late:somebody/model"\n', ["search", "retry"]),
-        ('[index]\nmodel = "model2vec:./model"\n', ["index"]),
         ('[memory]\nmodel = "model2vec:./model"\n', ["recall", "retry"]),
-    ],
-)
-def test_a_repository_names_no_programs_no_places_and_no_models(text: str, words: list[str], tree: Path) -> None:
-    write(tree, {".whence.toml": text})
-    done = in_the_tree(tree, *words)
-    assert done.returncode == 2
-    assert ".whence.toml" in done.stderr or "a repository may not" in done.stderr
-    assert done.stderr.count("\n") <= 2
+    ):
+        write(tree, {".whence.toml": text})
+        assert in_the_tree(tree, words) == [(2, False)], text
+        said = (tree.parent / "said").read_text(encoding="utf-8")
+        assert "may not" in said, said
+        assert len(said.splitlines()) <= 3
 
 
 # What is private is private, whatever the mask says.
@@ -190,17 +206,15 @@ def permissions(place: Path) -> dict[str, str]:
 @pytest.mark.parametrize("mask", [0o000, 0o022])
 def test_indexes_notes_and_verdicts_are_for_their_owner_only(mask: int, tree: Path) -> None:
     home = tree.parent / "home"
-    for words in (
+    commands = [
         ["index"],
-        ["search", "retry"],
         ["context", "retry a call"],
         ["feedback", "useful", "retry", "--task", "call again"],
         ["remember", "--topic", "retries", "Calls are tried three times."],
         ["remember", "--topic", "retries", "Calls are tried four times."],
         ["recall", "calls"],
-    ):
-        done = in_the_tree(tree, *words, mask=mask, WHENCE_SESSION="talk")
-        assert done.returncode == 0, (words, done.stderr)
+    ]
+    assert in_the_tree(tree, *commands, mask=mask, WHENCE_SESSION="talk") == [(0, False)] * len(commands)
     kept = [home / ".cache/whence", home / ".local/share/whence"]
     names = {one.name for place in kept for one in place.rglob("*")}
     assert names >= {"truth.db", "learned.db", "retries.md", "0001.md", "writer.lock", ".lock"}
@@ -211,8 +225,7 @@ def test_indexes_notes_and_verdicts_are_for_their_owner_only(mask: int, tree: Pa
 def test_what_was_done_to_the_files_of_agents_is_recorded_for_their_owner_only(mask: int, tree: Path) -> None:
     home = tree.parent / "home"
     write(home, {".claude.json": "{}\n"})
-    done = in_the_tree(tree, "install", "claude-code", "--user", "--yes", mask=mask)
-    assert done.returncode == 0, done.stderr
+    assert in_the_tree(tree, ["install", "claude-code", "--user", "--yes"], mask=mask) == [(0, False)]
     assert list((home / ".local/share/whence/installed").glob("*.json"))
     assert permissions(home / ".local/share/whence") == {}
     assert not (home / ".claude.json").stat().st_mode & 0o002 or mask == 0

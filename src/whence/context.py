@@ -153,7 +153,7 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
 
 
 def _members_of_best_types(pool: Pool, allowed: Array) -> tuple[Array, Array]:
-    types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed)
+    types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed, pool.snapshot.unit_places)
     place, units = pool.snapshot.symbols.with_members.members.pairs(types)
     return _best_of_each(pool, place, units, scores, allowed)
 
@@ -218,13 +218,14 @@ def _with_neighbours(pool: Pool, scores: Array, allowed: Array, include: Array |
     What was asked for comes in after the walk has begun: a question about one symbol changes nothing for the others.
     """
     graph = pool.graph
-    rows, best = highest(np.arange(len(scores)), scores, SEEDS)
+    places = pool.snapshot.unit_places
+    rows, best = highest(np.arange(len(scores)), np.round(scores, DIGITS), SEEDS, lambda rows: places(pool.units[rows]))
     if graph is None or not len(rows):
         return _with_asked(pool, include)
     seeds, restart = pool.units[rows], np.exp(best - best.max())
     walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
     walked = np.round(walked, DIGITS)
-    near = lexical.top(walked[: len(allowed)], BY_WALK, allowed)
+    near = lexical.top(walked[: len(allowed)], BY_WALK, allowed, pool.snapshot.unit_places)
     asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
     units, retrieved = union({**_found(pool), "graph": near, **asked})
     beside = _beside(graph, seeds, restart / restart.sum(), units)

@@ -8,7 +8,9 @@ WhenceError                  exit code 2, one line, a hint where there is one
 ├── ModelUnavailable         a model that cannot be loaded: answers are lexical then
 └── StorageError             the index could not be read or written
     ├── IndexBusy            another process holds the writer's lock
+    ├── PackRefused          an index from elsewhere is not what it says it is
     └── IndexDamaged         a derived file is missing, truncated or altered
+        ├── ColumnsDamaged   one that follows from all others: only it is made again
         └── VectorsDamaged   one that holds vectors: only they are made again
 
 Trouble with a single file is not an exception: see `types.Skipped`.
@@ -57,6 +59,10 @@ class StorageError(WhenceError):
 
 class IndexBusy(StorageError):
     """Another process is writing this index."""
+
+
+class PackRefused(StorageError):
+    """An index from elsewhere is not what it says it is; nothing of it was used."""
 
 
 class IndexDamaged(StorageError):

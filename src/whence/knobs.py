@@ -34,6 +34,9 @@ class IndexSettings:
     history: int = _knob(3_000, "commits whose messages point at the files they changed; 0 reads none", min=0, max=100_000)
     workers: int = _knob(0, "processes that parse; 0 takes one per core", min=0, max=64)
     lock_wait: float = _knob(30.0, "seconds to wait for another process that is writing the index", min=0)
+    adopt: bool = _knob(
+        True, "begin a first build with what the index of another worktree or clone of the repository has of the same content"
+    )
     verify_after: float = _knob(
         604_800.0, "seconds after which an index is compared with its checksums once more when it is opened; 0 does so every time", min=0
     )

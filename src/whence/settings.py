@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -50,8 +51,7 @@ class Layer:
 
 def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
     """Settings and their provenance from layers, the first of which wins."""
-    settings = Settings()
-    leaves = {leaf.name: leaf for leaf in _leaves(settings)}
+    settings, leaves = Settings(), _defaults()
     chosen: dict[str, tuple[Any, str]] = {}
     for layer in reversed(layers):
         for name, raw in layer.values.items():
@@ -60,8 +60,17 @@ def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
             chosen[name] = (_converted(leaves[name], raw, layer.source), layer.source)
     for name, (value, _) in chosen.items():
         settings = _with(settings, name.split("."), value)
-    listed = [dataclasses.replace(leaf, source=chosen[leaf.name][1]) if leaf.name in chosen else leaf for leaf in _leaves(settings)]
+    listed = [
+        dataclasses.replace(leaf, value=chosen[name][0], source=chosen[name][1]) if name in chosen else leaf
+        for name, leaf in leaves.items()
+    ]
     return settings, listed
+
+
+@cache
+def _defaults() -> Mapping[str, Setting]:
+    """All settings as they are where nobody says anything, by their names."""
+    return {leaf.name: leaf for leaf in _leaves(Settings())}
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -199,7 +208,7 @@ def _flat(node: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:
     """The layer of `WHENCE_*` variables; one that names no setting is refused, not ignored."""
-    known = {leaf.variable: leaf.name for leaf in _leaves(Settings())}
+    known = {leaf.variable: leaf.name for leaf in _defaults().values()}
     ours = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES}
     for name in ours:
         if name not in known:

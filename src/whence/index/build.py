@@ -196,7 +196,11 @@ class Builder:
             [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
         )
         name = f"{os.urandom(8).hex()}.shared"
-        columns = {"centrality": snapshot.count_centrality(), **columns_of_past(self._layout, self._store, snapshot)}
+        columns = {
+            "centrality": snapshot.count_centrality(),
+            "order": snapshot.count_order(),
+            **columns_of_past(self._layout, self._store, snapshot),
+        }
         stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
             self._store.set_meta(shared=json.dumps({"name": name, "stamp": asdict(stamp), "of": snapshot.identity}))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from whence.index.arrayfile import Array
@@ -67,11 +69,18 @@ def best_first(owner: Array, values: Array) -> tuple[Array, Array, Array]:
     return owner, values, np.arange(len(owner)) - np.searchsorted(owner, owner)
 
 
-def highest(rows: Array, values: Array, count: int) -> tuple[Array, Array]:
-    """The rows with the highest values, best first; equal ones in their order."""
+def highest(rows: Array, values: Array, count: int, places: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
+    """The rows with the highest values, best first; equal ones in their order.
+
+    Where not all of equal ones fit, `places` says which come first: rows tell in which order files were indexed, and
+    the same code must have the same answer however its index came to be.
+    """
     if len(rows) > count:
         floor = np.partition(values, len(values) - count)[len(values) - count]
         keep = values >= floor
         rows, values = rows[keep], values[keep]
+        if len(rows) > count and places is not None:
+            order = np.lexsort((places(rows), -values))
+            rows, values = rows[order], values[order]
     order = np.argsort(-values, kind="stable")[:count]
     return rows[order], values[order]

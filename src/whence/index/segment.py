@@ -94,7 +94,7 @@ def open_segment(path: Path, stamp: Stamp) -> Segment:
     """Open a segment, checking that it is what was written."""
     try:
         return Segment(ArrayFile(path, stamp))
-    except KeyError as error:
+    except (KeyError, ValueError, TypeError) as error:
         raise IndexDamaged(f"{path.name} lacks {error}") from error
 
 

@@ -130,6 +130,27 @@ class Snapshot:
         outside = distinct(names[self.alive & ~versioned])
         return versioned & ((versions < newest) | member(names, outside))
 
+    @cached_property
+    def _order(self) -> Array:
+        """The place of each file among all, by path."""
+        if self.shared is not None and "order" in self.shared:
+            return self.shared["order"]
+        return self.count_order()
+
+    def count_order(self) -> Array:
+        """The same, worked out."""
+        place = np.empty(self.files, np.uint32)
+        place[sorted(range(self.files), key=self.paths.__getitem__)] = np.arange(self.files, dtype=np.uint32)
+        return place
+
+    def file_places(self, files: Array) -> Array:
+        """Where files stand in the order of their paths, which is the same however they were indexed."""
+        return self._order[files]
+
+    def unit_places(self, units: Array) -> Array:
+        """Where units stand in the order of paths and lines."""
+        return self._order[self.file_of_unit[units]].astype(np.int64) << 32 | units
+
     def content_mask(self, content: str) -> Array:
         """A mask of the files with one kind of content; the same array every time, not to be written to."""
         if content not in self._masks:

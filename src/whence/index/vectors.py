@@ -166,7 +166,7 @@ def open_vectors(path: Path, stamp: Stamp) -> SegmentVectors:
         return SegmentVectors(ArrayFile(path, stamp))
     except IndexDamaged as damage:
         raise VectorsDamaged(damage.message) from damage
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise VectorsDamaged(f"{path.name} lacks {error}") from error
 
 

@@ -31,7 +31,7 @@ from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.source.decode import SNIFFED, longest_line, to_utf8
-from whence.source.reading import mask, open_inside
+from whence.source.reading import beginning_of, mask, open_inside
 from whence.source.walk import State
 
 #: The beginning of a file, in which its language shows.
@@ -112,15 +112,13 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
         handle = open_inside(batch.root, path)
     except OSError as error:
         return Record(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        state = State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
-        if not stat.S_ISREG(found.st_mode):
-            return Record(path, state, b"", reason="not a regular file"), None
-        try:
-            raw = file.read(min(found.st_size, batch.max_file_bytes) + 1)
-        except OSError as error:
-            return Record(path, state, b"", reason=f"cannot be read: {error.strerror}"), None
+    found = os.fstat(handle)
+    state = State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
+    try:  # it may be something else by now
+        raw = beginning_of(handle, min(found.st_size, batch.max_file_bytes) + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}" if stat.S_ISREG(found.st_mode) else "not a regular file"
+        return Record(path, state, b"", reason=reason), None
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
     return Record(path, state, digest, reason=reason), None if text is None else mask(text, path)

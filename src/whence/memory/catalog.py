@@ -86,6 +86,7 @@ class Catalog:
             seal = Seal.of(self.store.path, self._verified)
             if seal != self._seal():
                 beside = self._seal_file.with_name(f"{self._seal_file.name}-{os.getpid()}.part")
+                beside.touch(0o600)
                 beside.write_text(json.dumps(asdict(seal)), encoding="utf-8")
                 beside.replace(self._seal_file)
 
@@ -118,8 +119,9 @@ class Catalog:
         return self.store.path.with_name(f"{self.store.path.name}.sealed")
 
     def _seal(self) -> Seal | None:
+        """What the last user of the index left, if it says so; only a file is read, for to open a FIFO is to wait."""
         try:
-            return Seal(**json.loads(self._seal_file.read_text(encoding="utf-8")))
+            return Seal(**json.loads(self._seal_file.read_text(encoding="utf-8"))) if self._seal_file.is_file() else None
         except (OSError, ValueError, TypeError):
             return None
 

@@ -143,6 +143,8 @@ class NoteStore:
 
     def _opened(self) -> sqlite3.Connection:
         fresh = not self.path.exists()
+        if not fresh and not self.path.is_file():
+            raise StorageError(f"{self.path} is no file", hint="move it away; the index over notes is made again")
         db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         if fresh:
             os.chmod(self.path, 0o600)  # noqa: PTH101  -- notes are private

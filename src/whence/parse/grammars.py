@@ -91,10 +91,13 @@ def grammar_of(language_name: str) -> Grammar | None:
     return Grammar(Parser(compiled), definitions, mentions)
 
 
+_Arguments = list[tuple[str, Literal["capture", "string"]]]
+
+
 def conditions_on(text: bytes) -> QueryPredicate:
     """For `QueryCursor`: whether the nodes of a match have the text that a query asks for (`#eq?`, `#match?`, `#any-of?`, `#not-...?`)."""
 
-    def holds(predicate: str, args: list[tuple[str, Literal["capture", "string"]]], pattern_index: int, captures: dict[str, list[Node]]) -> bool:  # noqa: ARG001  -- as the library calls it
+    def holds(predicate: str, args: _Arguments, pattern_index: int, captures: dict[str, list[Node]]) -> bool:  # noqa: ARG001
         kind = predicate.removeprefix("our-").removesuffix("?")
         capture, *values = [value for value, _ in args]
         for node in captures.get(capture, ()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from whence.index.arrayfile import Array
@@ -15,7 +17,7 @@ WINDOW_DECAY = 0.8
 
 def best_units(evidence: Evidence, count: int, allowed: Array | None) -> tuple[Array, Array]:
     """The units with the highest lexical score: (units, scores)."""
-    return top(evidence.unit_scores, count, allowed)
+    return top(evidence.unit_scores, count, allowed, evidence.snapshot.unit_places)
 
 
 def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
@@ -24,7 +26,7 @@ def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) ->
     if evidence.snapshot.files == 0 or evidence.snapshot.windows == 0:
         return np.empty(0, np.int64), np.empty(0, np.float32)
     best = np.maximum.reduceat(evidence.window_scores, starts[:-1])
-    return top(best, count, allowed_files)
+    return top(best, count, allowed_files, evidence.snapshot.file_places)
 
 
 def mass(evidence: Evidence, files: Array) -> Array:
@@ -50,7 +52,7 @@ def best_unit_of(evidence: Evidence, files: Array) -> Array:
     return unit[first]
 
 
-def top(scores: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:
-    """The rows with the highest scores above zero, best first; equal scores in row order."""
+def top(scores: Array, count: int, allowed: Array | None, places: Callable[[Array], Array] | None) -> tuple[Array, Array]:
+    """The rows with the highest scores above zero, best first."""
     rows = np.flatnonzero(scores > 0) if allowed is None else np.flatnonzero((scores > 0) & allowed)
-    return highest(rows, scores[rows], count)
+    return highest(rows, scores[rows], count, places)

@@ -38,7 +38,7 @@ class Precedent:
 
     def best_files(self, count: int, allowed: Array) -> tuple[Array, Array]:
         """The files that commits like the question changed: (files, scores)."""
-        return top(self._scores, count, allowed)
+        return top(self._scores, count, allowed, self._snapshot.file_places)
 
     def of_files(self, files: Array) -> Array:
         """The score of each of some files, 1 for the best of them."""
@@ -68,7 +68,7 @@ class Precedent:
                 held = postings[int(offsets[row]) : int(offsets[row + 1])]
                 scores[held] += np.float32(term.weight * rarity(count, len(held)))
         sizes = np.diff(past["term_ends"], prepend=0)
-        return top(scores / (0.5 + 0.5 * np.sqrt(np.maximum(sizes, 1) / USUAL_TERMS)).astype(np.float32), LIKE_COMMITS, None)
+        return top(scores / (0.5 + 0.5 * np.sqrt(np.maximum(sizes, 1) / USUAL_TERMS)).astype(np.float32), LIKE_COMMITS, None, None)
 
 
 def _decayed(rows: Array, worth: Array) -> tuple[Array, Array]:

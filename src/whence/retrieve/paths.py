@@ -81,7 +81,7 @@ class PathMatch:
                     best[files[offsets[row] : offsets[row + 1]]] = self.strength[number, row]
                 scores += np.float32(weight * share) * best
         scores[~self.evidence.snapshot.alive] = 0
-        return top(scores, count, allowed_files)
+        return top(scores, count, allowed_files, self.evidence.snapshot.file_places)
 
 
 def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:

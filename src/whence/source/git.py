@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from whence.source.reading import beginning_of
+
+#: A commit, a branch or a path is short; a list of all references has some hundred bytes for each.
+MOST_BYTES, MOST_LISTED_BYTES = 70_000, 20_000_000
 _COMMIT = re.compile(r"^[0-9a-f]{40}([0-9a-f]{24})?$")
 
 
@@ -57,7 +62,7 @@ def branches(root: Path) -> frozenset[str] | None:
     if not (refs / "heads").is_dir() or (common / "reftable").exists():
         return None
     loose = (path.relative_to(common).as_posix() for path in refs.rglob("*") if path.is_file())
-    packed = (line.partition(" ")[2] for line in _read(common / "packed-refs").splitlines())
+    packed = (line.partition(" ")[2] for line in _read(common / "packed-refs", MOST_LISTED_BYTES).splitlines())
     found = {branch_of(root)} - {""}
     for ref in (*loose, *packed):
         _, where, name = (*ref.split("/", 2), "", "")[:3]
@@ -100,6 +105,8 @@ def common_dir(root: Path) -> str:
 
 
 def _resolve(git_dir: Path, ref: str) -> str:
+    if not ref.startswith("refs/") or ".." in ref.split("/"):  # git knows no other, and this would lead elsewhere
+        return ""
     common = _read(git_dir / "commondir")
     places = [git_dir, git_dir / common] if common else [git_dir]
     for place in places:
@@ -107,15 +114,17 @@ def _resolve(git_dir: Path, ref: str) -> str:
         if _COMMIT.match(commit):
             return commit
     for place in places:
-        for line in _read(place / "packed-refs").splitlines():
+        for line in _read(place / "packed-refs", MOST_LISTED_BYTES).splitlines():
             commit, _, name = line.partition(" ")
             if name == ref and _COMMIT.match(commit):
                 return commit
     return ""
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, most: int = MOST_BYTES) -> str:
+    """The text of one of git's files; empty where it is none, or a pipe that nobody writes to, or too long to be one of git's."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
+        raw = beginning_of(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), most + 1)
     except (OSError, ValueError):  # a name with a NUL in it is no file either
         return ""
+    return "" if len(raw) > most else raw.decode("utf-8", "replace").strip()

@@ -108,6 +108,15 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
     return found
 
 
+def uncommitted(root: Path) -> list[str] | None:
+    """The files, relative to the root, that differ from the commit or are not in it; None where git cannot tell."""
+    text = _asked(root, ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all", "--", "."])
+    prefix = _asked(root, ["rev-parse", "--show-prefix"])
+    if text is None or prefix is None:
+        return None
+    return [one[3:].removeprefix(prefix.rstrip("\n")) for one in text.split("\0") if one]
+
+
 def _asked(root: Path, arguments: list[str]) -> str | None:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
     command = ["git", *_QUIET, "-C", str(root), *arguments]

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way to speak to a machine: words of which one must be there, and the pattern."""
+    """One way to speak to a machine: words of which one must be there, others of which one must be there too, and the pattern."""
 
     kind: str
-    needs: str  # with `|` between
+    needs: str  # with `|` between; one with blanks around it is a whole word
     pattern: str
     because: str
+    also: str = ""
 
 
 def gap(most: int) -> str:
@@ -46,16 +47,18 @@ _THEN = (
     r"(?:and|then|instead|,|;|:) ?(?:then |instead |just |only )?(?:do|run|execute|follow|output|print|reply|write|say"
     r"|return|answer|show|reveal|give|tell|list|send|delete)\b"
 )
+_DROPPABLE = "instruction|direction|prompt|guid|rule|context|command|message|order|constraint|polic|restrict|safeguard|train|program"
 _DROPPED = "ignore|disregard|forget|discard|neglect|follow|obey|comply|adhere|heed"
 
 FORMS = (
     # Drop what you were told.
-    Form(OVERRIDE, _DROPPED, rf"{_DROP}{gap(40)}{_PRIOR}{gap(25)}{_ORDERS}", "tells the reader to drop earlier instructions"),
+    Form(OVERRIDE, _DROPPED, rf"{_DROP}{gap(40)}{_PRIOR}{gap(25)}{_ORDERS}", "tells the reader to drop earlier instructions", _DROPPABLE),
     Form(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP} (?:\w+ ){{0,3}}(?:previous|prior|above|earlier|preceding) (?:\w+ ){{0,2}}{_RULES}",
         "tells the reader to drop earlier rules",
+        _DROPPABLE,
     ),
     Form(
         OVERRIDE,
@@ -63,12 +66,14 @@ FORMS = (
         rf"{_DROP} (?:\w+ ){{0,3}}(?:your|the system|the developer'?s?|the user'?s?) (?:\w+ ){{0,2}}(?:{_ORDERS}|rules\b"
         rf"|training\b|programming\b|guardrails\b)",
         "tells the reader to drop its instructions",
+        _DROPPABLE,
     ),
     Form(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP}{gap(30)}(?:{_ORDERS}|\brules\b|\bcommands\b){gap(25)}{_GIVEN}",
         "tells the reader to drop given instructions",
+        _DROPPABLE,
     ),
     Form(
         OVERRIDE,
@@ -153,6 +158,7 @@ FORMS = (
         r"|faites) abstraction|passe[rz]? outre)\b.{0,30}?\b(?:instructions?|consignes?|regles?|directives?"
         r"|ordres?)\b.{0,20}?\b(?:precedent|anterieur|ci-dessus|initial|recu|prealable)",
         "tells the reader to drop earlier instructions",
+        also="consigne|instruction|regle|directive|ordre",
     ),
     Form(
         OVERRIDE,
@@ -162,6 +168,7 @@ FORMS = (
         r"|directrices|instrucoes|regras|ordens|comandos|istruzioni|regole|ordini|comandi)\b.{0,20}?\b(?:anterior|previ"
         r"|arriba|inicia|recib|acima|precedent|sopra|inizial|receb)",
         "tells the reader to drop earlier instructions",
+        also="instruc|regla|ordenes|indicacion|directric|regra|ordens|comand|istruz|regol|ordini",
     ),
     Form(
         OVERRIDE,
@@ -219,7 +226,8 @@ FORMS = (
     Form(
         ROLE,
         "you are now",
-        r"\byou are now (?!logged|signed|connected|ready|using|able)(?:(?:an?|the|my|in|called|known as|acting as|being) )*(?:\w+ ){0,3}(?:assistant|ai|dan|\w*bot"
+        r"\byou are now (?!logged|signed|connected|ready|using|able)(?:(?:an?|the|my|in|called|known as) )*(?:\w+ ){0,3}"
+        r"(?:assistant|ai|dan|\w*bot"
         r"|terminal|shell|administrator|admin|unrestricted|helper|persona|hacker|(?:developer|jailbreak|god|admin"
         r"|maintenance|unrestricted|sudo) mode)\b",
         "gives the reader a role",
@@ -302,7 +310,7 @@ MARKS = (
     ),
     (
         (
-            r"^(?:! line \d|not here \(|indexing .{0,40}% done\)|index(?: of \S{1,80})?: \d{1,9} files?, "
+            r"^(?:! line \d|not here ?[:(]|indexing .{0,40}% done\)|index(?: of \S{1,80})?: \d{1,9} files?, "
             r"|tokens: \d{1,9} asked, \d)"
         ),
         "looks like something that whence says",

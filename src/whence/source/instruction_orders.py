@@ -26,7 +26,7 @@ _MUST = (
     r"\b(?:must|should|shall|ought to|will|may|has to|have to|needs? to|(?:is|are) (?:required|instructed|obligated"
     r"|expected|asked|ordered|requested|told|authori[sz]ed) to|to:)"
 )
-_NAMES = "ai|llm|language model|gpt|claude|copilot|gemini|codex|agent|assistant|reviewer|intelligence|bot"
+_NAMES = " ai | ais | a i |llm|language model|gpt|claude|copilot|gemini|codex|agent|assistant|reviewer|intelligence| bot | bots "
 
 _SENSITIVE = (
     r"(?:\.env\b|~/\.\w+|\bid_(?:rsa|ed25519)|/etc/(?:passwd|shadow)|\.ssh\b|\.aws\b|\.netrc|environment variables"
@@ -35,6 +35,10 @@ _SENSITIVE = (
     r"|github_token"
     r"|(?:all|any|the user'?s|every|your)(?: \w+){0,2} (?:api keys?|access tokens?|tokens|secrets|credentials"
     r"|private keys?|passwords))"
+)
+_PRIVATE = (
+    ".env|id_rsa|id_ed25519|passwd|shadow|.ssh|.aws|.netrc|~/.|environ|process.env|prompt|history|conversation|records|token"
+    "|credential| key | keys |secret|password"
 )
 _SEND = (
     r"\b(?:send|post|upload|forward|e-?mail|exfiltrate|transmit|leak|dump|publish|copy|submit|paste|put|encode|include"
@@ -157,6 +161,7 @@ ORDERS = (
         rf"|begin) .{{0,40}}?\b(?:in|to|with|of) (?:all |every )?your (?:answers?|replies|reply|summar(?:y|ies))\b"
         rf"|\bend your (?:answer|reply|response|summary) with\b",
         "says what the reader's answer is to hold",
+        also="answer|response|reply|replies|summar",
     ),
     Form(
         COMMAND,
@@ -204,13 +209,13 @@ ORDERS = (
     # What is to leave.
     Form(
         EXFILTRATE,
-        ("send|post|upload|forward|mail|exfiltrate|transmit|leak|dump|publish|copy|submit|paste|put|encode|include|append|write|add"),
+        (_PRIVATE),
         rf"{_SEND} {gap(40)}{_SENSITIVE}{gap(60)}\b(?:to|into|in|on|at) {gap(15)}{_OUT}",
         "tells the reader to send something private away",
     ),
     Form(
         EXFILTRATE,
-        "exfiltrate|leak|dump|send|read",
+        "exfiltrate|.env|~/.|id_rsa|.ssh",
         rf"\bexfiltrate\b.{{0,30}}?(?:{_SENSITIVE}|data|secrets)|\b(?:read|open) {gap(10)}(?:\.env\b"
         rf"|~/\.\w+).{{0,12}}?\band (?:send|post|upload|e-?mail|forward)|{_SEND} {gap(30)}(?:\.env\b|id_rsa"
         rf"|\.ssh\b).{{0,40}}?\b(?:attacker|public gist)",
@@ -262,6 +267,7 @@ ORDERS = (
         r"|encode)\b.{0,20}?\b(?:conversation|history|credentials|secrets?|(?:api )?keys?)\b.{0,40}?\b(?:to|in"
         r"|into) (?:the|this|that|an?) (?:image |)(?:url|link)\b|\b(?:contents? of )?~/\.\w+/\w+ in base64\b",
         "a link that carries data away",
+        also="image|link|append|encode|base64|~/.| put ",
     ),
     # What nobody is to know.
     Form(

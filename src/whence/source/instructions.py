@@ -64,6 +64,7 @@ class _Flow:
             parts.append(f"{said} " if said else "\n")
             at += len(parts[-1])
         self.text = "".join(parts)
+        self.words = f" {_compiled('[^a-z0-9]+').sub(' ', self.text)} "
 
     def line_at(self, place: int) -> int:
         """The line, from 1, that a character of the flow is of."""
@@ -96,13 +97,14 @@ def _said(text: str) -> Iterator[Instruction]:
 
 
 def _matching(flow: _Flow, *, only: str = "") -> Iterator[Instruction]:
-    present: dict[str, bool] = {}
+    present: dict[str, bool] = {"": True}
     for form in (*FORMS, *ORDERS):
         if only and form.kind != only:
             continue
-        if form.needs not in present:
-            present[form.needs] = any(word in flow.text for word in form.needs.split("|") if word)
-        if present[form.needs]:
+        for words in (form.needs, form.also):
+            if words not in present:
+                present[words] = any(word in (flow.words if word[0] == " " else flow.text) for word in words.split("|"))
+        if present[form.needs] and present[form.also]:
             for match in _compiled(form.pattern).finditer(flow.text):
                 yield Instruction(form.kind, flow.line_at(match.start() + len(match[0]) - len(match[0].lstrip())), form.because)
 
@@ -208,11 +210,9 @@ def _decodings(line: str) -> Iterator[tuple[str, str]]:
         for run in _compiled(r"(?:\\x[0-9a-fA-F]{2}){8,}").findall(line):
             yield from _readable("hexadecimal", bytes.fromhex(run.replace("\\x", "")))
     if "%" in line and _compiled(r"(?:%[2-7][0-9a-fA-F].*){3}").search(line):
-        from urllib.parse import unquote  # noqa: PLC0415  -- hardly any line needs it
-
-        yield "a URL encoding", unquote(line)
+        yield "a URL encoding", _compiled("%([2-7][0-9a-fA-F])").sub(lambda match: chr(int(match[1], 16)), line)
     if "&#" in line:
-        from html import unescape  # noqa: PLC0415  -- hardly any line needs it
+        from html import unescape  # noqa: PLC0415  -- hardly any line needs it: it loads a large table
 
         yield "an HTML encoding", unescape(line)
     if any(word in line.lower() for word in _TURNED):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from whence.source.decode import to_utf8
+from whence.source.reading import beginning_of, open_inside
 from whence.types import Skipped
 
 #: What is looked at unless it is said otherwise.
@@ -80,7 +81,7 @@ def count_matching(
         of += 1
         if looked_at >= max_files or read >= max_bytes or SECRET_NAMES.search(path.rpartition("/")[2]):
             continue
-        raw = _beginning_of(f"{os.fspath(root)}/{path}", min(MOST_OF_A_FILE, max_bytes - read))
+        raw = _beginning_of(root, path, min(MOST_OF_A_FILE, max_bytes - read))
         looked_at, read = looked_at + 1, read + len(raw)
         text = to_utf8(raw)
         if text is not None and holds(text.decode("utf-8", "replace")):
@@ -146,12 +147,9 @@ def _is_file(full: str) -> bool:
         return False
 
 
-def _beginning_of(full: str, most: int) -> bytes:
+def _beginning_of(root: str | os.PathLike[str], path: str, most: int) -> bytes:
     """The first bytes of a file; none when it cannot be read."""
     try:
-        # A link or a pipe that has taken the file's place since it was looked at is neither followed nor waited for.
-        handle = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with open(handle, "rb") as file:
-            return file.read(most) or b""
+        return beginning_of(open_inside(root, path), most)
     except OSError:
         return b""

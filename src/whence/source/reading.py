@@ -17,6 +17,10 @@ from whence.source.secrets import find_secrets
 #: What stands for a character of a secret, by the number of bytes that it has in UTF-8.
 _FILLERS = {1: "*", 2: "\u00d7", 3: "\uff0a", 4: "\U0001f7b6"}
 
+#: Texts in which this process found no secret: answers show the same files again and again. Only hashes of them are kept.
+_CLEAN: set[tuple[str, int, int]] = set()
+_MOST_CLEAN = 10_000
+
 
 def mask(text: bytes, path: str) -> bytes:
     """A text in UTF-8 as it is indexed: each secret replaced by as many bytes that say nothing."""
@@ -29,7 +33,15 @@ def mask(text: bytes, path: str) -> bytes:
 
 def shown(text: str, path: str) -> str:
     """A text as it is shown: in place of each secret what kind it is of, where there is room for that."""
-    return _covered(text, [(one.start, one.end, f"[redacted: {one.kind}]") for one in find_secrets(text, path)])
+    known = (path, len(text), hash(text))
+    if known in _CLEAN:
+        return text
+    found = find_secrets(text, path)
+    if not found:
+        if len(_CLEAN) >= _MOST_CLEAN:
+            _CLEAN.clear()
+        _CLEAN.add(known)
+    return _covered(text, [(one.start, one.end, f"[redacted: {one.kind}]") for one in found])
 
 
 def without_secrets(text: str) -> str:
@@ -80,9 +92,10 @@ def open_inside(root: str | os.PathLike[str], path: str) -> int:
 
 def beginning_of(handle: int, most: int) -> bytes:
     """The first bytes of an opened file, which is closed; an error where it is no regular file: a device has no end."""
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
         return file.read(most)
 
 

@@ -114,12 +114,14 @@ _CLOSED = r"(?![A-Za-z0-9])"
 _SHORTEST = 16
 #: So many letters of a literal tell it from nearly all words; more would take longer to compile.
 _TOLD_BY = 4
-_APART = bytes(32 if chr(code) in "\"'`,;<>()[]{}|\\*!?&#@^" else code for code in range(256))
+#: The characters of words as one letter and all others as spaces, so that long words are found by a plain search.
+_MARKED = bytes(32 if code <= 32 or chr(code) in "\"'`,;<>()[]{}|\\*!?&#@^" else 97 for code in range(256))
+_LONG = b"a" * _SHORTEST
 
 
 def _formed(text: str) -> Iterator[Span]:
     # Most of a text is short words: without them, looking for so many literals costs little.
-    long = {word for word in text.encode("utf-8", "replace").translate(_APART).split() if len(word) >= _SHORTEST}
+    long = set(_long_words(text.encode("utf-8", "replace")))
     if not long:
         return
     begins = _any_literal().search
@@ -128,6 +130,15 @@ def _formed(text: str) -> Iterator[Span]:
         for literal in form.literals.split():
             if literal in suspects:
                 yield from _with_form(text, form, literal)
+
+
+def _long_words(raw: bytes) -> Iterator[bytes]:
+    marked = raw.translate(_MARKED)
+    at = marked.find(_LONG)
+    while at >= 0:
+        end = marked.find(b" ", at)
+        yield raw[at : end if end >= 0 else len(raw)]
+        at = marked.find(_LONG, end) if end >= 0 else -1
 
 
 @cache

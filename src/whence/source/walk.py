@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, Rules
+from whence.source.reading import beginning_of, open_inside
 from whence.types import Skipped
 
 #: A time stamp younger than this when it was read may hide a later change (coarse clocks, FAT).
@@ -251,8 +252,7 @@ class Walker:
             if not stat.S_ISREG(found.st_mode) or found.st_size > RULE_FILE_BYTES:
                 return None
             tree.rules[path] = _state(found, self._now_ns)
-            with open(self._full(path), encoding="utf-8", errors="surrogateescape") as file:
-                return file.read()
+            return beginning_of(open_inside(self.root, path), RULE_FILE_BYTES).decode("utf-8", "surrogateescape")
         except OSError:
             return None
 

@@ -36,7 +36,7 @@ from pathlib import Path
 from whence.serve.mcp.stdio import Wire
 wire = Wire()
 from whence.serve.mcp.running import run_stdio
-run_stdio(wire, [Path(sys.argv[1])], {}, "", call_seconds=1.0)
+run_stdio(wire, [Path(sys.argv[1])], {}, "", call_seconds=2.0)
 """
 #: Short, so that the tests are; what they bound is the same.
 SHORT = {
@@ -47,9 +47,9 @@ SHORT = {
     "refused_seconds": 0.3,
     "connections": 40,
     "sessions": 12,
-    "session_seconds": 1.0,
-    "wrong_token_seconds": 0.05,
-    "waiting_seconds": 0.5,
+    "session_seconds": 4.0,
+    "wrong_token_seconds": 0.2,
+    "waiting_seconds": 1.0,
 }
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -57,7 +57,7 @@ HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"na
 class Served:
     """A server with short limits, and requests to it as bytes."""
 
-    def __init__(self, home: Path, root: Path, host: str = "127.0.0.1", seconds: float = 1.0) -> None:
+    def __init__(self, home: Path, root: Path, host: str = "127.0.0.1", seconds: float = 30.0) -> None:
         given = json.dumps([str(root), host, SHORT, seconds, TOKEN])
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, given],
@@ -274,7 +274,7 @@ def test_what_drips_or_says_nothing_is_ended_in_time(served: Served) -> None:
                 half.sendall(bytes([byte]))
                 time.sleep(0.1)
         answers = [everything(raw) for raw in (silent, half, bodiless, chunked, idle, second)]
-    assert time.monotonic() - began < 4.5
+    assert time.monotonic() - began < 9
     assert [status_of(answer) for answer in answers] == [408, 408, 408, 408, 200, 200]
     assert served.works()
 
@@ -286,7 +286,7 @@ def test_a_caller_that_does_not_take_its_answer_is_dropped(served: Served) -> No
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         raw.settimeout(LONG)
         raw.connect(served.address)
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 28
         with contextlib.suppress(OSError):  # reset, or a broken pipe
             while time.monotonic() < deadline:
                 raw.sendall(ask)  # and nothing is read
@@ -359,7 +359,7 @@ def test_no_bytes_end_the_server_or_fill_what_nobody_reads(served: Served) -> No
             elif number % 2:
                 raw.shutdown(socket.SHUT_WR)
                 raw.recv(100)
-    time.sleep(1.2)  # some were right, and have opened sessions: those end when nobody uses them
+    time.sleep(4.5)  # some were right, and have opened sessions: those end when nobody uses them
     assert served.works()
 
 
@@ -402,8 +402,8 @@ def test_a_call_that_takes_too_long_is_given_up_and_the_next_is_served(shop: Pat
         began = time.monotonic()
         answer = server.ask("tools/call", remember)["result"]
         assert answer["isError"]
-        assert "longer than 1 s" in answer["content"][0]["text"]
-        assert time.monotonic() - began < 10
+        assert "longer than 2 s" in answer["content"][0]["text"]
+        assert time.monotonic() - began < 20
         server.ping()
         fcntl.flock(lock, fcntl.LOCK_UN)
         said = server.call("recall", query="walrus")

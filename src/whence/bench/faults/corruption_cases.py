@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 from whence.bench.faults.corruption_damage import OTHER_SIZE, REPLACED, SAME_SIZE, Change, change_bytes, change_unseen
@@ -16,7 +17,7 @@ from whence.learn.store import FILE_NAME as LEARNED
 #: Every kind of file that is not the user's own, by how its names end; the first that is found is damaged.
 KINDS = (
     *(".segment", ".vectors", ".parsed", ".shared", ".history", ".graph", ".arrays"),
-    *("sealed", "truth.db", LEARNED, "notes.db", "truth.db-wal", f"{LEARNED}-wal", "notes.db-wal"),
+    *("/sealed", ".sealed", "truth.db", LEARNED, "notes.db", "truth.db-wal", f"{LEARNED}-wal", "notes.db-wal"),
 )
 #: What is done to a file and cannot be told from what its owner does: verdicts are no file's copy, so that nothing says what
 #: there was. One that is put in the place of another is a backup that is put back; one that is gone was removed.
@@ -43,7 +44,7 @@ class Case:
 def file_of(kind: str, data: Path) -> Path | None:
     """The file of a kind below a data folder."""
     wanted = kind.replace("notes.db", ".db")
-    found = sorted(path for path in data.rglob("*") if path.name.endswith(wanted) and path.is_file())
+    found = sorted(path for path in data.rglob("*") if str(path).endswith(wanted) and path.is_file())
     mine = [path for path in found if not kind.startswith("notes.db") or path.name.startswith("notes-")]
     return mine[0] if mine else None
 
@@ -74,11 +75,9 @@ def _change(change: Change, other: Path | None, seed: str, unseen: bool, path: P
     (change_unseen if unseen else change_bytes)(path, changed)
 
 
-def some_of_everything(every: list[Case], count: int, seed: int) -> list[Case]:
-    """A few cases of each kind of file, others for another seed."""
-    chance = random.Random(seed)
+def some_of_everything(every: Sequence[Case], count: int, seed: int) -> list[Case]:
+    """So many cases, one of each kind of file after the other; others for another seed. A run that is cut short has tried all kinds."""
     by_kind: dict[str, list[Case]] = {}
-    for one in chance.sample(every, len(every)):
+    for one in random.Random(seed).sample(every, len(every)):
         by_kind.setdefault(one.kind, []).append(one)
-    each = max(count // len(by_kind), 1)
-    return [one for kind in by_kind.values() for one in kind[:each]]
+    return [one for some in zip_longest(*by_kind.values()) for one in some if one is not None][:count]

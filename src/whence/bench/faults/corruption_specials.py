@@ -30,7 +30,7 @@ from whence.memory import store as note_store
 from whence.types import RUNTIME
 
 #: Seconds that a busy database is waited for here; as long as it takes to see that it is waited for.
-BUSY_SECONDS = 0.3
+BUSY_SECONDS = 0.1
 #: Settings are cut off behind one byte of so many.
 EVERY = 10
 _SETTINGS = b'# of the project\n[search]\nk = 12\nstrategy = "hybrid"\n\n[index]\nmax_file_bytes = 1000000\n'

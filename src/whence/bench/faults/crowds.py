@@ -116,7 +116,7 @@ def made(bounds: Bounds, name: str, *, steps: int, bunch: int, build: bool = Tru
     """A tree in its first state, indexed or not, and the states that it is to go through."""
     place = Place(bounds.scratch / name)
     place.tree.mkdir(parents=True)
-    states = states_of(bounds.seed, 60 if bounds.small else 300, steps, bunch)
+    states = states_of(bounds.seed, 40 if bounds.small else 300, steps, bunch)
     apply(place.tree, {}, states[0])
     write_states(place.states, states)
     place.board()
@@ -137,7 +137,7 @@ def like_a_clean_build(place: Place, state: State, seen: Seen, after: str) -> No
 
 
 def _crowd(bounds: Bounds, seen: Seen, name: str, how: Sequence[str], *, bunch: int, strict: bool) -> None:
-    place, states = made(bounds, name, steps=6 if bounds.small else 400, bunch=bunch)
+    place, states = made(bounds, name, steps=4 if bounds.small else 400, bunch=bunch)
     asking = [Person(place, "ask", how=one, strict=strict) for one in how]
     editing = Person(
         place, "edit", seconds=0.5 if bounds.small else min(20.0, max(bounds.left / 4, 1.0)), least=len(states) - 1 if bounds.small else 4

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MANY = 100_000
 #: Whoever goes wrong so often has said enough.
 MOST_WRONG = 5
-_PAUSE = 0.01
+_PAUSE = 0.02
 
 
 @dataclass(slots=True)
@@ -142,6 +142,7 @@ def ask(place: Place, told: Told, _: Connection, *, how: str, strict: bool) -> N
     kept = place.open(refresh=False) if how == "look" else place.open() if how == "refreshing" else None
     last = False
     while not last:
+        time.sleep(_PAUSE)  # or so many readers would leave no time to the one who indexes
         last = board.over
         with told.watching(how):
             first, began = (board.done, board.indexed), time.perf_counter()

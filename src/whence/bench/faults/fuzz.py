@@ -157,7 +157,8 @@ class _Worker:
             found.executions += before.executions
             found.wrong = before.wrong + found.wrong
         self.found[name] = found
-        self.bounds.tell(f"{name}: {_told(found)}")
+        for line in (f"{name}: {_told(found)}", *found.wrong):
+            self.bounds.tell(line)
 
     def _asked(self, targets: list[Target], current: Path) -> dict[str, Any]:
         small = self.bounds.small

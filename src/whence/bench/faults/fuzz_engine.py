@@ -31,14 +31,18 @@ HANGS = 1.0
 #: The same for an input of `GROWN` bytes; and how much longer twice the input may take, where it takes any time to speak of.
 GROWN, GROWN_HANGS = 100_000, 5.0
 MOST_GROWTH, WORTH_MEASURING = 8.0, 0.2
-#: Tries that are spent on making an input that fails smaller.
-SHRINKING = 400
+#: Tries that are spent on making an input that fails smaller, and the processor's seconds.
+SHRINKING, SHRINKING_SECONDS = 400, 10.0
 #: Failures of one target after which it is left alone.
 ENOUGH = 10
 #: The share of inputs that grow out of those that were kept last.
 LATEST = 0.5
 #: Most inputs are short, for these are quick; one in so many may be as long as the target allows.
 SHORT, LONG_ONE_IN = 200, 24
+#: At the beginning one execution in so many is traced; later, when little new is to be seen, one in so many more.
+TRACED_FIRST, FIRST, TRACED_LATER = 4, 3_000, 24
+#: How much longer an input may take while it is traced.
+SLOWED = 5.0
 #: Room for the input that is being tried.
 _HEAD, MOST_SHOWN = 12, 1 << 18
 
@@ -55,7 +59,6 @@ class Target:
     full: int = 100_000  # executions of a whole run
     small: int = 1_000
     longest: int = 4_096
-    traced: int = 4  # one execution in so many is traced
     grows: bool = True  # whether it is tried with long inputs
     cost: float = 1.0  # how long an execution takes, beside others
 
@@ -161,7 +164,7 @@ class Engine:
                 if self.found.executions % 64 == 0 and time.monotonic() - begun > seconds:
                     break
                 data = self._next()
-                if self.found.executions % self.target.traced == 0:
+                if self.found.executions % (TRACED_FIRST if self.found.executions < FIRST else TRACED_LATER) == 0:
                     self._traced(data)
                 else:
                     self._once(data)
@@ -182,7 +185,7 @@ class Engine:
         """Try an input and keep it where it reaches something new."""
         before = len(self._coverage.edges)
         with self._coverage.watching():
-            self._once(data, slowed=20.0)
+            self._once(data, SLOWED)
         self.found.traced += 1
         if len(self._coverage.edges) > before and len(data) <= self.target.longest:
             self._kept.append(data)
@@ -190,10 +193,10 @@ class Engine:
     def _once(self, data: bytes, slowed: float = 1.0) -> None:
         self.found.executions += 1
         self._current.set(self.found.executions, data)
-        if (fault := fault_of(self._try, data, HANGS * slowed)) is not None:
-            self._tell(fault, data)
+        if fault_of(self._try, data, HANGS * slowed) is not None:
+            self._tell(data)
 
-    def _tell(self, fault: str, data: bytes) -> None:
+    def _tell(self, data: bytes) -> None:
         """Note a failure, once for each place that fails, with the least input that does."""
         sys.settrace(None)
         again = fault_of(self._try, data, HANGS)
@@ -286,10 +289,10 @@ def _seconds_of(tried: Try, data: bytes) -> float:
 
 def shrunk(data: bytes, fails: Callable[[bytes], bool]) -> bytes:
     """The least input that still fails, as far as it is found by taking pieces out."""
-    tries, size = 0, len(data) // 2
+    tries, size, until = 0, len(data) // 2, time.process_time() + SHRINKING_SECONDS
     while size and tries < SHRINKING:
         at = 0
-        while at < len(data) and tries < SHRINKING:
+        while at < len(data) and tries < SHRINKING and time.process_time() < until:
             smaller = data[:at] + data[at + size :]
             tries += 1
             if fails(smaller):

@@ -6,17 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 from random import Random
 
-#: What has hurt readers of text before: ends of text, marks of order, halves of characters, letters that grow when lowered.
-TROUBLE = tuple(
-    text.encode("utf-8", "surrogatepass")
-    for text in (
-        *"\0\t\n\r\x0b\x1b\x7f\x85\xa0\xad߀٣²½ǅßıİſK\u0300\u200b\u200d\u202e\u2028\u2029\u3000\ufeff\ufffd\ufffe漢한ｦ𝟘𠀀😀\ud800\udfff",
-        "\r\n",
-        "\n\n",
-        "e\u0301",
-        "👩\u200d💻",
-    )
-) + (b"\xff", b"\xc3", b"\x80", b"\xf5\x80", b"\xed\xa0\x80", b"\xe2\x82")
+#: What has hurt readers of text before: ends of text and of lines, marks of order, halves of characters, letters that
+#: grow or shrink when their case changes, digits that are none in ASCII, bytes that are no text.
+_LETTERS = (
+    "\0 \t \n \r \v \x1b \x7f \x85 \xa0 \xad \u07c0 \u0663 \xb2 \xbd \u01c5 \xdf \u0131 \u0130 \u017f \u212a \u0300 \u200b \u200d"
+    " \u202e \u2028 \u2029 \u3000 \ufeff \ufffd \ufffe \u6f22 \ud55c \uff66 \U0001d7d8 \U00020000 \U0001f600 \ud800 \udfff e\u0301"
+)
+TROUBLE = (
+    *(letter.encode("utf-8", "surrogatepass") for letter in _LETTERS.split(" ")),
+    *(b"\r\n", b"\n\n", b"\xff", b"\xc3", b"\x80", b"\xf5\x80", b"\xed\xa0\x80", b"\xe2\x82"),
+)
 PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"<", b">"), (b'"', b'"'), (b"'", b"'"), (b"`", b"`"), (b"/", b"/"))
 NUMBERS = tuple(
     b"0 1 -1 7 00 1e9 1e999 -0.0 0x10 255 256 65535 65536 2147483647 2147483648 4294967295 4294967296 18446744073709551615"
@@ -70,7 +69,9 @@ def _other_byte(data: bytes, random: Random, _: Sequence[bytes], __: Sequence[by
 
 def _other_bit(data: bytes, random: Random, _: Sequence[bytes], __: Sequence[bytes]) -> bytes:
     at = _at(data, random)
-    return data[:at] + bytes((data[at] ^ 1 << random.getrandbits(3),)) + data[at + 1 :] if at < len(data) else data
+    if at == len(data):
+        return data
+    return data[:at] + bytes((data[at] ^ 1 << random.getrandbits(3),)) + data[at + 1 :]
 
 
 def _without(data: bytes, random: Random, _: Sequence[bytes], __: Sequence[bytes]) -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.bench.faults import fuzz_reader, fuzz_wire
+from whence.bench.faults import fuzz_words as words
 from whence.bench.faults.fuzz_engine import Target, Try
 from whence.memory import front_matter
 from whence.memory.note import Note
@@ -24,18 +25,6 @@ _TRACE = (
     b"why does the total fail?"
 )
 _PROMPT = b'You are a helpful agent.\n\n<context>{"query": "how is a cart paid?"}</context>\nUser: how is a cart paid?\nAssistant: '
-_QUERY_WORDS = tuple(
-    b'path: lang: language: kind: sym: callers: callees: in: -path: NOT OR AND ( ) -( " -" / /i \\/ in:notes in:docs lang:go lang:python '
-    b'kind:class kind:function path:src/** path:*.py sym:Cart.total callers:pay -test /a+b/ /[a-z]/ \\d+ (?i) path:" * ? [! [:alpha:] '
-    b"\\< \\> {2,3} (?P<n>a) (?#c) \\x41 \\u0041 \\N{DIGIT} | ^ $ // https:// :: -> C++ c# . ,".split()
-)
-_PASTE_WORDS = tuple(
-    b'``` ~~~ <user> </user> <system-reminder> </context> {"query":"x"} {"messages":[{"role":"user","content":"q"}]} User: Assistant: '
-    b"Human: question: [INST] [/INST] <|im_start|> ERROR WARN 2026-11-16T10:30:00Z at\tfoo(Bar.java:12) >>> $ #1 0x00007f panic: "
-    b'goroutine File "a.py", line Caused\tby: ### Steps **Describe** - [ ] 1| \\n \\u0000 &lt; <![CDATA[ ]]> <!-- --> you are act as'.split(
-        b" "
-    )
-)
 _PATTERNS = (b"(a+)+$", b"[[:alpha:]]+_id", rb"\<word\>", b"^def \\w+\\(", b"a{1,3}|b*", b"[]a]", b"[^]]*")
 
 
@@ -249,46 +238,11 @@ about:
 
 Never charge twice.
 """
-_NOTE_WORDS = tuple(
-    b"---\n|\n---\n|topic: |kind: handoff|tags: [a, b]|tags:\n  - a\n|about:\n  - code: x\n|created: 2026-01-31|valid-until: |title: |date: |"
-    b"# comment\n|&a |*a|!!str |{a: b}|[|]|: |- |? |> |\\u2028|%YAML 1.2|'|\"|\r\n|true|null|~|2026-02-30|2026-01-31T23:59:60+14:00|<<: ".split(
-        b"|"
-    )
-)
 _WHOLE_NOTES = (b"text\0topic\0source\0project\0a|b", b"--- \nx: y\n---\n\0#\0: \0- \0|")
-_TOML_WORDS = tuple(
-    b"[search]\n|[index]\n|[profiles.default]\n|[[x]]\n|k = 5\n|search.k=5|profile = |\"\"\"|'''|= |true|nan|inf|1979-05-27T07:32:00Z|{a = 1}|[1,2]|"
-    b'index.model=late:x|WHENCE_SEARCH_K=7|WHENCE_NO_SUCH=1|model = "none"\n|\0|\n|.|\\u0000|max_file_bytes = |memory.language=|0x7fffffffffffffff|'
-    b"search|index|memory|learn|context|mcp.budget=".split(b"|")
-)
-_TALK_WORDS = tuple(
-    b'{"type":"user","message":{"role":"user","content":"x"}}|"timestamp":"2026-01-31T09:30:00Z"|"sessionId":"s"|"role"|"content"|[{"type":"text",'
-    b'"text":"x"}]|"messages"|"mapping"|null|true|1e999|{|}|[|]|,|:|"|\\ud800|"cwd":"/a"|"payload"|"speaker"|"created_at":1700000000|\n'.split(
-        b"|"
-    )
-)
-_SPAN_WORDS = tuple(
-    b'{"resourceSpans":[|{"scopeSpans":[|{"spans":[|{"traceId":"01","spanId":"02","parentSpanId":"03"|"attributes":[|{"key":"code.function","value":'
-    b'{"stringValue":"f"}}|"endTimeUnixNano":"170"|"kind":2|]|}|,|null|1e999|"\\ud800"|-|resource_spans|{|[|:|"'.split(b"|")
-)
-_SECRET_WORDS = tuple(
-    b"password = |token: |AKIA|ghp_|sk-|xoxb-|eyJ|-----BEGIN RSA PRIVATE KEY-----\n|-----END RSA PRIVATE KEY-----|://user:pw@|Authorization: Bearer |"
-    b"AbCdEf0123456789AbCdEf0123456789|=|:|\"|'|\n|_secret|${X}|curl -u a:b |AIza|api_key|PRIVATE|=>|:=|==".split(b"|")
-)
-_DATE_WORDS = tuple(
-    b"yesterday|in May 2023|two weeks ago|between March and June|last |next |2023-05-08|8/5/2023|2023-w12|Q3 2024|since |until |on Monday|the |summer|"
-    b"Date: |first week of|end of |, |-| to |9999-12-31|0001-01-01|31 February|hundred|several|day before|a couple of|'s|th|2000".split(
-        b"|"
-    )
-)
 _SOURCES = (
     _CODE,
     b"\x01function f(a) { return a.b(c => c[0]); }\n",
     b"\x05class A<T> extends B implements C { @X int f(){ return 1; } }\n",
-)
-_SOURCE_WORDS = tuple(
-    b"class |def |fn |func |function |struct |impl |import |#include <a>\n|namespace |template<|=> |{|}|(|)|[|]|;|\n|  |\"|'|`|/*|*/|//|#|<!--|-->|<?php |"
-    b"begin|end|module |@|\\|$|=|0x|r#\"|'''|do |where|<div>|</div>|<script>|---|~|::|&|*|\xff|:- |\t".split(b"|")
 )
 
 _SETTINGS = (
@@ -298,7 +252,6 @@ _SETTINGS = (
 _TALK = (b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n', b'[{"role":"user","content":"hello"}]')
 _SPAN = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02","kind":2,"attributes":[]}]}]}]}'
 _IGNORED = (b"src/a.py\n*.log\n!keep.log\n/build/\n**/x[a-z]?\n",)
-_IGNORE_WORDS = (b"*", b"**", b"/", b"!", b"[", b"]", b"\\", b"?", b"\n", b"#", b" ", b"a/**/b", b"[!a]", b"[z-a]")
 _QUERIES = (_SENTENCE, b'cart "exact phrase" -test path:src/** (a OR b)', b"/to.al/i lang:go -(path:x OR in:docs)")
 _PATTERN_SEEDS = tuple(bytes([flags]) + one for flags in (0, 2, 4) for one in _PATTERNS)
 _MCP = ("serve/mcp/stdio.py", "serve/mcp/arguments.py")
@@ -307,23 +260,23 @@ _PARSE = ("parse/units.py", "parse/mentions.py", "parse/outside.py", "parse/text
 
 #: The last numbers: executions of a whole run, of a small one, and about how long one takes.
 TARGETS = (
-    Target("tokens", _tokens, ("parse/tokens.py",), (_SENTENCE, _CODE), _QUERY_WORDS, 500_000, 5_000, cost=0.06),
-    Target("query", _query, ("query", "parse/tokens.py"), _QUERIES, _QUERY_WORDS, 450_000, 4_000, longest=420, cost=0.1),
-    Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*_PASTE_WORDS, *_QUERY_WORDS), 100_000, 700, cost=0.3),
-    Target("pattern", _pattern, ("query/pattern.py",), _PATTERN_SEEDS, _QUERY_WORDS, 150_000, 1_000, longest=300, cost=0.15),
+    Target("tokens", _tokens, ("parse/tokens.py",), (_SENTENCE, _CODE), words.QUERY, 600_000, 5_000, cost=0.1),
+    Target("query", _query, ("query", "parse/tokens.py"), _QUERIES, words.QUERY, 450_000, 3_000, longest=420, cost=0.25),
+    Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*words.PASTES, *words.QUERY), 80_000, 500, cost=0.7),
+    Target("pattern", _pattern, ("query/pattern.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 1_000, longest=300, cost=0.15),
     Target(
-        "front matter", _front_matter, ("memory/front_matter.py",), (_NOTE, b"---\n\ntext", b"plain"), _NOTE_WORDS, 250_000, 1_500, cost=0.2
+        "front matter", _front_matter, ("memory/front_matter.py",), (_NOTE, b"---\n\ntext", b"plain"), words.NOTES, 250_000, 2_000, cost=0.2
     ),
-    Target("notes", _notes, ("memory/front_matter.py",), _WHOLE_NOTES, (*_NOTE_WORDS, b"\0", b"|"), 150_000, 1_500, cost=0.15),
-    Target("wire", fuzz_wire.lines, _MCP, fuzz_wire.SEEDS, fuzz_wire.WORDS, 300_000, 2_500, cost=0.06),
-    Target("server", fuzz_wire.server, ("serve/mcp",), fuzz_wire.SEEDS, fuzz_wire.WORDS, 15_000, 80, traced=10, cost=4.0),
-    Target("settings", _settings, ("settings.py",), _SETTINGS, _TOML_WORDS, 20_000, 80, cost=6.0),
-    Target("index files", fuzz_reader.files, _INDEX, fuzz_reader.SEEDS, (), 25_000, 120, longest=64, traced=8, grows=False, cost=5.0),
-    Target("source", _source, _PARSE, _SOURCES, _SOURCE_WORDS, 30_000, 150, longest=2_048, traced=10, cost=1.5),
-    Target("dates", _dates, ("parse",), (b"yesterday", b"between March and June 2023, or last week"), _DATE_WORDS, 100_000, 500, cost=0.25),
-    Target("secrets", _secrets, ("source/secrets.py",), (b"password = 'hunter2hunter2'",), _SECRET_WORDS, 100_000, 800, cost=0.1),
-    Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, _TALK_WORDS, 100_000, 800, cost=0.1),
-    Target("spans", _spans, ("enrich/otlp.py",), (_SPAN,), _SPAN_WORDS, 100_000, 800, cost=0.06),
-    Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, _IGNORE_WORDS, 50_000, 300, cost=0.15),
+    Target("notes", _notes, ("memory/front_matter.py",), _WHOLE_NOTES, (*words.NOTES, b"\0", b"|"), 150_000, 2_000, cost=0.2),
+    Target("wire", fuzz_wire.lines, _MCP, fuzz_wire.SEEDS, words.MESSAGES, 350_000, 3_000, cost=0.15),
+    Target("server", fuzz_wire.server, ("serve/mcp",), fuzz_wire.SEEDS, words.MESSAGES, 8_000, 80, cost=5.0),
+    Target("settings", _settings, ("settings.py",), _SETTINGS, words.SETTINGS, 8_000, 60, cost=4.0),
+    Target("index files", fuzz_reader.files, _INDEX, fuzz_reader.SEEDS, (), 12_000, 120, longest=64, grows=False, cost=8.0),
+    Target("source", _source, _PARSE, _SOURCES, words.SOURCE, 12_000, 120, longest=2_048, cost=3.0),
+    Target("dates", _dates, ("parse",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 60_000, 400, cost=0.5),
+    Target("secrets", _secrets, ("source/secrets.py",), (b"password = 'hunter2hunter2'",), words.SECRETS, 100_000, 800, cost=0.1),
+    Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 100_000, 800, cost=0.1),
+    Target("spans", _spans, ("enrich/otlp.py",), (_SPAN,), words.SPANS, 100_000, 800, cost=0.06),
+    Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, words.IGNORED, 50_000, 300, cost=0.15),
 )
 BY_NAME = {target.name: target for target in TARGETS}

@@ -22,7 +22,7 @@ LATE = 30.0
 #: What only a file outside the root is called, and holds.
 CANARY = "kestrel4711"
 FILES = {
-    "shop/cart.py": "from shop.price import discount\n\n\nclass Cart:\n    def total(self):\n        return sum(map(discount, self.lines))\n",
+    "shop/cart.py": "from shop.price import discount\n\n\nclass Cart:\n    def total(self):\n        return sum(map(discount, self))\n",
     "shop/price.py": "def discount(line):\n    return line * 0.9\n",
     "shop/pay.py": "from shop.cart import Cart\n\n\ndef pay(cart: Cart, card):\n    return card.charge(cart.total())\n",
     "README.md": "# Shop\n\nHerring and clams.\n",
@@ -50,14 +50,6 @@ SEEDS = (
     _call("remember", text="Never charge twice.", topic="charging", about=["shop/pay.py#pay"], tags=["pay"]),
     _call("recall", query="charging", k=2, since="2026-01-01", tags=["pay"]),
     _call("feedback", useful=["pay"], useless=["discount"], task="charge"),
-)
-WORDS = tuple(
-    b'"id":null|"id":1.5|"id":[]|"id":"x"|"jsonrpc":"1.0"|"method":|"params":|"arguments":|"name":|{|}|[|]|,|:|"|null|true|1e999|-1|0|"search"|"context"|'
-    b'"related"|"graph"|"remember"|"recall"|"feedback"|"query":|"path":"../outside"|"path":"/"|"path":"link"|"path":"shop/../../outside"|"place":"../outside/'
-    b'a.py:1"|"files":["link/x"]|"diff":"HEAD"|"diff":"--output=../outside/written"|"diff":"HEAD; ls"|"root":|"root":"/"|"k":99999999|"budget":50|\\ud800|'
-    b"\\u0000|whence://note/../../outside|whence://unit/%2e%2e/outside|whence://status|whence://[|..%2f|callers:|/(a|b)/|in:notes|callers|impact|tests|\xff|"
-    b'"_meta":{"progressToken":1}|initialize|notifications/initialized|tools/call|tools/list|resources/read|prompts/get|completion/complete|'
-    b'logging/setLevel|"symbol":"shop/cart.py:5"|"symbol":|"since":"yesterday"|"until":"0000-00-00"|"about":["../outside#x"]|\n'.split(b"|")
 )
 
 

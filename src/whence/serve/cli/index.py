@@ -38,7 +38,8 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
         for target in targets:
             remove_index(target.root)
     began = time.monotonic()
-    with open_indexes(targets, refresh=True, values=settings_of(assignments)) as opened:
+    values = {"index.adopt": "false"} if force else {}
+    with open_indexes(targets, refresh=True, values=values | settings_of(assignments)) as opened:
         graphs = [one.graph for one in opened]  # made now, so that the first question does not wait for it
         seconds = time.monotonic() - began
         say_notes(opened)
@@ -53,14 +54,16 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
                     "edges": len(graph.source),
                     "read": did.read,
                     "touched": did.touched,
+                    "adopted": did.adopted,
                     "deleted": did.deleted,
                     "bytes_read": did.bytes,
                     "freshness": freshness_json(one.freshness),
                 }
             )
             if not as_json:
+                known = f", {did.adopted} known from elsewhere or before" if did.adopted else ""
                 held = f"{snapshot.live_files} files, {snapshot.live_units} units, {len(graph.source)} edges"
-                click.echo(f"{safe(str(one.root))}: {held}; {did.read} read, {did.deleted} gone, {seconds:.1f} s")
+                click.echo(f"{safe(str(one.root))}: {held}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s")
                 click.echo(freshness_words(one.freshness, time.time()))
         if as_json:
             print_json({"indexes": done, "seconds": round(seconds, 3)})

@@ -22,7 +22,7 @@ FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 COMMANDS = tuple(
     "search context related why"
     " remember recall handoff list show edit archive forget compact import export"
-    " callers callees impact path tests index watch enrich ingest status doctor config feedback clear"
+    " callers callees impact path tests index pack watch enrich ingest status doctor config feedback clear"
     " mcp install uninstall hook bench".split()
 )
 #: Commands that share a file; every other has one of its name.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 
 from whence.errors import IndexDamaged, RootError, StorageError, UsageError
-from whence.opened import BEHIND
 from whence.serve.mcp.building import Building
 from whence.types import Work
+from whence.viewed import BEHIND
 
 if TYPE_CHECKING:
     from whence.engine import Index

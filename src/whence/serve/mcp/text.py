@@ -33,7 +33,7 @@ LONGEST_SOURCE = 60
 
 def safe(text: str) -> str:
     """Text on one line in which nothing is hidden: what is not printed, or not seen, is shown by its number."""
-    return made_visible(for_a_terminal(text))
+    return for_a_terminal(made_visible(text))
 
 
 def result_lines(result: Result, prefix: str = "", *, why: bool = False) -> Iterator[str]:

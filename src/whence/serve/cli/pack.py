@@ -1,0 +1,145 @@
+"""`whence pack export` and `whence pack import`: an index in one file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from whence.errors import StorageError, UsageError
+from whence.serve.cli.shared import Progress, json_option, print_json, safe, say_notes, set_option, settings_of, targets_of
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.serve.cli.shared import Target
+
+#: How packs end, and what the folder they are unpacked in begins with.
+SUFFIX, UNPACKED = ".whence-pack", "pack-"
+
+
+@click.group()
+def pack() -> None:
+    """An index in one file: built in one place, used in many.
+
+    A pack belongs to a commit. Whoever takes it in builds only what differs.
+    """
+
+
+@pack.command()
+@click.argument("path", default=".")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help=f"Where to (default: NAME-COMMIT{SUFFIX} here).")
+@json_option
+@set_option
+def export(path: str, output: str | None, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Write the index of a repository, as of its commit, to a file.
+
+    Refused where indexed files differ from the commit. The digest that is printed
+    stands for every byte: hand it on by another way, for --expect.
+    """
+    from whence.index.portable import DIGEST, export_pack  # noqa: PLC0415
+
+    target = _target(path)
+    with _opened(target, settings_of(assignments)) as index:
+        say_notes([index])
+        commit = _commit_of(index)
+        file = Path(output or f"{index.root.name}-{commit[:12]}{SUFFIX}")
+        if os.path.lexists(file):
+            raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it")
+        beside = file.with_name(f".{file.name}-{os.urandom(4).hex()}.part")
+        try:
+            with beside.open("xb") as into:
+                manifest = export_pack(index.store, index.layout.segments, commit, into, index.root.name)
+                into.flush()
+                os.fsync(into.fileno())
+            os.link(beside, file)  # never in place of another
+        finally:
+            beside.unlink(missing_ok=True)
+    facts = {
+        "pack": str(file),
+        "bytes": file.stat().st_size,
+        "commit": commit,
+        "files": manifest.files,
+        "digest": DIGEST + manifest.digest,
+    }
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(f"{safe(str(file))}: {manifest.files} files at {commit[:12]}, {file.stat().st_size / 1e6:.1f} MB")
+        click.echo(facts["digest"])
+    return 0
+
+
+@pack.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.argument("path", default=".")
+@click.option("--expect", metavar="DIGEST", default="", help="Refuse every pack but the one with this digest.")
+@json_option
+@set_option
+def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Begin the index of a repository with a pack, and build what differs.
+
+    Every member is compared with its hash and looked through before anything of
+    it is used; of it only what was made of content that is here is taken.
+    """
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+    from whence.index.portable import read_pack  # noqa: PLC0415
+
+    target, values = _target(path), settings_of(assignments)
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
+    if layout.exists() and layout.database.stat().st_size:
+        raise UsageError(f"{target.root} is indexed already", hint="whence clear removes that index, then a pack can be taken in")
+    if not Path(file).is_file():
+        raise UsageError(f"{file}: no such file")
+    layout.create()
+    for left in layout.directory.glob(f"{UNPACKED}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with TemporaryDirectory(prefix=UNPACKED, dir=layout.directory) as place:
+        manifest, estate = read_pack(Path(file), Path(place), expect)
+        index = _opened(target, values, inherit=estate)
+    with index:
+        say_notes([index])
+        did, here = index.refreshed, index.freshness.commit
+    if as_json:
+        print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.adopted, "read": did.read})
+    else:
+        other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
+        click.echo(f"{safe(str(target.root))}: {did.adopted} files taken from the pack, {did.read} read here{other}")
+    return 0 if did.adopted else 1
+
+
+def _target(path: str) -> Target:
+    target = targets_of((path,))[0]
+    if target.paths:
+        raise UsageError(f"{path} is a part of {target.root}", hint="a pack is of a whole repository")
+    return target
+
+
+def _opened(target: Target, values: dict[str, str], **how: object) -> Index:
+    from whence.engine import Index  # noqa: PLC0415
+
+    progress = Progress(f"indexing {safe(target.root.name)}")
+    try:
+        return Index.open(target.root, command_line=values, progress=progress, **how)  # type: ignore[arg-type]
+    finally:
+        progress.close()
+
+
+def _commit_of(index: Index) -> str:
+    """The commit that an index is of, and nothing else."""
+    from whence.source.history import uncommitted  # noqa: PLC0415
+
+    if not index.freshness.commit:
+        raise UsageError(f"{index.root} has no commit", hint="a pack belongs to a commit of git")
+    if not index.freshness.fresh:
+        raise StorageError(f"the index is behind: {index.freshness.note or 'files changed meanwhile'}", hint="try again")
+    changed = uncommitted(index.root)
+    if changed is None:
+        raise StorageError("git cannot tell what differs from the commit", hint="whence needs the git program for this")
+    if others := [path for path in changed if path in index.tree.files]:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise UsageError(f"{others[0]}{more} differ from the commit", hint="commit them, or put them away with git stash -u")
+    return index.freshness.commit

@@ -1,0 +1,239 @@
+"""Damage to an index, to what was learned and to the index over notes: told apart from being busy, found where nobody can see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from hindrances import environment
+from sample_trees import git, write
+from whence import Index
+from whence.checkup.finding import FAILED
+from whence.checkup.index_files import look_at_index
+from whence.errors import IndexBusy, StorageError
+from whence.index import database
+from whence.index.layout import Layout
+from whence.knobs import Settings
+from whence.learn import store as learned_store
+from whence.learn.feedback import Record, records, say
+from whence.learn.store import Learned
+from whence.memories import Memory
+from whence.memory import catalog
+from whence.memory import store as note_store
+from whence.serve.cli.main import main
+
+VERDICT = Record("pond.py#walrus", True, "root", "feed the walrus", 1_700_000_000.0)
+HOLDING = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA locking_mode = EXCLUSIVE")
+db.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = write(tmp_path / "tree", {"pond.py": "def walrus():\n    return otter()\n", "river.py": "def otter():\n    return 1\n"})
+    git("init", "-q", cwd=root)
+    git("add", ".", cwd=root)
+    git("commit", "-qm", "the walrus and the otter", cwd=root)
+    with Index.open(root) as index:
+        _ = index.graph
+        with closing(Learned.beside(index.layout.directory)) as learned:
+            say(learned, [VERDICT], index.settings.learn)
+    return root
+
+
+@pytest.fixture
+def layout(tree: Path, own_data_dir: Path) -> Layout:
+    return Layout(own_data_dir, tree.resolve())
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another process that has a database for itself."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(path)], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm"))}
+
+
+# Busy is not damaged.
+def test_databases_that_another_process_holds_are_busy_and_not_damaged(
+    tree: Path, layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for module in (database, note_store, learned_store):
+        monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("whence.opened.OPENING_SECONDS", 0.2)
+    with Memory.open(tmp_path / "notes") as memory:
+        memory.remember("The walrus sleeps", topic="walrus")
+        notes = memory.catalog.store.path
+
+    def search() -> None:
+        with Index.open(tree) as index:
+            index.search("walrus")
+
+    questions: dict[Path, Callable[[], object]] = {
+        layout.database: search,
+        notes: lambda: Memory.open(tmp_path / "notes"),
+        layout.directory / "learned.db": lambda: records(Learned.beside(layout.directory)),
+    }
+    for path, ask in questions.items():
+        with held(path):
+            before = contents(layout.data_dir)
+            with pytest.raises(IndexBusy, match="in use by another process"):
+                ask()
+            assert contents(layout.data_dir) == before
+        ask()
+    with Index.open(tree) as index, Memory.open(tmp_path / "notes") as memory:
+        assert index.notes == memory.notes == []
+    assert records(Learned.beside(layout.directory)) == [VERDICT]
+
+
+# What nobody can see.
+def flip(path: Path, what: bytes) -> None:
+    """Change one bit in the middle of something, and nothing else of the file."""
+    state, raw = path.stat(), bytearray(path.read_bytes())
+    raw[raw.index(what) + len(what) // 2] ^= 1
+    with path.open("r+b") as file:
+        file.write(raw)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("*.segment", b"otter"), ("*.history", b"walrus"), ("*.graph", b"arrays"), ("truth.db", b"river.py")]
+)
+def test_a_bit_that_flips_unseen_is_found_by_status_and_doctor_and_mended_when_it_is_time(
+    tree: Path, layout: Layout, capsys: pytest.CaptureFixture[str], name: str, what: bytes
+) -> None:
+    path = next(layout.directory.rglob(name))
+    flip(path, what)
+    before = contents(layout.directory)
+    assert main(["status", str(tree), "--verify"]) == 1
+    shown = capsys.readouterr().out
+    assert path.name in shown
+    assert "damaged" in shown
+    assert main(["status", str(tree), "--verify", "--json"]) == 1
+    assert path.name in json.loads(capsys.readouterr().out)["damaged"][0]
+    found = look_at_index(layout, Settings(), time.time_ns()).findings
+    assert contents(layout.directory) == before
+    assert [one.level for one in found].count(FAILED) == 1
+    with Index.open(tree, settings={"index.verify_after": 0}) as index:
+        assert path.name in index.notes[0]
+        assert [one.path for one in index.search("otter")] == ["river.py", "pond.py"]
+        _ = index.graph
+    with Index.open(tree, settings={"index.verify_after": 0}) as index:
+        assert index.notes == []
+    assert main(["status", str(tree), "--verify"]) == 0
+    assert "as it was written" in capsys.readouterr().out
+
+
+def test_an_index_of_another_format_is_not_damaged(tree: Path, layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(layout.database, isolation_level=None)) as db:
+        db.executescript("DROP TABLE meta; CREATE TABLE meta (key TEXT, value TEXT); INSERT INTO meta VALUES ('format', '1');")
+    assert main(["status", str(tree), "--verify"]) == 2
+    assert "another version" in capsys.readouterr().err
+    with Index.open(tree) as index:
+        assert "another version" in index.notes[0]
+    with Index.open(tree) as index:
+        assert index.notes == []
+
+
+# What use taught is no file's copy.
+@pytest.mark.parametrize("what", [b"feed the walrus", b"pond.py#walrus"])
+def test_a_verdict_with_a_flipped_bit_is_refused_and_its_file_kept(tree: Path, layout: Layout, what: bytes) -> None:
+    path = layout.directory / "learned.db"
+    flip(path, what)
+    damaged = path.read_bytes()
+    with pytest.raises(StorageError, match=r"learned\.db is damaged"):
+        records(Learned(path))
+    with Index.open(tree) as index:
+        assert index.context("feed the walrus").text
+        assert "what was learned has no part" in index.notes[0]
+    with pytest.raises(StorageError, match="damaged"):
+        say(Learned(path), [VERDICT], index.settings.learn)
+    assert path.read_bytes() == damaged
+    found = look_at_index(layout, Settings(), time.time_ns()).findings
+    assert [one.name for one in found if one.level == FAILED] == ["learned"]
+    Learned(path).reset()
+    assert records(Learned(path)) == []
+
+
+@pytest.mark.parametrize("how", ["empty", "a link to nothing", "a folder", "a FIFO"])
+def test_what_cannot_be_a_file_of_verdicts_is_said_to_be_damaged(tree: Path, layout: Layout, how: str) -> None:
+    path = layout.directory / "learned.db"
+    path.unlink()
+    {
+        "empty": path.touch,
+        "a link to nothing": lambda: path.symlink_to("nowhere"),
+        "a folder": path.mkdir,
+        "a FIFO": lambda: os.mkfifo(path),
+    }[how]()
+    with pytest.raises(StorageError, match="damaged"):
+        records(Learned(path))
+
+
+def test_a_verdict_is_in_the_database_itself_as_soon_as_it_is_given(layout: Layout) -> None:
+    path = layout.directory / "learned.db"
+    with closing(Learned(path)) as open_one:
+        assert records(open_one) == [VERDICT]
+        assert path.with_name("learned.db-wal").stat().st_size == 0
+        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as without_log:
+            assert without_log.execute("SELECT count(*) FROM records").fetchone() == (1,)
+
+
+# The index over notes.
+@pytest.mark.parametrize("what", ["topic", "tag", "secret"])
+def test_a_flipped_bit_in_the_index_over_notes_is_found_and_it_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Memory.open(tmp_path / "notes") as memory:
+        memory.remember("The walrus sleeps in the quarry", topic="zebrafish", tags=["quagga"], project="town")
+        path = memory.catalog.store.path
+    flip(path, {"topic": b"zebrafish", "tag": b"quagga", "secret": b"durable"}[what])
+    with Memory.open(tmp_path / "notes") as memory:
+        assert memory.notes == ["the index over notes was damaged; made again from the notes"]
+        assert [one.note.topic for one in memory.recall("walrus", tags=["quagga"])] == ["zebrafish"]
+    with Memory.open(tmp_path / "notes") as memory:
+        assert memory.notes == []
+
+
+def test_a_large_index_over_notes_is_trusted_as_long_as_it_is_as_it_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalog, "FEW", 1)
+    with Memory.open(tmp_path / "notes") as memory:
+        for tag in ("quagga", "okapi"):
+            memory.remember(f"The walrus sleeps in the quarry {len(tag)}", tags=[tag])
+        path = memory.catalog.store.path
+    flip(path, b"quagga")
+    with Memory.open(tmp_path / "notes") as memory:
+        assert memory.notes == []
+    path.touch()
+    with Memory.open(tmp_path / "notes") as memory:
+        assert "damaged" in memory.notes[0]
+    flip(path, b"okapi")
+    with Memory.open(tmp_path / "notes", settings={"index.verify_after": 0}) as memory:
+        assert "damaged" in memory.notes[0]
