@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -23,7 +24,8 @@ from whence.pack.cut import cut_json, cut_text
 from whence.pack.tokens import count
 from whence.parse import tokens
 from whence.query.hygiene import question_in
-from whence.query.language import read
+from whence.query.language import path_predicate, read
+from whence.query.options import check_glob
 from whence.query.pattern import compile_pattern
 from whence.query.plan import make_plan
 from whence.serve.mcp.roots import Roots
@@ -81,6 +83,22 @@ def test_any_query_is_read_or_refused_with_a_caret_under_it(query):
         assert str(error).splitlines()[-1].strip() == "^"  # noqa: PT017  -- either way is right
     else:
         assert asked.plain or asked.said.startswith("read as: ")
+
+
+globs = st.lists(st.sampled_from(["*", "**", "a", "/", "?", "[a-z]", "[z-a]", "[", "]", "!", ".py"]), min_size=1, max_size=14).map("".join)
+
+
+@often
+@given(globs)
+def test_any_glob_is_refused_or_soon_tried_on_a_long_name(glob):
+    try:
+        check_glob(glob)
+    except UsageError:
+        return
+    begun = time.process_time()
+    for name in ("a" * 250, "/".join("a" * 120)):
+        path_predicate(glob)(name)
+    assert time.process_time() - begun < 1.0
 
 
 @often

@@ -17,6 +17,8 @@ from whence.knobs import Settings
 PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"
 ENVIRONMENT_PREFIX = "WHENCE_"
+#: What a repository may set to what is shipped, or to none. (Programs and folders it may not name are refused where they are used.)
+_MODELS = ("index.model", "memory.model")
 #: Variables of the environment that are ours and no settings.
 OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TOKEN", "WHENCE_TRACE"})
 #: A file of settings is a page; one that a repository brings along may be anything.
@@ -191,6 +193,16 @@ def file_layer(path: Path) -> Layer | None:
         raise SettingError(f"{path}: not valid TOML: nested too deep") from error
 
 
+def _project_layer(path: Path) -> Layer | None:
+    """The layer of a repository's own file. Whoever wrote that may not have a model fetched from elsewhere, nor one of theirs loaded."""
+    layer = file_layer(path)
+    for name, value in layer.values.items() if layer else ():
+        if name in _MODELS and ":" in str(value):
+            hint = f"set it in your own {USER_FILE}, in the environment, or with --set"
+            raise SettingError(f"{path}: a repository may not set {name} = {value!r}", hint=hint)
+    return layer
+
+
 def _toml_reader() -> Any:
     try:
         import tomllib  # noqa: PLC0415  -- only where a settings file exists
@@ -226,6 +238,6 @@ def load(
 ) -> tuple[Settings, list[Setting]]:
     """Settings for a repository, with where each value came from."""
     layers = [Layer("call", call or {}), Layer("command line", command_line or {}), environment_layer(environment or {})]
-    layers += [layer for path in ([root / PROJECT_FILE] if root else []) if (layer := file_layer(path))]
+    layers += [layer for path in ([root / PROJECT_FILE] if root else []) if (layer := _project_layer(path))]
     layers += [layer for path in ([user_file] if user_file else []) if (layer := file_layer(path))]
     return merge(layers)

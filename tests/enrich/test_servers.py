@@ -25,10 +25,14 @@ def test_a_server_on_the_path_comes_before_one_of_the_repository(tmp_path, monke
     assert find_server(server_kind("tsx"), tmp_path / "root") == [str(installed), "--stdio"]
 
 
-def test_a_server_that_the_repository_installed_is_found(tmp_path, monkeypatch):
+def test_a_server_that_the_repository_brought_along_is_run_only_when_it_is_named(tmp_path, monkeypatch):
     local = program(tmp_path / "node_modules/.bin/typescript-language-server")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_server(server_kind("javascript"), tmp_path) == [str(local), "--stdio"]
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}node_modules/.bin{os.pathsep}.")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ServerTrouble) as trouble:
+        find_server(server_kind("javascript"), tmp_path)
+    assert f"--server '{local} --stdio'" in trouble.value.hint
+    assert find_server(server_kind("javascript"), tmp_path, "node_modules/.bin/typescript-language-server --stdio") == [str(local), "--stdio"]
 
 
 def test_a_chosen_command_is_split_like_a_shell_does_and_comes_first(tmp_path, monkeypatch):

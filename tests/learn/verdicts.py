@@ -24,7 +24,7 @@ def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
     """A process that runs a program with what it needs to write verdicts."""
     opening = (
         "import sys\nfrom pathlib import Path\nfrom whence.learn.feedback import Record, say\nfrom whence.learn.pending import *\n"
-        "from whence.learn.store import Learned\nfrom whence.settings import LearnSettings\n"
+        "from whence.learn.store import Learned\nfrom whence.knobs import LearnSettings\n"
         "learned, chosen = Learned(Path(sys.argv[1])), LearnSettings()\n"
     )
     command = [sys.executable, "-c", opening + program, *map(str, arguments)]

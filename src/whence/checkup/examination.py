@@ -75,6 +75,9 @@ def _storage(here: Circumstances) -> Iterator[Finding]:
 
 def _around(here: Circumstances, chosen: Chosen) -> Iterator[Finding]:
     yield from guarded("notes", lambda: surroundings.notes(chosen, here.root, here.environment, here.home))
+    yield from guarded(
+        "privacy", lambda: storage.exposed(here.data_dir, *surroundings.notes_places(chosen, here.root, here.environment, here.home))
+    )
     yield from guarded("processes", lambda: surroundings.processes(os.getuid(), os.getpid()))
     for name, check in here.others:
         yield from guarded(name, check)

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sqlite3
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,26 @@ def data_folder(data_dir: Path, folders: list[IndexFolder]) -> Iterator[Finding]
         yield Finding("data folder", WARNING, f"{here}: little room", "free some space, or whence clear what is not needed", facts=facts)
     else:
         yield Finding("data folder", OK, here, facts=facts)
+
+
+def exposed(*places: Path) -> Iterator[Finding]:
+    """Whether others can change what lies in a folder of the user's: what is read there is believed, grammars are run."""
+    told, hints = [], []
+    for place in places:
+        try:
+            found = place.stat()
+        except OSError:
+            continue  # not there: it will be made for its owner only
+        if found.st_uid not in (os.geteuid(), 0):
+            told.append(f"{place} belongs to another user")
+            hints.append("choose a folder of your own with WHENCE_DATA_DIR or memory.directory")
+        elif found.st_mode & stat.S_IWOTH:
+            told.append(f"{place} can be written by everybody")
+            hints.append(f"chmod go-w {place}")
+    if told:
+        yield Finding("privacy", WARNING, "; ".join(told), "; ".join(dict.fromkeys(hints)))
+    else:
+        yield Finding("privacy", OK, "nobody else can change what is kept")
 
 
 def _nearest(path: Path) -> Path:

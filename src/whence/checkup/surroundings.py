@@ -72,6 +72,12 @@ def read_settings(root: Path, environment: Mapping[str, str], home: Path, comman
     return Chosen(settings, provenance, [found])
 
 
+def notes_places(chosen: Chosen, root: Path, environment: Mapping[str, str], home: Path) -> list[Path]:
+    """The folder of notes and those of its projects."""
+    place = notes_directory(chosen.settings, chosen.provenance, root, environment, home)
+    return [place, *(place / name for name, _ in NoteFolder(place).folders())]
+
+
 def notes(chosen: Chosen, root: Path, environment: Mapping[str, str], home: Path) -> Iterator[Finding]:
     """Whether every note can be read as one, and whether one holds a secret; what the secret is, nobody is told."""
     place = notes_directory(chosen.settings, chosen.provenance, root, environment, home)

@@ -35,5 +35,6 @@ class Record:
             if one.path in contents:
                 self._done[one.path] = (contents[one.path].hex(), len(one.edges))
         beside = self._path.with_suffix(".new")
+        beside.touch(0o600)
         beside.write_text(json.dumps(self._done), encoding="utf-8")
         beside.replace(self._path)

@@ -78,7 +78,8 @@ class Layout:
     def create(self) -> None:
         """Make the folders, for their owner's eyes only."""
         try:
-            self.directory.parent.mkdir(0o700, parents=True, exist_ok=True)
+            self.data_dir.mkdir(0o700, parents=True, exist_ok=True)
+            self.directory.parent.mkdir(0o700, exist_ok=True)
             for place in (self.directory, self.segments):
                 place.mkdir(0o700, exist_ok=True)
                 if (mode := place.stat().st_mode & 0o777) & 0o077:  # made by an older version, or with a careless hand

@@ -47,6 +47,7 @@ def write_seal(layout: Layout, verified: float) -> None:
         seal = Seal.of(layout.database, verified)
         if seal != read_seal(layout):
             beside = layout.seal_file.with_name(f"{layout.seal_file.name}-{os.urandom(4).hex()}.part")
+            beside.touch(0o600)
             beside.write_text(json.dumps(asdict(seal)), encoding="utf-8")
             beside.replace(layout.seal_file)
 

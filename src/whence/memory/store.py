@@ -19,6 +19,7 @@ from typing import Any
 from whence.errors import IndexBusy, IndexDamaged, StorageError
 from whence.index.arrayfile import Stamp
 from whence.index.schema import add_checksums
+from whence.memory.disk import make_folder
 from whence.memory.slugs import alike
 
 #: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
@@ -129,7 +130,7 @@ class NoteStore:
         self.was_damaged = False
         self._ids: dict[str, int] = {}  # of words; what was once given never changes
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # notes are private
+            make_folder(path.parent)  # notes are private
             self._db = self._opened()
         except sqlite3.Error as error:
             found = _explained(path, error)

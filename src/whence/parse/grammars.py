@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import semble_grammars
+from semble_grammars.cache import cache_dir
 from tree_sitter import Language as TreeSitterLanguage
 from tree_sitter import Node, Parser, Query, QueryError, Tree
 
@@ -48,6 +49,7 @@ _CONDITION = re.compile(r"#(eq|not-eq|match|not-match|any-of)\?")
 #: The library's own switch for where it unpacks.
 _PLACE = "SEMBLE_GRAMMARS_CACHE_DIR"
 _fallback: list[Path] = []
+_OTHERS_WRITE = 0o022
 
 
 def keep_grammars_in(directory: Path) -> None:
@@ -57,12 +59,41 @@ def keep_grammars_in(directory: Path) -> None:
 
 def _compiled(name: str) -> TreeSitterLanguage:
     try:
+        _make_private(cache_dir())
         return cast("TreeSitterLanguage", semble_grammars.get_language(name))
     except semble_grammars.GrammarLoadError:
         if not _fallback or _PLACE in os.environ:
             raise
         os.environ[_PLACE] = str(_fallback[0])
+        _make_private(_fallback[0])
         return cast("TreeSitterLanguage", semble_grammars.get_language(name))
+
+
+@cache
+def _make_private(place: Path) -> None:
+    """Have nobody else be able to put a library where ours are: what is loaded from there runs as we do.
+
+    The library looks at a file's bytes when it unpacks it, not when it loads it. What is not ours is unpacked anew;
+    a folder that is not ours is not used.
+    """
+    try:
+        place.mkdir(0o700, parents=True, exist_ok=True)
+        inside = [Path(folder) for folder, _, _ in os.walk(place)]
+        above = () if _PLACE in os.environ else place.parents[:2]  # the library's own; what another place lies in is not ours to change
+        for folder in (*above, *inside):
+            if not _is_ours(folder):
+                folder.chmod(folder.stat().st_mode & ~_OTHERS_WRITE)  # only its owner can
+                if not _is_ours(folder):
+                    raise semble_grammars.GrammarLoadError(f"others can write to {folder}")
+        for file in (one for folder in inside for one in folder.iterdir() if not one.is_dir() and not _is_ours(one)):
+            file.unlink()
+    except OSError as error:
+        raise semble_grammars.GrammarLoadError(f"{place} cannot be used: {error}") from error
+
+
+def _is_ours(path: Path) -> bool:
+    found = path.lstat()
+    return found.st_uid in (os.geteuid(), 0) and not found.st_mode & _OTHERS_WRITE
 
 
 @cache

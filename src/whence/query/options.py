@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,9 @@ CONTENTS = ("code", "docs", "config", "all")
 STRATEGIES = ("union", "vector", "lexical")
 #: A distance is 1 - similarity.
 FARTHEST = 2.0
-_RELAXATION = re.compile(r"^>\s*(\d+)$")
+_RELAXATION = re.compile(r"^>\s*([0-9]{1,9})$")
+#: A name of 250 letters can be divided among five stars in a thousand million ways.
+MOST_STARS = 3
 #: Relaxation speaks of long queries; a short one is asked as it is (Q4).
 FEWEST_WORDS_TO_RELAX = 4
 
@@ -137,12 +140,29 @@ def _check_distance(distance: float | None, strategy: str) -> None:
 
 
 def check_glob(glob: str) -> None:
-    """Refuse a glob that can match nothing that was meant."""
+    """Refuse a glob that can match nothing that was meant, or that takes ages to try on a long name."""
     if not glob.strip():
         raise QueryError("a glob is empty", hint="for instance '*.py' or 'src/**'")
     plain = re.sub(r"\\.", "", glob)
     if plain.count("[") > plain.count("]"):
         raise QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself")
+    steps = plain.split("/")
+    if max(steps.count("**"), *(step.count("*") for step in steps if step != "**"), 0) > MOST_STARS:
+        raise QueryError(f"bad glob {glob!r}: too many stars", hint=f"at most {MOST_STARS} between two slashes, and {MOST_STARS} of **")
+    if "[" in plain:
+        _check_sets(glob)
+
+
+def _check_sets(glob: str) -> None:
+    """Refuse a set that is none, such as `[z-a]`."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where a glob has a set
+
+    try:
+        with warnings.catch_warnings():  # what a later Python may read in another way is no news for a user
+            warnings.simplefilter("ignore")
+            GitIgnoreSpec.from_lines([glob.lstrip("!")])
+    except (ValueError, re.error) as error:
+        raise QueryError(f"bad glob {glob!r}: {error}", hint=r"write \[ for the character itself") from error
 
 
 def _relax_above(relaxation: str | None, operator: str) -> int | None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from whence.source.reading import without_secrets
 
@@ -57,14 +59,14 @@ def read_history(root: Path, head: str, count: int, since: str = "") -> list[Com
 
     With `since`, only commits after it; None when it is not in the past of `head`.
     """
-    if since and _asked(root, ["merge-base", "--is-ancestor", since, head]) is None:
+    if since and _asked(root, ["merge-base", "--is-ancestor", "--end-of-options", since, head]) is None:
         return None
     mark = os.urandom(8).hex()  # made up for this call, so that no message and no name can hold it
     how = ["--no-merges", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative", "-z"]
     form, span = ["--encoding=UTF-8", f"--format={mark}%ct%x00%B%x00"], f"{since}..{head}" if since else head
     most = count + count // 4  # some change too many files
     while True:
-        text = _asked(root, ["log", *how, *form, f"--max-count={most}", span, "--", "."])
+        text = _asked(root, ["log", *how, *form, f"--max-count={most}", "--end-of-options", span, "--", "."])
         if text is None:
             return None
         told = text.split(mark)[1:]
@@ -91,7 +93,8 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
     Files that git does not know yet are changed from end to end. None where git cannot tell.
     """
     how = ["-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/"]
-    text = _asked(root, ["-c", "core.quotePath=false", "diff", *how, "--end-of-options", base, "--", "."])
+    alone = ["--ignore-submodules=all", "--end-of-options", base, "--", "."]  # a submodule has a configuration of its own
+    text = _asked(root, ["-c", "core.quotePath=false", "diff", *how, *alone], _without_filters(root))
     if text is None:
         return None
     found: dict[str, list[tuple[int, int]]] = {}
@@ -110,18 +113,35 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
 
 def uncommitted(root: Path) -> list[str] | None:
     """The files, relative to the root, that differ from the commit or are not in it; None where git cannot tell."""
-    text = _asked(root, ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all", "--", "."])
+    how = ["--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
+    text = _asked(root, ["status", *how, "--", "."], _without_filters(root))
     prefix = _asked(root, ["rev-parse", "--show-prefix"])
     if text is None or prefix is None:
         return None
     return [one[3:].removeprefix(prefix.rstrip("\n")) for one in text.split("\0") if one]
 
 
-def _asked(root: Path, arguments: list[str]) -> str | None:
+def _without_filters(root: Path) -> dict[str, str]:
+    """Variables that switch off every filter of the configuration: to compare a file with a commit, git would run them.
+
+    An empty long-running filter takes the place of the other kinds, and does nothing.
+    """
+    named = _asked(root, ["config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]) or ""
+    filters = sorted({name.rpartition(".")[0] for name in named.split("\0") if name})
+    values = [pair for name in filters for pair in ((f"{name}.process", ""), (f"{name}.required", "false"))]
+    first = os.environ.get("GIT_CONFIG_COUNT", "0")
+    before = int(first) if first.isascii() and first.isdigit() else 0
+    told = {"GIT_CONFIG_COUNT": str(before + len(values))}
+    for number, (name, value) in enumerate(values, before):
+        told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return told
+
+
+def _asked(root: Path, arguments: list[str], more: Mapping[str, str] = MappingProxyType({})) -> str | None:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
-    command = ["git", *_QUIET, "-C", str(root), *arguments]
+    command, environment = ["git", *_QUIET, "-C", str(root), *arguments], {**inherited, **_ALONE, **more}
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=inherited | _ALONE, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=environment, check=False, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "surrogateescape") if done.returncode == 0 else None

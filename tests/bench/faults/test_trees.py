@@ -20,7 +20,7 @@ def test_no_hostile_tree_is_read_beyond_its_root_hangs_or_takes_the_program_down
 def test_what_goes_wrong_is_reported(tmp_path: Path) -> None:
     """A file of the tree that holds what must not be shown, a command that is given no time, and an answer that is missing."""
     ground = Ground("own fault", tmp_path / "tree", 1, small=True)
-    ground.write("plan.py", f"def plan():\n    return '{ground.secret}'\n")
+    ground.write("plan.py", f"def plan(): return '{ground.secret}'\n")
     ground.run("search", "plan")
     ground.check_nothing_leaked()
     ground.run("search", "plan", seconds=0.01)

@@ -6,7 +6,9 @@ from __future__ import annotations
 QUERY = (
     b"path:", b"lang:", b"language:", b"kind:", b"sym:", b"callers:", b"callees:", b"in:", b"-path:", b"NOT", b"OR", b"AND", b"(", b")",
     b"-(", b'"', b'-"', b"/", b"/i", b"\\/", b"in:notes", b"in:docs", b"lang:go", b"lang:python", b"kind:class", b"kind:function",
-    b"path:src/**", b"path:*.py", b"sym:Cart.total", b"callers:pay", b"-test", b"/a+b/", b"/[a-z]/", b"\\d+", b"(?i)", b'path:"', b"*",
+    b"path:src/**", b"path:*.py",
+    b"path:*a*a*a", b"*a", b"**/a/", b"path:[z-a]*",
+    b"sym:Cart.total", b"callers:pay", b"-test", b"/a+b/", b"/[a-z]/", b"\\d+", b"(?i)", b'path:"', b"*",
     b"?", b"[!", b"[:alpha:]", b"\\<", b"\\>", b"{2,3}", b"(?P<n>a)", b"(?#c)", b"\\x41", b"\\u0041", b"\\N{DIGIT}", b"|", b"^", b"$",
     b"//", b"https://", b"::", b"->", b"C++", b"c#", b".", b",",
 )  # fmt: skip

@@ -118,7 +118,8 @@ def _api(folder: Path, seed: int, seconds: float, files: int, seen: Seen, *, sha
     asked = {"root": str(folder / "tree"), "data": str(folder / "data"), "shared": shared, "seconds": seconds, "seed": seed}
     process = subprocess.Popen(
         [sys.executable, "-m", "whence.bench.faults.load_api", json.dumps({**asked, "threads": CLIENTS, "files": files})],
-        env=http.environment(folder),
+        # One heap: with one for each thread, each grows to the largest that it ever held, and that hides what is kept.
+        env={**http.environment(folder), "MALLOC_ARENA_MAX": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -138,7 +138,7 @@ def _usual(tree: Path, home: Path, spoken: Sequence[str], *, small: bool) -> Ite
     yield ("why", f"keep the {word}", f"{word}.py", "--json", *_ALL), True
     yield ("status", "--files", "--json", *_ALL), True
     if find_spec("whence.serve.cli.pack"):
-        yield ("pack", "export", str(home / "pack")), True
+        yield ("pack", "export", "--output", str(home / "tree.whence-pack"), *_ALL), True
     if not small:
         yield ("doctor", "--questions", "20", "--json", *_ALL), True
     for number, text in enumerate(spoken[:: 40 if small else 1]):

@@ -48,7 +48,7 @@ def nesting(ground: Ground) -> None:
     chance = ground.random
     pairs = [(language, shape) for language in named for shape in SHAPES]
     if ground.small:
-        pairs = chance.sample(pairs, 12)
+        pairs = chance.sample(pairs, 8)
     elif len(pairs) > 150:
         pairs = chance.sample(pairs, 150)
     for language, shape in pairs:

@@ -43,7 +43,7 @@ Examples:
   whence enrich --lang typescript --server "npx typescript-language-server --stdio"
 
 The server is a program of its own and runs with your rights; it is found on the
-PATH, beside whence, or in node_modules/.bin of the repository."""
+PATH or beside whence; one that a repository brought along is run only when --server names it."""
 )
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--lang", "language", metavar="NAME", help="Only this language (default: python and typescript).")
