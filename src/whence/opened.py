@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 #: Two processes that open a new index at once: one is told that it is locked, whatever time it allows for waiting.
 OPENING_SECONDS, OPENING_PAUSE = 2.0, 0.05
+#: Said where the database is lost: what programs were observed to do is in no other file.
+KEPT = "; of what was observed at run time only what could be read is kept (whence ingest takes it in again)"
 
 
 class OpenIndex(ViewedIndex):
@@ -70,7 +72,7 @@ class OpenIndex(ViewedIndex):
                 raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
             self.layout.create()
         if self.layout.orphaned():
-            self.notes.append(f"{self.layout.database.name} was lost; rebuilt")
+            self.notes.append(f"{self.layout.database.name} was lost; rebuilt{KEPT}")
         with self._mending(progress):
             self._open_store()
             self._verified = check(self.layout, self.store, time.time(), self.settings.index.verify_after)
@@ -249,17 +251,18 @@ class OpenIndex(ViewedIndex):
 
     def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
         """Build again what is damaged. What the user wrote is never part of it."""
-        observed = self._observed()
+        observed, whole = self._observed()
         if self._store is not None:
             self._store.close()
         with self.layout.writing(self.settings.index.lock_wait):
             if self._is_repaired(progress):
                 return
-            self.notes.append(f"{damage.message}; rebuilt")
+            self.notes.append(f"{damage.message}; rebuilt{'' if whole else KEPT}")
             for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
                 path.unlink(missing_ok=True)
             for path in self.layout.segments.glob("*"):
-                path.unlink(missing_ok=True)
+                if path.is_symlink() or not path.is_dir():  # a folder is none of ours
+                    path.unlink(missing_ok=True)
             self.layout.create()
             self._store, self._seen = Store(self.layout.database), -1
             self._build(progress)
@@ -284,12 +287,15 @@ class OpenIndex(ViewedIndex):
             return False
         return True
 
-    def _observed(self) -> list[Edge]:
-        """What was observed at run time, as far as it can still be read: no file can give it back."""
+    def _observed(self) -> tuple[list[Edge], bool]:
+        """What was observed at run time, as far as it can still be read, for no file can give it back; and whether that is all."""
+        if self._store is None:
+            return [], False
         try:
-            return self._store.edges(RUNTIME, sound=True) if self._store is not None else []
+            own = self._store.meta().get("root") == self._identity()["root"]  # not the database of another index
+            return (self._store.edges(RUNTIME, sound=True), not self._store.verify()) if own else ([], False)
         except StorageError:
-            return []
+            return [], False
 
 
 def _unseen(done: int, total: int) -> None:

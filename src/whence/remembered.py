@@ -45,7 +45,7 @@ class OpenMemory:
         reader = Reader(language_of(chosen.language), encoder)
         self._prose = encoder if isinstance(encoder, ProseEncoder) else None
         self.layout = Layout(data_dir, directory)
-        self.catalog = Catalog(directory, self.layout.notes, reader, chosen.max_bytes, time.time)
+        self.catalog = Catalog(directory, self.layout.notes, reader, chosen.max_bytes, time.time, settings.index.verify_after)
         self._states = CodeStates(self.layout.grammars)
         if self.catalog.store.was_damaged:
             self.notes.append("the index over notes was damaged; made again from the notes")

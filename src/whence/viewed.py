@@ -107,6 +107,7 @@ class ViewedIndex:
         """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
         with self.layout.writing(self.settings.index.lock_wait), self.store.transaction():
             self.store.replace_edges(provenance, edges, paths)
+        self.store.settle()
         self._look()
 
     # What answers are of.

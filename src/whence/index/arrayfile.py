@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import stat
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -96,8 +97,10 @@ class ArrayFile:
     def __init__(self, path: Path, stamp: Stamp | None = None) -> None:
         self.path = path
         try:
-            with path.open("rb") as file:
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # who opens a FIFO else waits for a writer
                 state = os.fstat(file.fileno())
+                if not stat.S_ISREG(state.st_mode):
+                    raise IndexDamaged(f"{path.name} is no file")
                 if stamp is not None and state.st_size != stamp.size:
                     raise IndexDamaged(f"{path.name} has {state.st_size} bytes and should have {stamp.size}")
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -209,7 +209,7 @@ class Builder:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
         listed = self._store.derived()
         for path in self._layout.segments.iterdir():
-            if path.name not in listed:
+            if path.name not in listed and (path.is_symlink() or not path.is_dir()):  # a folder is none of ours
                 path.unlink(missing_ok=True)
 
 

@@ -31,6 +31,8 @@ class Database:
     def _open(self) -> None:
         """Open the file, and make what it should hold where it is new."""
         self._process, self._alone = os.getpid(), RLock()  # threads may share it, and take turns
+        if self.path.exists() and not self.path.is_file():  # to open a FIFO is to wait for its writer
+            raise StorageError(f"{self.path} is no file", hint="move it away; the index is made again")
         try:
             self._opened = self._connected()
             add_checksums(self._db)
@@ -160,7 +162,8 @@ def explained(path: Path, error: sqlite3.Error) -> StorageError:
     text = str(error)
     if "locked" in text or "busy" in text:  # by another program: ours wait for one another, and none holds it for long
         return IndexBusy(f"{path.name} is in use by another process: {text}", hint="try again; nothing was changed")
-    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text or "no such table" in text):
+    signs = ("malformed", "not a database", "no such", "has no column", "decode", "user-defined function")
+    if isinstance(error, sqlite3.DatabaseError) and any(sign in text for sign in signs):
         return IndexDamaged(f"{path.name} is damaged: {text}")
     hint = (
         "free some space and run it again"

@@ -60,7 +60,7 @@ def is_sound(table: str) -> str:
 
 def trouble_in(db: sqlite3.Connection) -> list[str]:
     """What is wrong with a database: its pages, its rows, and whether they fit together."""
-    found = [text for (text,) in db.execute("PRAGMA integrity_check(3)") if text != "ok"]
+    found = [" ".join(text.split()) for (text,) in db.execute("PRAGMA integrity_check(3)") if text != "ok"]
     for name in _TABLES:
         wrong = db.execute(f"SELECT count(*) FROM {name} WHERE NOT ({is_sound(name)})").fetchone()[0]  # noqa: S608  -- names from above
         found += [f"{wrong} of the rows of {name} are not what was written"] if wrong else []

@@ -14,7 +14,7 @@ from pathlib import Path
 from whence.errors import ColumnsDamaged, IndexDamaged, VectorsDamaged
 from whence.index.arrayfile import Stamp, checksum_of
 from whence.index.layout import Layout
-from whence.index.store import COLUMNS, Store
+from whence.index.store import COLUMNS, FORMAT, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Seal:
 def read_seal(layout: Layout) -> Seal | None:
     """The seal of an index, where there is one."""
     try:
-        return Seal(**json.loads(layout.seal_file.read_text(encoding="utf-8")))
+        return Seal(**json.loads(layout.seal_file.read_text(encoding="utf-8"))) if layout.seal_file.is_file() else None
     except (OSError, ValueError, TypeError):
         return None
 
@@ -58,6 +58,9 @@ def check(layout: Layout, store: Store, now: float, verify_after: float) -> floa
     A database that is not as it was left (its last user was killed, another program wrote it) is read row by row; what
     was last verified too long ago is compared with its checksums, derived files too.
     """
+    made = store.meta().get("format")
+    if made is not None and made != str(FORMAT):
+        return 0.0  # of another version, which may have had no checksums: it is made anew
     seal = read_seal(layout)
     recent = seal is not None and 0 <= now - seal.verified < verify_after
     if seal is not None and recent and seal == Seal.of(layout.database, seal.verified):

@@ -101,6 +101,10 @@ class Store(Database):
                 found[noted["name"]] = Stamp(**noted["stamp"])
         return found
 
+    def settle(self) -> None:
+        """Put what was written into the database itself: of a log that is damaged SQLite takes what comes before, without a word."""
+        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # where another process reads, it says so and does it later
+
     def verify(self) -> list[str]:
         """What is wrong with the database, line by line; nothing when it is whole."""
         try:
