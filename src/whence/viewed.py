@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from whence.encode.encoder import Encoder
 from whence.encode.registry import open_encoder
 from whence.errors import ModelUnavailable, StorageError
+from whence.index.changes import content_hash
 from whence.index.layout import Layout
 from whence.index.opening import View, moment_of, open_snapshot
 from whence.index.parsed import find_units, unpack_parsed
@@ -160,7 +161,8 @@ class ViewedIndex:
     # Reading what is indexed.
     def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
         """The text of a file as it is on disk now, without its secrets; None when it is gone, no text, or not wanted."""
-        return read_text(self.root, path, self.settings.index.max_file_bytes + 1, wanted)
+        most, store = self.settings.index.max_file_bytes + 1, self.store
+        return read_text(self.root, path, most, wanted, lambda raw: store.is_clean(path, content_hash(raw)))
 
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""

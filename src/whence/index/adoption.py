@@ -41,6 +41,7 @@ class Known:
     reason: str
     segment: int
     row: int
+    hidden: int = 1  # whether there is a secret in it, as far as is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _same_files(root: Path, estate: Estate, tree: Tree, limit: int, now_ns: int)
     for path in tree.changed:
         known = estate.files.get(path)
         if known is not None and known.hash and (now := read_now(root, path, limit, now_ns)) is not None and now.hash == known.hash:
-            found[path] = Record(path, now.state, known.hash, known.language, known.reason, known.row)
+            found[path] = Record(path, now.state, known.hash, known.language, known.reason, known.row, bool(known.hidden))
     return found
 
 

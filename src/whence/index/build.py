@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -54,15 +54,19 @@ class Builder:
     def bring_up_to_date(self, tree: Tree, head: str, progress: Progress) -> Refreshed:
         """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
         changed, touched = split_changed(self._store, self._layout.root, tree.changed, self._settings.max_file_bytes)
-        with self._store.transaction():
-            self._store.forget(tree.deleted)
-            self._store.touch((path, tree.files[path]) for path in touched)
-        revived = self._revive(changed)
+        revived = self._revivable(changed)
         changed = [path for path in changed if path not in revived]
         total = sum(tree.files[path].size for path in changed)
+        batches = self._batches(changed, tree)
+        if len(batches) != 1:  # else all at once: a reader sees a small change as a whole, or nothing of it
+            with self._store.transaction():
+                self._enter(tree, touched, revived)
         done = read = 0
-        for outcome, batch in self._outcomes(self._batches(changed, tree), total):
-            self._commit(outcome, Path(batch.out))
+        for outcome, batch in self._outcomes(batches, total):
+            with self._store.transaction():
+                if len(batches) == 1 and not read:
+                    self._enter(tree, touched, revived)
+                self._add(outcome, Path(batch.out))
             done += sum(tree.files[path].size for path in batch.paths)
             read += len(batch.paths)
             progress(min(done, total), total)
@@ -76,20 +80,24 @@ class Builder:
         self._remove_strays()
         return Refreshed(read, len(touched), len(revived), len(tree.deleted), total)
 
-    def _revive(self, paths: Sequence[str]) -> set[str]:
+    def _enter(self, tree: Tree, touched: Sequence[str], revived: Mapping[str, tuple[Record, int]]) -> None:
+        """Note what takes no reading: files that are gone, that were only touched, or that are again what they were."""
+        self._store.forget(tree.deleted)
+        self._store.touch((path, tree.files[path]) for path in touched)
+        for record, segment in revived.values():
+            self._store.revive(record, segment)
+
+    def _revivable(self, paths: Sequence[str]) -> dict[str, tuple[Record, int]]:
         """Files that are again what they were before, as after a change of branch: what was made of them then still lies there."""
-        found: list[tuple[Record, int]] = []
+        found: dict[str, tuple[Record, int]] = {}
         for path in paths if self._store.dead_rows() else ():
             before = self._store.dead_files(path)
             now = read_now(self._layout.root, path, self._settings.max_file_bytes, self._now_ns) if before else None
             same = [one for one in before if now is not None and one[1] == now.hash]
             if same and now is not None:
                 _, known, language, segment, row = same[-1]
-                found.append((Record(path, now.state, known, language, "", row), segment))
-        with self._store.transaction():
-            for record, segment in found:
-                self._store.revive(record, segment)
-        return {record.path for record, _ in found}
+                found[path] = (Record(path, now.state, known, language, "", row), segment)
+        return found
 
     def _make_vectors(self, progress: Progress) -> None:
         """Make the vectors that are missing; a model that fails on the way costs only them."""
@@ -137,14 +145,13 @@ class Builder:
         with Workers(workers, os.environ) as pool:
             yield from pool.run(batches)
 
-    def _commit(self, outcome: Outcome, path: Path) -> None:
+    def _add(self, outcome: Outcome, path: Path) -> None:
         rows = sum(1 for record in outcome.records if record.row >= 0)
-        with self._store.transaction():
-            segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
-            self._store.add(outcome.records, segment)
-            if outcome.vectors and self._encoder is not None:
-                beside = vectors_beside(str(path))
-                self._store.set_vectors(VectorRow(segment, self._encoder.fingerprint, beside.name, outcome.vectors))
+        segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
+        self._store.add(outcome.records, segment)
+        if outcome.vectors and self._encoder is not None:
+            beside = vectors_beside(str(path))
+            self._store.set_vectors(VectorRow(segment, self._encoder.fingerprint, beside.name, outcome.vectors))
 
     # Few pieces, none too large to rewrite.
     def _compact(self) -> None:

@@ -17,7 +17,7 @@ _TABLES = {
     "meta": ("key TEXT, value TEXT NOT NULL", "key"),
     "segments": (f"id INTEGER, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL, {_STAMP}", "id"),
     "vectors": (f"segment INTEGER, model TEXT NOT NULL, name TEXT NOT NULL, {_STAMP}", "segment"),
-    "files": (f"path BLOB, {_STATE}, hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER", "path"),
+    "files": (f"path BLOB, {_STATE}, hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER, hidden INTEGER", "path"),
     # Rows of segments that are no longer what is on disk; should it be again, they are taken back.
     "dead": ("segment INTEGER, row INTEGER, path BLOB, hash BLOB, language TEXT", "segment, row"),
     "places": (f"path BLOB, kind TEXT NOT NULL, {_STATE}", "path"),

@@ -32,6 +32,7 @@ class Record:
     language: str = ""
     reason: str = ""
     row: int = -1
+    hidden: bool = True  # whether there is a secret in it, as far as is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class Store(Database):
         records = list(records)
         self.forget(record.path for record in records)
         self._db.executemany(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     os.fsencode(r.path),
@@ -177,14 +178,19 @@ class Store(Database):
                     r.language,
                     segment,
                     r.row,
+                    int(r.hidden),
                 )
                 for r in records
             ],
         )
 
-    def known_files(self) -> list[tuple[str, bytes, str, str, int, int]]:
-        """(path, hash, language, reason, segment, row) of every file."""
-        found = self._rows("SELECT path, hash, language, reason, segment, row FROM files ORDER BY path")
+    def is_clean(self, path: str, hashed: bytes) -> bool:
+        """Whether a file with this content was found to hold no secret."""
+        return bool(self._rows("SELECT 1 FROM files WHERE path = ? AND hash = ? AND hidden = 0", [os.fsencode(path), hashed]))
+
+    def known_files(self) -> list[tuple[str, bytes, str, str, int, int, int]]:
+        """(path, hash, language, reason, segment, row, hidden) of every file."""
+        found = self._rows("SELECT path, hash, language, reason, segment, row, hidden FROM files ORDER BY path")
         return [(os.fsdecode(path), *known) for path, *known in found]
 
     def dead_files(self, path: str | None = None) -> list[tuple[str, bytes, str, int, int]]:

@@ -96,7 +96,7 @@ def _run_batch(batch: Batch, at: Callable[[int], None]) -> Outcome:
                 meaning.add(passages(path, text, parsed), units)
             units += len(parsed.units) or 1
             blobs.append(pack_parsed(parsed))
-            record = Record(path, record.state, record.hash, language, "", rows)
+            record = Record(path, record.state, record.hash, language, "", rows, record.hidden)
             rows, total = rows + 1, total + len(text)
         records.append(record)
     at(len(batch.paths))
@@ -121,7 +121,8 @@ def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
         return Record(path, state, b"", reason=reason), None
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
-    return Record(path, state, digest, reason=reason), None if text is None else mask(text, path)
+    masked = None if text is None else mask(text, path)
+    return Record(path, state, digest, reason=reason, hidden=masked != text), masked
 
 
 def last_state(full: str, now_ns: int) -> State:
@@ -148,7 +149,7 @@ def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
 
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """An outcome for the pipe."""
-    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row) for r in outcome.records]
+    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, r.hidden) for r in outcome.records]
     stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", outcome.stamp), ("vectors", outcome.vectors))}
     return {"records": records, "bytes": outcome.bytes, **stamps}
 
@@ -156,8 +157,8 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
 def outcome_from_json(found: dict[str, Any]) -> Outcome:
     """The reverse of `outcome_to_json`."""
     records = [
-        Record(path, State(**state), bytes.fromhex(hashed), language, reason, row)
-        for path, state, hashed, language, reason, row in found["records"]
+        Record(path, State(**state), bytes.fromhex(hashed), language, reason, row, hidden)
+        for path, state, hashed, language, reason, row, hidden in found["records"]
     ]
     stamp, vectors = (Stamp(**found[name]) if found[name] else None for name in ("stamp", "vectors"))
     return Outcome(records, stamp, found["bytes"], vectors)

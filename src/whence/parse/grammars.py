@@ -167,3 +167,10 @@ def tree_in_time(parser: Parser, text: bytes) -> Tree:
     if late:
         raise TimeoutError
     return tree
+
+
+def was_interrupted(error: BaseException | None) -> bool:
+    """Whether an error came of Ctrl-C: one that falls into what the parser calls back is wrapped in others by the time it arrives."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__
+    return error is not None

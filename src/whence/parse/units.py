@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, QueryCursor
 
-from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time
+from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time, was_interrupted
 from whence.parse.languages import BY_NAME
 from whence.parse.mentions import Heard, mentions
 from whence.parse.outside import Spot
@@ -64,6 +64,10 @@ def parse(source: bytes, language: str) -> Parsed:
         return _Reader(source, lines, language).read(grammar)
     except TimeoutError:
         return Parsed(language, tuple(windows(lines, 0, len(lines) - 1, source)))
+    except SystemError as error:
+        if was_interrupted(error):
+            raise KeyboardInterrupt from None
+        raise
 
 
 class _Reader:

@@ -49,16 +49,29 @@ def without_secrets(text: str) -> str:
     return _covered(text, [(one.start, one.end, "") for one in find_secrets(text)])
 
 
-def read_text(root: str | os.PathLike[str], path: str, most: int, wanted: Callable[[str], object] | None = None) -> str | None:
+def read_text(
+    root: str | os.PathLike[str],
+    path: str,
+    most: int,
+    wanted: Callable[[str], object] | None = None,
+    is_clean: Callable[[bytes], bool] | None = None,
+) -> str | None:
     """The beginning of a file of a tree as it is on disk now, as it is shown; None when it is gone, no text, or reached by a link.
 
-    `wanted` may look at it as it is on disk and say whether it is worth showing at all.
+    `wanted` may look at it as it is on disk and say whether it is worth showing at all; `is_clean` may know from its
+    bytes that there is no secret in it.
     """
-    raw = _read(root, path, most)
-    if raw is None:
+    try:
+        raw = beginning_of(open_inside(root, path), most)
+    except OSError:
         return None
-    text = raw.decode("utf-8", "replace")
-    return shown(text, path) if wanted is None or wanted(text) else None
+    decoded = to_utf8(raw)
+    if decoded is None:
+        return None
+    text = decoded.decode("utf-8", "replace")
+    if wanted is not None and not wanted(text):
+        return None
+    return text if is_clean is not None and is_clean(raw) else shown(text, path)
 
 
 def read_masked(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import resource
+import runpy
 import sys
 import traceback
 from contextlib import redirect_stderr, redirect_stdout
@@ -16,14 +17,14 @@ from contextlib import redirect_stderr, redirect_stdout
 
 def answered(arguments: list[str]) -> dict[str, object]:
     """What a command wrote, how it ended, and the megabytes that this process has needed so far."""
-    from whence.serve.cli.main import main  # noqa: PLC0415  -- with its first use, as a command does
-
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            code = main(arguments)
+            sys.argv = ["whence", *arguments]
+            runpy.run_module("whence", run_name="__main__")
+            code = 0
         except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 2
+            code = ended.code if isinstance(ended.code, int) else 2 if ended.code else 0
         except BaseException:  # noqa: BLE001  -- whatever it is, it is what a user would see
             code = 70
             traceback.print_exc()

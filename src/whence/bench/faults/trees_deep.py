@@ -39,18 +39,16 @@ SHAPES: dict[str, Callable[[int], str]] = {
 
 
 def nesting(ground: Ground) -> None:
-    """Every language that has a grammar reads every shape: in bounded time, and a word at the end is found by all of them."""
+    """Every language that has a grammar reads some shapes: in bounded time, and a word at the end is found by all of them."""
     from whence.parse.languages import LANGUAGES  # noqa: PLC0415  -- a table, but of the parser
 
     named = [language for language in LANGUAGES if language.grammar] + [
         one for one in LANGUAGES if one.name in ("json", "yaml", "xml", "toml", "css")
     ]
     chance = ground.random
-    pairs = [(language, shape) for language in named for shape in SHAPES]
+    pairs = [(language, shape) for language in named for shape in chance.sample(sorted(SHAPES), 2)]  # others with another seed
     if ground.small:
         pairs = chance.sample(pairs, 8)
-    elif len(pairs) > 150:
-        pairs = chance.sample(pairs, 150)
     for language, shape in pairs:
         text = SHAPES[shape](SOME if ground.small else DEEP)
         ground.write(f"{language.name}/{shape.replace(' ', '_')}{language.extensions[0]}", f"{text}\nwalrus_end\n")

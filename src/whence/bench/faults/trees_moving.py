@@ -119,7 +119,7 @@ def _git(ground: Ground, *arguments: str) -> None:
 
 def _check_like_clean(ground: Ground, queries: tuple[str, ...]) -> None:
     """A refresh gives the answers that a build from nothing gives."""
-    from whence import Index  # noqa: PLC0415  -- with everything it needs
+    from whence.engine import Index  # noqa: PLC0415  -- with everything it needs
 
     with Index.open(ground.root, data_dir=ground.data) as one, Index.open(ground.root, data_dir=ground.folder / "clean") as other:
         for query in queries:

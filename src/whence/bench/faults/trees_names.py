@@ -88,7 +88,7 @@ def _ask_for_what_is_outside(ground: Ground) -> None:
         ("search", f"{secret} path:folder"),
     ):
         ground.run(*arguments)
-    from whence import Index  # noqa: PLC0415  -- the same by the library
+    from whence.engine import Index  # noqa: PLC0415  -- the same by the library
 
     with Index.open(ground.root, data_dir=ground.data) as index:
         for path in (
