@@ -11,7 +11,7 @@ from pathlib import Path
 
 from whence.errors import UsageError, WhenceError
 from whence.memories import Memory
-from whence.memory.disk import part_file, telling
+from whence.memory.disk import FORSAKEN, part_file, sweep, telling
 from whence.memory.front_matter import render, settled
 from whence.memory.incoming import Draft, incoming
 from whence.memory.note import GENERAL, Note
@@ -250,6 +250,7 @@ def give_out(memory: Memory, destination: Path | None, *, project: str | None = 
         destination.parent.mkdir(parents=True, exist_ok=True)
         with part_file(destination.parent, text.encode()) as part:
             part.replace(destination)
+        sweep(destination.parent, destination.stat().st_mtime - FORSAKEN)
     return len(notes)
 
 

@@ -21,6 +21,7 @@ from whence.recall import RankedNotes, Recalling, in_categories, narrowed, recal
 from whence.recollections import Recalled, recalled
 from whence.remembered import OpenMemory
 from whence.source.git import branch_of, head
+from whence.source.reading import without_secrets
 from whence.source.secrets import find_secrets, redacted
 
 #: How often an answer is asked for again when files change under it.
@@ -147,6 +148,7 @@ class Memory(OpenMemory):
         """
         if not query.strip():
             raise QueryError("the question is empty", hint="say what to recall, or use list")
+        query = without_secrets(query)
         wanted = NoteAsked.of(self.settings.memory, project=project, k=k, **asked)
         found: Recollections = []
         for again in range(TRIES):

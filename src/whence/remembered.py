@@ -17,6 +17,7 @@ from whence.index.layout import Layout, default_data_dir
 from whence.knobs import Settings
 from whence.memory.catalog import Catalog, Progress
 from whence.memory.code import CHANGED, CodeStates, named
+from whence.memory.disk import FORSAKEN
 from whence.memory.note import About, Note
 from whence.memory.place import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.reading import Reader
@@ -82,6 +83,8 @@ class OpenMemory:
         except IndexDamaged as damage:
             memory.notes.append(f"{damage.message}; made again from the notes")
             memory.catalog.begin_again()
+        if memory.catalog.folder.unfinished:
+            memory.catalog.folder.sweep(FORSAKEN, time.time())
         return memory
 
     def __enter__(self) -> Self:

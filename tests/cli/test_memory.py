@@ -275,7 +275,7 @@ def test_json_has_the_documented_fields(filled):
     (note,) = told["notes"]
     assert set(note) == set(
         "key project topic kind category tags source created updated valid_from valid_until archived about trouble text"
-        " score label semantic distance changed alike why".split()
+        " score label semantic distance changed alike why provenance".split()
     )
     assert (note["key"], note["text"], note["tags"], note["label"]) == ("app/retry-policy", POLICY, ["net"], "exact")
     assert sum(line["contribution"] for line in note["why"] if line["operation"] == "+") == pytest.approx(note["score"])

@@ -32,7 +32,10 @@ def test_a_server_that_the_repository_brought_along_is_run_only_when_it_is_named
     with pytest.raises(ServerTrouble) as trouble:
         find_server(server_kind("javascript"), tmp_path)
     assert f"--server '{local} --stdio'" in trouble.value.hint
-    assert find_server(server_kind("javascript"), tmp_path, "node_modules/.bin/typescript-language-server --stdio") == [str(local), "--stdio"]
+    assert find_server(server_kind("javascript"), tmp_path, "node_modules/.bin/typescript-language-server --stdio") == [
+        str(local),
+        "--stdio",
+    ]
 
 
 def test_a_chosen_command_is_split_like_a_shell_does_and_comes_first(tmp_path, monkeypatch):

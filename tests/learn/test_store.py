@@ -152,12 +152,12 @@ def test_a_file_removed_by_another_process_is_made_anew(path):
     assert records(Learned(path)) == [verdict(EXPIRE)]
 
 
-def test_a_file_with_nothing_in_it_is_as_good_as_none(path):
+def test_a_file_with_nothing_in_it_was_cut_off_and_is_not_taken_for_none(path):
     path.parent.mkdir()
     path.touch()
-    assert records(Learned(path)) == []
-    say(Learned(path), [verdict()], CHOSEN)
-    assert records(Learned(path)) == [verdict()]
+    with pytest.raises(StorageError, match="is damaged: it is empty"):
+        records(Learned(path))
+    assert path.exists()
 
 
 @pytest.mark.parametrize("place", [b"odd \xff#?%41 folder", "naïve".encode()])

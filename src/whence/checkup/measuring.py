@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,9 +99,10 @@ class View:
         found = self._instead.get(path)
         return found if found is not None else text_on_disk(self._layout.root, path, self._settings.index.max_file_bytes)
 
-    def _read(self, path: str) -> str | None:
+    def _read(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
         found = self.raw(path)
-        return None if found is None else found.decode("utf-8", "replace")
+        text = None if found is None else found.decode("utf-8", "replace")
+        return text if text is None or wanted is None or wanted(text) else None
 
     def paths(self) -> list[str]:
         """The files of code, in order."""

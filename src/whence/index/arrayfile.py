@@ -7,19 +7,21 @@ whole is kept by whoever lists the file (see `store.Store`).
 
 from __future__ import annotations
 
+import errno
 import json
 import mmap
 import os
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.errors import ColumnsDamaged, IndexDamaged
+from whence.errors import ColumnsDamaged, IndexDamaged, StorageError
 
 MAGIC = b"WHENCE01"
 ALIGN = 64
@@ -62,15 +64,27 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], facts: Mapping[str, ob
     start = -(-(len(MAGIC) + 8 + len(text)) // ALIGN) * ALIGN
     prefix = MAGIC + len(text).to_bytes(8, "little") + text
     beside = path.with_name(path.name + ".part")
+    try:
+        checksum = _write(beside, _pieces(prefix.ljust(start, b"\0"), arrays))
+        beside.replace(path)
+        return stamp_of(path, checksum)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)  # the disk may be full: half a file takes room and is good for nothing
+        hint = "free some space and run it again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise StorageError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
+
+
+def _write(beside: Path, pieces: Iterable[Any]) -> int:
+    """Write a file, for its owner only, and have it on the disk; its checksum."""
     checksum = 0
     with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
-        for piece in _pieces(prefix.ljust(start, b"\0"), arrays):
+        for piece in pieces:
             checksum = zlib.crc32(piece, checksum)
             file.write(piece)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
-    return stamp_of(path, checksum)
+    return checksum
 
 
 def _pieces(prefix: bytes, arrays: Mapping[str, Array]) -> Any:
@@ -121,9 +135,11 @@ class ArrayFile:
         header = json.loads(self._map[len(MAGIC) + 8 : len(MAGIC) + 8 + length])
         self.facts: dict[str, Any] = header["facts"]
         start = -(-(len(MAGIC) + 8 + length) // ALIGN) * ALIGN
-        self._arrays: dict[str, Array] = {name: self._array(*entry, start) for name, entry in header["arrays"].items()}
+        self._arrays: dict[str, Array] = {
+            name: self._array(dtype, count, start, offset) for name, (dtype, count, offset) in header["arrays"].items()
+        }
 
-    def _array(self, dtype: str, count: int, offset: int, start: int) -> Array:
+    def _array(self, dtype: str, count: int, start: int, offset: int) -> Array:
         if dtype not in TYPES or count < 0 or offset < 0:
             raise ValueError("array")
         return np.frombuffer(self._map, dtype=dtype, count=count, offset=start + offset)

@@ -17,6 +17,7 @@ from whence.index.arrayfile import Array, write_arrays
 from whence.index.changes import read_now, split_changed
 from whence.index.history import columns_of_past, update_history
 from whence.index.layout import Layout
+from whence.index.opening import is_shared_current, past_of
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
 from whence.index.store import Record, SegmentRow, Store, VectorRow
@@ -75,7 +76,7 @@ class Builder:
         # Vectors first: a merge takes them along, so that what a slow model has read is not read again.
         self._make_vectors(progress)
         moved = update_history(self._layout, self._store, head, self._settings.history)
-        if moved or changed or revived or tree.deleted or not self._store.facts("shared"):
+        if moved or changed or revived or tree.deleted or not is_shared_current(self._store):
             self._compact()
         self._remove_strays()
         return Refreshed(read, len(touched), len(revived), len(tree.deleted), total)
@@ -210,7 +211,8 @@ class Builder:
         }
         stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
-            self._store.set_meta(shared=json.dumps({"name": name, "stamp": asdict(stamp), "of": snapshot.identity}))
+            shared = {"name": name, "stamp": asdict(stamp), "of": snapshot.identity, "past": past_of(self._store)}
+            self._store.set_meta(shared=json.dumps(shared))
 
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+from _blake2 import blake2b  # hashlib would load all of OpenSSL for it, on the way to an answer
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from whence.source.walk import State
 
 def content_hash(raw: bytes) -> bytes:
     """What stands for a file's content."""
-    return hashlib.blake2b(raw, digest_size=16).digest()
+    return blake2b(raw, digest_size=16).digest()
 
 
 class Now(NamedTuple):

@@ -10,7 +10,7 @@ import stat
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,10 +120,12 @@ class Layout:
                 if time.monotonic() >= deadline:
                     raise IndexBusy(f"another process is writing the index: {self.holder()}", hint="try again, or search with --no-refresh")
                 time.sleep(_POLL_SECONDS)
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps({"pid": os.getpid(), "since": time.time()}).encode(), 0)
+            with suppress(OSError):  # on a full disk nobody learns who holds it; it is held all the same
+                os.ftruncate(handle, 0)
+                os.pwrite(handle, json.dumps({"pid": os.getpid(), "since": time.time()}).encode(), 0)
             yield
-            os.ftruncate(handle, 0)
+            with suppress(OSError):
+                os.ftruncate(handle, 0)
 
     def _try_lock(self, held: ExitStack) -> int | None:
         """The lock file, locked and to be closed with `held`; None when another process holds it."""

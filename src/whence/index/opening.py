@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from whence.index.arrayfile import open_columns
 from whence.index.history import open_past
 from whence.index.layout import Layout
 from whence.index.segment import open_segment
-from whence.index.snapshot import Snapshot, dead_mask
+from whence.index.snapshot import Snapshot, dead_mask, identity_of
 from whence.index.store import Store, VectorRow
 from whence.index.vectors import open_vectors
 from whence.source.git import Head
@@ -46,10 +48,22 @@ def is_behind(store: Store, head: Head | None, commits: int, model: str) -> bool
     """Whether there is work though no file changed: a build was cut off, the commit moved, or other commits or vectors are wanted."""
     meta = store.meta()
     commit, branch = (head.commit, head.branch) if head else ("", "")
-    if "shared" not in meta or (meta.get("commit", ""), meta.get("branch", "")) != (commit, branch):
+    if not is_shared_current(store) or (meta.get("commit", ""), meta.get("branch", "")) != (commit, branch):
         return True
     other_commits: bool = store.facts("history").get("count", commits) != commits
     return other_commits or bool(model and len(vectors_of(store, model)) < len(store.segments()))
+
+
+def is_shared_current(store: Store) -> bool:
+    """Whether the columns of all files together are of the files and the past that the store lists: a build may have been cut off."""
+    rows, dead, shared = store.segments(), store.dead_rows(), store.facts("shared")
+    alive = np.concatenate([np.empty(0, bool), *(~dead_mask(row.files, dead.get(row.id, [])) for row in rows)])
+    return shared.get("of") == identity_of([row.name for row in rows], alive) and shared.get("past") == past_of(store)
+
+
+def past_of(store: Store) -> str:
+    """The name of the file of the past; empty where there is none."""
+    return str(store.facts("history").get("name", ""))
 
 
 def open_snapshot(layout: Layout, store: Store, model: str) -> Snapshot:
@@ -64,7 +78,7 @@ def _opened(layout: Layout, store: Store, model: str) -> Snapshot:
         [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
     )
     shared = store.facts("shared")
-    if shared and shared["of"] == snapshot.identity:
+    if shared and shared["of"] == snapshot.identity and shared.get("past") == past_of(store):
         snapshot.shared = open_columns(layout.segments / shared["name"], shared["stamp"])
         snapshot.past = open_past(layout, store.facts("history")) if "past.rows" in snapshot.shared else None
     known = vectors_of(store, model)

@@ -46,10 +46,19 @@ def write_seal(layout: Layout, verified: float) -> None:
     with suppress(OSError):
         seal = Seal.of(layout.database, verified)
         if seal != read_seal(layout):
-            beside = layout.seal_file.with_name(f"{layout.seal_file.name}-{os.urandom(4).hex()}.part")
-            beside.touch(0o600)
-            beside.write_text(json.dumps(asdict(seal)), encoding="utf-8")
-            beside.replace(layout.seal_file)
+            put_seal(seal, layout.seal_file)
+
+
+def put_seal(seal: Seal, place: Path) -> None:
+    """Write a seal whole, and take away what others were killed over; whose own is taken away meanwhile seals it next time."""
+    beside = place.with_name(f"{place.name}-{os.urandom(4).hex()}.part")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
+            json.dump(asdict(seal), file)
+        beside.replace(place)
+    finally:
+        for left in place.parent.glob(f"{place.name}-*.part"):
+            left.unlink(missing_ok=True)
 
 
 def check(layout: Layout, store: Store, now: float, verify_after: float) -> float:

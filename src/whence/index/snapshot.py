@@ -59,8 +59,7 @@ class Snapshot:
     @cached_property
     def identity(self) -> str:
         """What tells this view from others of the same root: its segments, and what of them is alive."""
-        names = [segment.arrays.path.name for segment in self.segments]
-        return f"{zlib.crc32(' '.join(names).encode()):08x}{zlib.crc32(np.packbits(self.alive).tobytes()):08x}{self.files:x}"
+        return identity_of([segment.arrays.path.name for segment in self.segments], self.alive)
 
     @cached_property
     def unit_alive(self) -> Array | None:
@@ -360,6 +359,11 @@ class Snapshot:
         keep = ((flags & DEFINES) > 0) & (lengths >= SHORTEST_MENTION) & self.alive[owners]
         key = distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
         return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF
+
+
+def identity_of(segments: Sequence[str], alive: Array) -> str:
+    """What tells a view of some segments, of whose files some are alive, from others of the same root."""
+    return f"{zlib.crc32(' '.join(segments).encode()):08x}{zlib.crc32(np.packbits(alive).tobytes()):08x}{len(alive):x}"
 
 
 def dead_mask(size: int, rows: Sequence[int]) -> Array:

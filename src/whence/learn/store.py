@@ -11,7 +11,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -177,6 +177,7 @@ class Learned:
             self._create()
         if self._db is None:
             self._db, self._file = self._connected(), self._on_disk() or (0, 0)
+            self._sweep()
         return self._db
 
     def _on_disk(self) -> tuple[int, int] | None:
@@ -196,6 +197,9 @@ class Learned:
     def _connected(self) -> sqlite3.Connection:
         try:
             db = _connection(self.path, "rw")
+            if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                with suppress(sqlite3.OperationalError):  # it is in use: the next to open it may be alone
+                    db.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if not _is_refusal(error):
                 raise
@@ -225,11 +229,20 @@ class Learned:
         beside = Path(name)
         try:
             with closing(_connection(beside, "rw")) as db:
-                db.execute("PRAGMA journal_mode = WAL")
-                db.executescript(_MAKING)
+                db.executescript(_MAKING)  # without a log, which a full disk would leave behind under the other name
             _put(beside, self.path)
+        except sqlite3.Error:
+            if self._on_disk() is None:  # else another process was first, and has swept this away
+                raise
         finally:
-            beside.unlink(missing_ok=True)
+            for end in ("", "-journal"):
+                beside.with_name(beside.name + end).unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove what processes have left behind that were killed while they made the database, which is there now."""
+        with suppress(OSError):
+            for left in self.path.parent.glob(f"{self.path.name}.*.new*"):
+                left.unlink(missing_ok=True)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

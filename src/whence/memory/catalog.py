@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from whence.errors import IndexDamaged, WhenceError
 from whence.index.arrayfile import Array, ArrayFile, write_arrays
-from whence.index.seal import Seal, unlike
+from whence.index.seal import Seal, put_seal, unlike
 from whence.memory.corpus import Corpus, Part, Vocabulary, read_part
 from whence.memory.folder import Found, NoteFolder
 from whence.memory.note import Note
@@ -85,10 +84,7 @@ class Catalog:
         with suppress(OSError):  # where nothing can be written it is verified again next time
             seal = Seal.of(self.store.path, self._verified)
             if seal != self._seal():
-                beside = self._seal_file.with_name(f"{self._seal_file.name}-{os.getpid()}.part")
-                beside.touch(0o600)
-                beside.write_text(json.dumps(asdict(seal)), encoding="utf-8")
-                beside.replace(self._seal_file)
+                put_seal(seal, self._seal_file)
 
     # Whether the index is what was written.
     def _check(self, verify_after: float) -> None:

@@ -14,6 +14,8 @@ from whence.errors import StorageError
 
 #: What a file is called before it is whole.
 PART = re.compile(r"\.write-[0-9a-f]{16}\.part")
+#: Seconds after which a file that is not whole has no writer any more.
+FORSAKEN = 3_600.0
 #: An earlier version of a note.
 _VERSION = re.compile(r"(\d{4,9})\.md")
 _POLL_SECONDS = (0.001, 0.02)
@@ -48,6 +50,17 @@ def part_file(place: Path, data: bytes) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def sweep(place: Path, before: float) -> int:
+    """Delete what killed writers have left in a folder, if it was last written before a time; how many files those were."""
+    gone = 0
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if PART.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < before:
+                Path(entry.path).unlink(missing_ok=True)
+                gone += 1
+    return gone
 
 
 def give_name(part: Path, path: Path) -> None:

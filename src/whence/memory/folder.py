@@ -13,12 +13,26 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from whence.errors import StorageError, UsageError, WhenceError
-from whence.memory.disk import PART, flush, give_name, keep_copy, locked, make_folder, numbered, part_file, remove_empty, same_file, telling
+from whence.memory.disk import (
+    PART,
+    flush,
+    give_name,
+    keep_copy,
+    locked,
+    make_folder,
+    numbered,
+    part_file,
+    remove_empty,
+    same_file,
+    sweep,
+    telling,
+)
 from whence.memory.front_matter import parse, render, settled
 from whence.memory.keys import ENDING, check_names, is_note_name, looks_like_one, parts_of
 from whence.memory.note import GENERAL, Note
@@ -53,6 +67,7 @@ class NoteFolder:
         self.directory, self._slugs_of = directory, slugs_of
         self._root = directory.absolute()
         self._wait = wait  # seconds for another writer to finish
+        self.unfinished = False  # whether a scan has met files that are not whole
         self._topics: dict[str, dict[str, tuple[int, str]]] = {}  # folder -> slug -> inode and topic
 
     def write(self, note: Note, *, most_bytes: int, expected: Note | None = None) -> Note:
@@ -141,15 +156,8 @@ class NoteFolder:
 
     def sweep(self, older_than: float, now: float) -> int:
         """Delete what killed writers have left behind, if it is older than some seconds; how many files those were."""
-        gone = 0
-        for folder, _ in self.folders():
-            with suppress(OSError):
-                left = [entry for entry in self._entries(folder) if PART.fullmatch(entry.name)]
-                for entry in left:
-                    if entry.stat(follow_symlinks=False).st_mtime < now - older_than:
-                        Path(entry.path).unlink()
-                        gone += 1
-        return gone
+        self.unfinished = False
+        return sum(sweep(self._root / folder, now - older_than) for folder, _ in self.folders())
 
     def _new(self, note: Note, place: Path, data: bytes) -> Note:
         """Store a note that replaces none."""
@@ -275,11 +283,13 @@ class NoteFolder:
                     yield top.name
                 continue
             try:
-                entries = [entry for entry in self._entries(top.name) if looks_like_one(entry.name)]
+                found = self._entries(top.name)
             except OSError:
                 yield f"{top.name}/"
                 continue
-            for entry in entries:
+            # Names are in order: those that begin with a dot come before all letters and digits.
+            self.unfinished = self.unfinished or any(PART.fullmatch(entry.name) for entry in takewhile(lambda one: one.name < "/", found))
+            for entry in (one for one in found if looks_like_one(one.name)):
                 slug, facts = entry.name[: -len(ENDING)], self._facts(entry)
                 if facts and is_name(slug):
                     yield Found(top.name, slug, facts.st_size, facts.st_ctime_ns, facts.st_ino)

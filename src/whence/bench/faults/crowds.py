@@ -140,7 +140,7 @@ def _crowd(bounds: Bounds, seen: Seen, name: str, how: Sequence[str], *, bunch: 
     place, states = made(bounds, name, steps=4 if bounds.small else 400, bunch=bunch)
     asking = [Person(place, "ask", how=one, strict=strict) for one in how]
     editing = Person(
-        place, "edit", seconds=0.5 if bounds.small else min(20.0, max(bounds.left / 4, 1.0)), least=len(states) - 1 if bounds.small else 4
+        place, "edit", seconds=0.5 if bounds.small else min(20.0, max(bounds.left / 6, 1.0)), least=len(states) - 1 if bounds.small else 4
     )
     editing.ended(seen)
     told = [one.ended(seen) for one in asking]
@@ -160,7 +160,7 @@ def _indexing(bounds: Bounds, seen: Seen) -> None:
 
 
 def _two_writers(bounds: Bounds, seen: Seen) -> None:
-    for number in range(1 if bounds.small else 5):
+    for number in range(1 if bounds.small else 3):
         place, states = made(bounds, f"writers-{number}", steps=0, bunch=1, build=False)
         both = [Person(place, "index", wait=PATIENCE) for _ in range(2)]
         told = [one.ended(seen) for one in both]

@@ -133,7 +133,7 @@ def _offset(file: _File, name: str, at: int, value: int) -> None:
 
 def _gone(file: _File, name: str, at: int, value: int) -> None:
     entry = file.header["arrays"].pop(name)
-    if value & 1:
+    if value & 1 and file.header["arrays"]:
         file.header["arrays"][list(file.header["arrays"])[at % len(file.header["arrays"])]] = entry
 
 
@@ -183,6 +183,7 @@ def files(place: Path) -> Try:
     hostile = [place / path.name for path in paths]
     for path, file in zip(hostile, whole, strict=True):
         path.write_bytes(file.bytes())
+    _used(index, *hostile)  # as they are, they must pass: else nothing would be tried
 
     def tried(data: bytes) -> None:
         which = data[0] % 3 if data else 0

@@ -227,6 +227,8 @@ def _print_like_grep(found: list[tuple[Index, Result]], options: dict[str, Any])
 def _print_results(
     indexes: list[Index], found: list[tuple[Index, Result]], hints: list[Hint], options: dict[str, Any], *, doubted: bool
 ) -> None:
+    from whence.pack.provenance import warning_of  # noqa: PLC0415  -- loaded with the answer
+
     style = styler(options["color"])
     for place, (index, result) in enumerate(found, 1):
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
@@ -234,6 +236,8 @@ def _print_results(
         matched = f"  (matched: {result.matched})" if result.matched else ""
         score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
         click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}", color=True)
+        if said := warning_of(result.flags):
+            click.echo(f"   {style(said, fg='yellow')}", color=True)
         for line in result.lines:
             click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}", color=True)
         if options["with_why"]:
@@ -294,6 +298,8 @@ def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]]
 
 
 def _result_json(index: Index, result: Result, *, with_why: bool) -> dict[str, Any]:
+    from whence.pack.provenance import flags_json  # noqa: PLC0415  -- loaded with the answer
+
     found: dict[str, Any] = {
         "path": relative(index.root, result.path),
         "start_line": result.start_line,
@@ -306,6 +312,8 @@ def _result_json(index: Index, result: Result, *, with_why: bool) -> dict[str, A
         "language": result.language,
         "score": result.score,
         "lines": [{"number": line.number, "text": line.text} for line in result.lines],
+        "provenance": result.provenance,
+        **flags_json(result.flags),
     }
     if result.matched:
         found["matched"] = result.matched

@@ -180,5 +180,7 @@ def _plain(text: str, **_style: object) -> str:
 
 def safe(text: str) -> str:
     """Text for a terminal: control characters and broken Unicode shown, not sent."""
-    shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    from whence.source.hidden import made_visible  # noqa: PLC0415  -- with the first text that is printed
+
+    shown = made_visible(text).encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(character if character.isprintable() or character in " \t" else f"\\x{ord(character):02x}" for character in shown)

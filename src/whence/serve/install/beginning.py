@@ -47,7 +47,9 @@ def told(notes: Sequence[Note], branch: str, lines: int = MOST_NAMED) -> str:
     handoff = next((note for note in notes if note.kind == "handoff" and note.topic == f"handoff {branch}"), None)
     parts = []
     if handoff is not None:
-        parts.append(f"State of the work on {branch} ({_day(handoff)}):\n{_shortened(_clean(handoff.text).strip(), LONGEST_HANDOFF)}")
+        shown = _shortened(_clean(handoff.text).strip(), LONGEST_HANDOFF)
+        quoted = "\n".join(f"| {line}" for line in shown.split("\n"))  # what somebody wrote cannot look like what we say
+        parts.append(f"State of the work on {branch} ({_day(handoff)}):\n{quoted}")
     others = [note for note in notes if note.kind != "handoff"]
     if others:
         named = [f"- {_day(note)} {note.key}: {_shortened(_clean(_about(note)), LONGEST_LINE)}" for note in others[:lines]]
