@@ -54,6 +54,8 @@ ARGUMENTS = {
     "enrich": ["--lang", "python", "--server", "no-such-server"],
     "ingest traces": ["../spans.json"],
     "status": ["--files"],
+    "pack export": ["no-such-folder"],
+    "pack import": ["no-such-pack"],
     "doctor": ["no-such-folder"],
     "feedback useful": ["open_session", "check_token", "part_{n}"],
     "feedback useless": ["part_{n}"],
@@ -63,7 +65,7 @@ ARGUMENTS = {
     "clear": [".."],
 }
 #: Needs what is not here (a benchmark, a language server) or long (every grammar): refused here, which is no answer either.
-REFUSED = ("bench ", "enrich", "doctor")
+REFUSED = ("bench ", "enrich", "doctor", "pack ")
 
 
 class Done(NamedTuple):

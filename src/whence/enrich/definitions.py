@@ -17,6 +17,7 @@ from whence.enrich.positions import Places, path_of
 from whence.enrich.servers import language_id
 from whence.parse.units import parse
 from whence.source.decode import to_utf8
+from whence.source.reading import beginning_of, open_inside
 from whence.types import DEFINITIONS, LSP, Edge, Mention, Parsed, Unit
 
 #: What an edge is worth that a language server resolved (W2).
@@ -97,8 +98,7 @@ class Outlines:
 
     def _read(self, path: str) -> Outline | None:
         try:
-            with open(f"{self.root}/{path}", "rb") as file:
-                text = to_utf8(file.read(self._most_bytes))
+            text = to_utf8(beginning_of(open_inside(self.root, path), self._most_bytes))
         except OSError:
             return None
         return None if text is None else Outline(path, text, self.languages[path])

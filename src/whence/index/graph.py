@@ -275,7 +275,8 @@ def open_graph(layout: Layout, store: Store, snapshot: Snapshot, read: ReadText,
         except (IndexDamaged, KeyError) as damage:
             said.append(f"{getattr(damage, 'message', f'the graph lacks {damage}')}; made again")
     arrays = make_graph(snapshot, read, store.edges())
-    with suppress(StorageError, OSError):  # where nothing can be written it is made again next time
+    # Where nothing can be written it is made again next time; beside an indexer, which removes what nobody lists, too.
+    with suppress(StorageError, OSError), layout.writing(0):
         name = f"{os.urandom(8).hex()}.graph"
         stamp = write_arrays(layout.segments / name, arrays, {})
         with store.transaction():

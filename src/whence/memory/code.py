@@ -29,6 +29,7 @@ from typing import NoReturn
 from whence.errors import UsageError
 from whence.memory.note import About
 from whence.source.decode import longest_line, to_utf8
+from whence.source.reading import open_inside
 from whence.source.walk import State as FileState
 from whence.source.walk import Walker
 
@@ -228,7 +229,7 @@ def _read(path: str, root: Path) -> tuple[bytes, os.stat_result]:
     if (kind := _unfit(_looked_at(path, root).st_mode)) is not None:
         raise _Unseen(State.GONE, kind)
     with _trouble_told(root):
-        handle = _opened(parts, root)
+        handle = open_inside(root, "/".join(parts))
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(handle)
             if (kind := _unfit(found.st_mode)) is not None:
@@ -251,19 +252,6 @@ def _unfit(mode: int) -> str | None:
     if stat.S_ISREG(mode):
         return None
     return "is a folder" if stat.S_ISDIR(mode) else "is a link" if stat.S_ISLNK(mode) else "not a regular file"
-
-
-def _opened(parts: list[str], root: Path) -> int:
-    """A handle of a file: step by step from its root, so that no link leads elsewhere, and without waiting for a pipe."""
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        for part in parts[:-1]:
-            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=folder)
-    finally:
-        os.close(folder)
 
 
 # What is in it.

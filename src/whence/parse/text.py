@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -16,6 +17,9 @@ NEWLINE = 10
 SMALLEST_TROUBLE = 2_000
 DEEPEST = 500
 FEWEST_LETTERS = 0.25
+#: A file that says the same thing over and over: source can be written four to ten times as short, a thousand open tags a hundred times.
+SMALLEST_REPETITION = 20_000
+MOST_REPEATED = 40
 _NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
 #: A file is a table when this share of it are digits and commas; source has a twentieth.
 SMALLEST_TABLE = 20_000
@@ -25,7 +29,7 @@ WORD_BYTE = re.compile(rb"\w|[\x80-\xff]")
 
 
 def beyond_a_grammar(source: bytes, unbearable: bytes) -> bool:
-    """Whether a file would take its grammar down, or ages: nesting without end, or a table that is one long error to it."""
+    """Whether a file would take its grammar down, or ages: nesting or repetition without end, or a table that is one long error to it."""
     if unbearable and re.search(unbearable, source):
         return True
     if len(source) < SMALLEST_TROUBLE:
@@ -33,7 +37,9 @@ def beyond_a_grammar(source: bytes, unbearable: bytes) -> bool:
     codes = np.frombuffer(source, np.uint8)
     if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > DEEPEST:
         return True
-    return int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source)
+    if int(np.count_nonzero(codes >= ord("A"))) < FEWEST_LETTERS * len(source):
+        return True
+    return len(source) >= SMALLEST_REPETITION and len(zlib.compress(source, 1)) * MOST_REPEATED < len(source)
 
 
 def looks_like_a_table(source: bytes) -> bool:

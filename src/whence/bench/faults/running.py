@@ -18,12 +18,12 @@ from whence.version import __version__
 #: Each part: what it tries, and the seconds it may take. A part that is done earlier ends earlier.
 PARTS: Mapping[str, tuple[str, float]] = {
     "kills": ("kill -9 at every write step, a full disk, a failing flush", 900.0),
-    "corruption": ("damaged, lost and half-written files", 300.0),
+    "corruption": ("damaged, lost and half-written files", 600.0),
     "crowds": ("readers and writers at once", 120.0),
-    "load": ("8 clients at once, over HTTP and in one process", 150.0),
-    "trees": ("hostile trees", 120.0),
+    "load": ("8 clients at once, over HTTP and in one process", 270.0),
+    "trees": ("hostile trees", 400.0),
     "fuzz": ("hostile input", 900.0),
-    "secrets": ("planted secrets, in the index and in every output", 120.0),
+    "secrets": ("planted secrets, in the index and in every output", 300.0),
     "worktrees": ("a second worktree of an indexed repository", 300.0),
 }
 #: Seconds for a part when only some of everything is tried.

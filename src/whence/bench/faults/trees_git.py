@@ -54,8 +54,8 @@ def repositories(ground: Ground) -> None:
         (git / name).unlink(missing_ok=True)
         os.mkfifo(git / name)
     said()
-    for file in ("HEAD", "commondir", "config", "packed-refs", "info/exclude"):
-        (git / file).unlink()
+    for left in ("HEAD", "commondir", "config", "packed-refs", "info/exclude"):
+        (git / left).unlink()
     (git / "info").rmdir()
     git.rmdir()
     for text in ("gitdir: .git", "gitdir: /", f"gitdir: {ground.outside}", "gitdir: " + "../" * 5_000, "x" * 5_000_000):

@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one re
         return FOUND
     except OSError as error:
         hint = "free some space and run it again" if error.errno in (28, 122) else ""
-        return _complain(f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}", hint)
+        return _complain(f"{f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", hint)
     return result if isinstance(result, int) else FOUND
 
 

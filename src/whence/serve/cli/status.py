@@ -52,7 +52,7 @@ def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool,
     if plan or list_files:
         found = _planned(target.root, values)
         if list_files:
-            return _list_files(found, as_json)
+            return _list_files(found, _left_out_when_read(target.root), as_json)
         return _print_plan(target.root, found, as_json)
     if verify and (damaged := _damaged(target.root)):
         return _print_damaged(target.root, damaged, as_json)
@@ -74,10 +74,33 @@ def _planned(root: Path, values: dict[str, str]) -> Tree:
     return Walker(str(root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns()).walk()
 
 
-def _list_files(tree: Tree, as_json: bool) -> int:
+def _left_out_when_read(root: Path) -> dict[str, str]:
+    """Files that only a look inside told to be unfit (binary, minified, the end of its grammar), where there is an index."""
+    import os  # noqa: PLC0415
+
+    from whence.checkup.index_files import ReadOnly  # noqa: PLC0415
+    from whence.errors import StorageError  # noqa: PLC0415
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
+    try:
+        store = ReadOnly(layout.database) if layout.exists() else None
+    except StorageError:
+        return {}
+    if store is None:
+        return {}
+    try:
+        return {one.path: one.reason for one in store.left_out()}
+    except StorageError:
+        return {}
+    finally:
+        store.close()
+
+
+def _list_files(tree: Tree, when_read: dict[str, str], as_json: bool) -> int:
     from whence.source.walk import describe  # noqa: PLC0415
 
-    listed = list(describe(tree))
+    listed = [(path, reason or when_read.get(path, "")) for path, reason in describe(tree)]
     if as_json:
         print_json([{"path": path, "indexed": not reason, "reason": reason} for path, reason in listed])
     else:
