@@ -57,6 +57,7 @@ def test_every_word_of_a_text_is_a_word_by_itself(text):
     for one in tokens.words(text):
         assert tokens.words(one) == [one]
         assert all(tokens.terms(one)) or not tokens.parts(one)
+    assert tokens.stem(text) or not text
 
 
 # Queries.
@@ -116,6 +117,13 @@ def test_a_fixed_pattern_finds_itself_and_any_pattern_only_what_holds_its_litera
     with suppress(WhenceError):
         made = compile_pattern(pattern, word=word, ignore_case=ignore_case)
         assert ignore_case or made.literal in pattern.replace("\\", "") or made.literal in pattern
+
+
+def test_a_long_pattern_of_sets_that_never_end_is_refused_at_once():
+    begun = time.process_time()
+    with pytest.raises(UsageError, match="bad pattern"):
+        compile_pattern("[[:alph " * 12_500)
+    assert time.process_time() - begun < 1.0
 
 
 # Notes and settings.

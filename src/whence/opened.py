@@ -155,7 +155,7 @@ class OpenIndex(ViewedIndex):
             if not self.store.segments():
                 raise
             under_way = isinstance(trouble, IndexBusy)
-            self.notes.append(f"{BEHIND}: {trouble.message if under_way else 'the index cannot be written'}")
+            self.notes.append(f"{BEHIND}: {trouble.message if under_way else f'the index cannot be written: {trouble}'}")
 
     def _count_changed(self) -> int:
         from whence.index.changes import split_changed  # noqa: PLC0415  -- hashing, only where stamps moved

@@ -137,6 +137,7 @@ def test_json_has_the_documented_keys(tree):
         "kind",
         "language",
         "score",
+        "provenance",
         "lines",
     }
     assert all(set(result) == expected for result in told["results"])

@@ -27,7 +27,8 @@ from whence.index.store import COLUMNS, FORMAT, Record, SegmentRow, Store, Vecto
 from whence.source import git
 from whence.source.walk import Tree
 
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+#: What is said by disks that cannot give a file two names.
+NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 #: A segment of which fewer files are the same here is not worth dragging along.
 WORTH_TAKING = 0.5
 
@@ -144,7 +145,7 @@ def _given(layout: Layout, estate: Estate, name: str, stamp: Stamp) -> Stamp:
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         shutil.copyfile(source, target)
         target.chmod(0o600)

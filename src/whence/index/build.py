@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -35,6 +36,8 @@ BATCH_FILES = 1_000
 SMALLEST_BATCH_BYTES = 375_000
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
 SEGMENT_BYTES = 24_000_000
+#: What nobody has touched for so long is left over.
+OLD_NS = 3_600_000_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 4_500_000
 
@@ -220,6 +223,9 @@ class Builder:
         for path in self._layout.segments.iterdir():
             if path.name not in listed and (path.is_symlink() or not path.is_dir()):  # a folder is none of ours
                 path.unlink(missing_ok=True)
+        for place in self._layout.unpacked():  # of somebody who was killed over a pack; a young one may be at work
+            if self._now_ns - place.stat().st_mtime_ns > OLD_NS:
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: float) -> list[list[SegmentRow]]:

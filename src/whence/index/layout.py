@@ -19,6 +19,8 @@ from whence.errors import IndexBusy, StorageError
 APPLICATION = "whence"
 #: What is in the folder of an index.
 DATABASE, SEGMENTS = "truth.db", "segments"
+#: What the folder begins with in which a pack is unpacked.
+UNPACKED = "pack-"
 _POLL_SECONDS = 0.05
 
 
@@ -88,6 +90,10 @@ class Layout:
             raise StorageError(
                 f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
             ) from error
+
+    def unpacked(self) -> list[Path]:
+        """Folders in which packs are unpacked."""
+        return [place for place in self.directory.glob(f"{UNPACKED}*") if place.is_dir() and not place.is_symlink()]
 
     def neighbours(self) -> list[Path]:
         """The folders of the other indexes beside this one."""

@@ -9,21 +9,26 @@ whole pack: given on another way, it tells that nobody changed anything.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import json
 import os
 import re
+import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from whence.errors import IndexDamaged, PackRefused
-from whence.index.adoption import Estate, Known, estate_of
+from whence.errors import IndexDamaged, PackRefused, StorageError
+from whence.index.adoption import NO_LINKS, Estate, Known, estate_of
 from whence.index.arrayfile import ArrayFile, Stamp
+from whence.index.layout import UNPACKED, Layout
 from whence.index.segment import Segment
 from whence.index.soundness import check_segment, check_vectors
 from whence.index.store import FORMAT, SegmentRow, Store, VectorRow
@@ -55,8 +60,39 @@ class Manifest:
     digest: str
 
 
-def export_pack(store: Store, segments: Path, commit: str, target: IO[bytes], name: str) -> Manifest:
-    """Write what an index holds of a commit as one file."""
+def write_pack(store: Store, layout: Layout, commit: str, file: Path) -> Manifest:
+    """Write what an index holds of a commit to a new file, which is there when it is whole; FileExistsError where one is."""
+    beside = file.with_name(f".{file.name}-{os.urandom(4).hex()}.part")
+    try:
+        with beside.open("xb") as into:
+            manifest = _pack(store, layout.segments, commit, into, layout.root.name)
+            into.flush()
+            os.fsync(into.fileno())
+        _give_name(beside, file)
+        return manifest
+    except FileExistsError:
+        raise
+    except OSError as error:
+        hint = "free some space and run it again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise StorageError(f"cannot write {file}: {error.strerror or error}", hint=hint) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _give_name(beside: Path, file: Path) -> None:
+    """Never in place of another file; where a disk knows no second names, as near to that as can be."""
+    try:
+        os.link(beside, file)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        if os.path.lexists(file):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file)) from error
+        beside.rename(file)
+
+
+def _pack(store: Store, segments: Path, commit: str, target: IO[bytes], name: str) -> Manifest:
     meta, estate = store.meta(), estate_of(segments, store)
     members = {row.name: row.stamp for row in estate.segments} | {row.name: row.stamp for row in estate.vectors.values()}
     described: dict[str, Any] = {
@@ -99,6 +135,16 @@ def _packed(archive: zipfile.ZipFile, path: Path, member: str) -> str:
 def _manifest(described: Mapping[str, Any], text: bytes) -> Manifest:
     digest = hashlib.blake2b(text, digest_size=32).hexdigest()
     return Manifest(described["commit"], described["settings"], described["version"], described["root"], len(described["files"]), digest)
+
+
+@contextmanager
+def unpacked(file: Path, layout: Layout, expect: str = "") -> Iterator[tuple[Manifest, Estate]]:
+    """A pack, unpacked beside an index for as long as it takes to take it over."""
+    layout.create()
+    for left in layout.unpacked():  # of one that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    with TemporaryDirectory(prefix=UNPACKED, dir=layout.directory) as place:
+        yield read_pack(file, Path(place), expect)
 
 
 def read_pack(file: Path, into: Path, expect: str = "") -> tuple[Manifest, Estate]:

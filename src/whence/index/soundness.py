@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.errors import IndexDamaged, VectorsDamaged
 from whence.index.arrayfile import Array, ArrayFile, Strings, unpack_strings
-from whence.index.digest import CONTENTS, KIND_NAMES
+from whence.index.digest import CONTENTS, KIND_NAMES, WINDOW_BYTES
 from whence.index.parsed import unpack_parsed
 from whence.index.postings import Steps, decode, unpack_windows
 from whence.index.relations import OF_RECEIVER
@@ -81,6 +81,8 @@ _TYPES: Mapping[str, str] = {
 }
 _VECTOR_TYPES = {"first": "<u4", "last": "<u4", "rows": "|i1", "scale": "<f4", "sketch": "<u8"}
 _TOKEN_TYPES = {"tokens": "|u1", "token_scale": "<f2", "starts": "<u4"}
+#: A segment of few bytes may be of long files without a word; of more windows than this, each has some of the segment.
+MOST_WINDOWS = 1 << 22
 _UNSIGNED = frozenset({"|u1", "<u2", "<u4"})
 
 
@@ -164,11 +166,19 @@ def _check_columns(file: ArrayFile) -> None:
         _below(file[name], len(file[other]), name)
     for name in _SORTED:
         _rising(file[name], name)
-    _rising(file["files.windows"], "files.windows")
+    _check_windows(file)
     _below(file["units.kind"], len(KIND_NAMES), "units.kind")
     _below(file["files.content"], len(CONTENTS), "files.content")
     _below(file["relations.kind"] & np.uint8(~OF_RECEIVER & 0xFF), len(EDGE_KINDS), "relations.kind")
     _need(bool((file["units.first"] <= file["units.last"]).all()) and bool((file["units.first"] > 0).all()), "units have no lines")
+
+
+def _check_windows(file: ArrayFile) -> None:
+    """Whether there are as many windows as files of these sizes have: what is worked out for each of them takes memory."""
+    _rising(file["files.windows"], "files.windows")
+    counts = np.diff(file["files.windows"].astype(np.int64), prepend=0)
+    _need(bool((counts <= 2 + file["files.bytes"].astype(np.int64) * 2 // WINDOW_BYTES).all()), "a file has too many windows")
+    _need(int(counts.sum()) <= MOST_WINDOWS + file.path.stat().st_size, "there are too many windows")
 
 
 def _check_postings(segment: Segment) -> None:

@@ -88,7 +88,10 @@ def _stemmer() -> Stemmer.Stemmer:
 @lru_cache(maxsize=1 << 14)
 def stem(part: str) -> str:
     """The stem of a lower-cased part: `parsing`, `parses` -> `pars`."""
-    return _stemmer().stemWord(part)  # type: ignore[no-any-return]
+    try:
+        return _stemmer().stemWord(part)  # type: ignore[no-any-return]
+    except UnicodeEncodeError:  # half a character, as names of files may hold them: it has no stem but itself
+        return part
 
 
 def terms(word: str) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ _POSIX = {
 _POSIX_CLASS = re.compile(r"\[:(\w+):\]")
 #: A set such as `[^]a-z\]]`: a bracket that comes first, or is escaped, does not close it.
 _SET = re.compile(r"\[\^?\]?(?:[^\]\\\[]|\\.|\[:\w+:\]|\[)*\]", re.DOTALL)
+#: The same as Python reads it, which knows no classes inside.
+_PYTHON_SET = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
 _QUANTIFIER = re.compile(r"[*?]|\{(\d*)(?:,\d*)?\}")
 _WORD_EDGES = {r"\<": r"\b(?=\w)", r"\>": r"\b(?<=\w)"}
 
@@ -72,10 +74,11 @@ def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ig
 
 def _in_python(pattern: str) -> str:
     """A pattern with grep's own words put into Python's."""
-    out, at = [], 0
+    out, at, closed = [], 0, True
     while at < len(pattern):
         pair = pattern[at : at + 2]
-        found = _SET.match(pattern, at) if pattern[at] == "[" else None
+        found = _SET.match(pattern, at) if closed and pattern[at] == "[" else None
+        closed = closed and (found is not None or pattern[at] != "[")  # where one set never ends, no later one does
         if found:
             inside = _POSIX_CLASS.sub(lambda match: _POSIX.get(match.group(1), match.group()), found.group())
             out.append(re.sub(r"^(\[\^?)\]", r"\1\\]", inside))
@@ -107,7 +110,7 @@ def required_literal(pattern: str) -> str:
                 break
             plain, step = ("" if following.isalnum() else following), 2
         elif character == "[":
-            found = _SET.match(pattern, at)
+            found = _PYTHON_SET.match(pattern, at)
             if not found:
                 break
             step = found.end() - at

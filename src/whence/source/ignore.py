@@ -88,7 +88,7 @@ def _patterns(text: str) -> GitIgnoreSpec | None:
     for line in lines[:MOST_RULES]:
         try:
             (pattern,) = GitIgnoreSpec.from_lines([_with_single_stars(line)]).patterns
-        except ValueError:  # a pattern git would not understand either is no rule
+        except (ValueError, re.error):  # a pattern git would not understand either is no rule
             continue
         if (expression := getattr(pattern, "regex", None)) is not None:
             if expression.pattern.count(_FOLDERS) > MOST_DOUBLE_STARS:

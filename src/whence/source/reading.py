@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from whence.source.decode import to_utf8
-from whence.source.secrets import find_secrets
+from whence.source.secrets import Secret, find_secrets
 
 #: What stands for a character of a secret, by the number of bytes that it has in UTF-8.
 _FILLERS = {1: "*", 2: "\u00d7", 3: "\uff0a", 4: "\U0001f7b6"}
@@ -26,9 +26,16 @@ def mask(text: bytes, path: str) -> bytes:
     """A text in UTF-8 as it is indexed: each secret replaced by as many bytes that say nothing."""
     plain = text.decode("utf-8", "surrogateescape")
     found = find_secrets(plain, path)
-    if not found:
-        return text
-    return _covered(plain, [(one.start, one.end, "") for one in found]).encode("utf-8", "surrogateescape")
+    return _without(plain, path, found, labelled=False).encode("utf-8", "surrogateescape") if found else text
+
+
+def _without(text: str, path: str, found: Sequence[Secret], *, labelled: bool) -> str:
+    """A text without secrets; looked through once more, for one that stood right beside another can be told only now."""
+    again = find_secrets(_covered(text, [(one.start, one.end, "") for one in found]), path)
+    shown = _covered(text, [(one.start, one.end, f"[redacted: {one.kind}]" if labelled else "") for one in found])
+    known = [(one.start, one.end) for one in found]
+    news = [(one.start, one.end, "") for one in again if not any(a <= one.start and one.end <= b for a, b in known)]
+    return _covered(shown, news)
 
 
 def shown(text: str, path: str) -> str:
@@ -41,7 +48,8 @@ def shown(text: str, path: str) -> str:
         if len(_CLEAN) >= _MOST_CLEAN:
             _CLEAN.clear()
         _CLEAN.add(known)
-    return _covered(text, [(one.start, one.end, f"[redacted: {one.kind}]") for one in found])
+        return text
+    return _without(text, path, found, labelled=True)
 
 
 def without_secrets(text: str) -> str:

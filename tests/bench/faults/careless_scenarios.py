@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whence.bench.faults import compared
-from whence.bench.faults.scenarios import Place, Scenario
+from whence.bench.faults.scenario import Place, Scenario
 
 _LONG = "All of it is needed. " * 1_000
 

@@ -199,6 +199,7 @@ class Engine:
     def _tell(self, data: bytes) -> None:
         """Note a failure, once for each place that fails, with the least input that does."""
         sys.settrace(None)
+        fault_of(self._try, data, HANGS * SLOWED)  # what is loaded with the first input of a kind is not counted
         again = fault_of(self._try, data, HANGS)
         if again is None or _place(again) in self._seen:
             return  # slow because it was watched, or known

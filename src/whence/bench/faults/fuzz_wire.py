@@ -19,6 +19,8 @@ from whence.bench.faults.fuzz_engine import Try
 
 #: Seconds after which an answer does not come any more.
 LATE = 30.0
+#: Lines of one input that are sent; each is a message, and only the length of a message is to be tried.
+MOST_LINES = 100
 #: What only a file outside the root is called, and holds.
 CANARY = "kestrel4711"
 FILES = {
@@ -76,13 +78,15 @@ def lines(_: Path) -> Try:
 def server(place: Path) -> Try:
     """The whole server: every request is answered, then a ping is, and nothing outside the root is named."""
     root, outside = _tree(place)
-    talk = _Talk(root)
+    talks = [_Talk(root)]
     before = sorted(outside.iterdir())
     fault_in = import_module("whence.serve.mcp.stdio").fault_in
 
     def tried(data: bytes) -> None:
-        wanted = [number for line in data.split(b"\n") if line.strip() for number in _asks(line, fault_in)]
-        said = talk.exchange(data, wanted)
+        if talks[-1].ended:
+            talks[:] = [_Talk(root)]
+        lines = [line for line in data.split(b"\n")[:MOST_LINES] if line.strip()]
+        said = talks[-1].exchange(lines, [number for line in lines for number in _asks(line, fault_in)])
         assert CANARY not in said or CANARY in data.decode("utf-8", "replace"), "something outside the root is named"
         assert sorted(outside.iterdir()) == before, "something outside the root was written"
 
@@ -127,7 +131,12 @@ class _Talk:
         self._serving = self._loop.create_task(self._serve(root))
         first = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "1"}}
         opening = {"jsonrpc": "2.0", "id": "first", "method": "initialize", "params": first}
-        self.exchange(json.dumps(opening).encode() + b'\n{"jsonrpc":"2.0","method":"notifications/initialized"}', ["first"])
+        self.exchange([json.dumps(opening).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}'], ["first"])
+
+    @property
+    def ended(self) -> bool:
+        """Whether the server is gone, as it is after an input that took too long."""
+        return self._serving.done()
 
     async def _serve(self, root: Path) -> None:
         stdio = import_module("mcp.server.stdio").stdio_server
@@ -150,13 +159,12 @@ class _Talk:
     def flush(self) -> None:
         """Everything is taken in at once."""
 
-    def exchange(self, data: bytes, wanted: list[Any]) -> str:
+    def exchange(self, lines: list[bytes], wanted: list[Any]) -> str:
         """Say something, then ping; all that is answered until the ping is, and what was wanted."""
         self._number += 1
         ping = f"ping-{self._number}"
-        for line in data.split(b"\n"):
-            if line:
-                self._given.put(line + b"\n")
+        for line in lines:
+            self._given.put(line + b"\n")
         self._given.put(json.dumps({"jsonrpc": "2.0", "id": ping, "method": "ping"}).encode() + b"\n")
         self._said.clear()
         self._loop.run_until_complete(self._until([ping, *wanted]))
@@ -165,10 +173,15 @@ class _Talk:
     async def _until(self, wanted: list[Any]) -> None:
         seen, open_ones = 0, [json.dumps(one) for one in wanted]
         while open_ones:
-            assert not self._serving.done(), f"the server has ended: {self._serving}"
             self._heard.clear()
             if seen == len(self._said):
-                await asyncio.wait_for(self._heard.wait(), LATE)
+                heard = self._loop.create_task(self._heard.wait())
+                done, _ = await asyncio.wait({heard, self._serving}, timeout=LATE, return_when=asyncio.FIRST_COMPLETED)
+                heard.cancel()
+                if self._serving in done:
+                    self._serving.result()  # with whatever ended it
+                    raise AssertionError("the server has ended")
+                assert done, f"no answer within {LATE:.0f} seconds"
             for line in self._said[seen:]:
                 message = json.loads(line)
                 assert message["jsonrpc"] == "2.0"

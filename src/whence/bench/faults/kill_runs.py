@@ -22,8 +22,9 @@ from typing import Any
 
 from whence.bench.faults.compared import Seen, difference
 from whence.bench.faults.kill_apart import Ended, adopt_orphans, apart
+from whence.bench.faults.scenario import WRITTEN, Place, Scenario
 from whence.bench.faults.scenario_tree import write_tree
-from whence.bench.faults.scenarios import WRITTEN, Place, Scenario, made
+from whence.bench.faults.scenarios import made
 from whence.bench.faults.write_steps import COUNT, FULL, KILL_AFTER, KILL_BEFORE, KILL_ONE, NAMES, NO_FLUSH, TEAR, Step, WriteSteps
 
 #: The file in the scratch folder that gets what was found.

@@ -6,115 +6,20 @@ kill; the tree stays as it is, so that its time stamps do.
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from whence.bench.faults import compared
 from whence.bench.faults.compared import Seen
+from whence.bench.faults.scenario import Place, Scenario
+from whence.bench.faults.scenario_notes import NOTE_SCENARIOS
 from whence.bench.faults.scenario_tree import change_tree, commit, write_tree
 from whence.source.walk import RACY_NS
 
-#: The folders that an operation writes to.
-WRITTEN = ("data", "notes", "out")
 #: Seconds after which time stamps are trusted.
 SETTLING = RACY_NS / 1e9
-NOW = datetime(2026, 11, 16, 8, 0, tzinfo=timezone.utc)
-#: Derived files whose names are drawn by chance are never written twice: a link to them is as good as a copy, and keeps their stamp.
-_NEVER_REWRITTEN = "segments"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one scenario happens."""
-
-    folder: Path
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def tree(self) -> Path:
-        """The repository that is indexed."""
-        return self.folder / "tree"
-
-    @property
-    def data(self) -> Path:
-        """The indexes."""
-        return self.folder / "data"
-
-    @property
-    def notes(self) -> Path:
-        """The notes of the user."""
-        return self.folder / "notes"
-
-    @property
-    def out(self) -> Path:
-        """What is exported."""
-        return self.folder / "out"
-
-    @property
-    def index_folder(self) -> Path:
-        """The folder of the index, and of what was learned."""
-        from whence.index.layout import Layout  # noqa: PLC0415
-
-        return Layout(self.data, self.tree.resolve()).directory
-
-    def keep(self) -> None:
-        """Take what is there now for the state before the operation."""
-        for name in WRITTEN:
-            (self.folder / name).mkdir(exist_ok=True)
-            (self.folder / name).rename(self._kept / name)
-
-    def restore(self, *, linked: bool) -> None:
-        """Put everything back as it was before the operation; derived files as copies or as what they were."""
-        for name in WRITTEN:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-            shutil.copytree(self._kept / name, self.folder / name, copy_function=_linking if linked else shutil.copy2)
-
-    @property
-    def _kept(self) -> Path:
-        kept = self.folder / "before"
-        kept.mkdir(exist_ok=True)
-        return kept
-
-
-def _linking(source: str, target: str) -> None:
-    if f"{os.sep}{_NEVER_REWRITTEN}{os.sep}" in source:
-        os.link(source, target)
-    else:
-        shutil.copy2(source, target)
-
-
-def _nothing(place: Place) -> None:
-    """Nothing is there before."""
-
-
-def _no_strays(place: Place) -> list[str]:  # noqa: ARG001
-    return []
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """An operation that is cut off, and what is looked at afterwards."""
-
-    name: str
-    operate: Callable[[Place], list[str] | None]  # what it says to the user, where it does not fail
-    look: Callable[[Place], Seen]
-    prepare: Callable[[Place], None] = _nothing
-    #: What is left behind when all was done once more.
-    strays: Callable[[Place], list[str]] = _no_strays
-    #: The next use brings it to its end; else it is done or it is not.
-    finishes: bool = False
-    #: What may be done by parts: each entry of these is as before or as after.
-    by_parts: tuple[str, ...] = ()
-    #: What says nothing as long as the operation is not finished.
-    loose: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    workers: bool = False  # whether it starts processes
-
 
 # The index of a tree.
 
@@ -171,6 +76,68 @@ def _with_small_batches(place: Place) -> list[str]:
     return _opened(place)
 
 
+# An index that begins with another: of a worktree, of a pack.
+
+
+def _other_tree(place: Place) -> Path:
+    """The same repository once more."""
+    return shutil.copytree(place.tree, place.folder / "other", symlinks=True)
+
+
+def _index_other(place: Place) -> None:
+    from whence.engine import Index  # noqa: PLC0415
+
+    with Index.open(_other_tree(place), data_dir=place.data) as index:
+        _ = index.graph
+
+
+def _pack_other(place: Place) -> None:
+    from whence.engine import Index  # noqa: PLC0415
+
+    with Index.open(_other_tree(place), data_dir=place.folder / "elsewhere") as index:
+        _write_pack(index, place.folder / "tree.pack")
+
+
+def _write_pack(index: Any, file: Path) -> None:
+    from whence.index.portable import write_pack  # noqa: PLC0415
+
+    write_pack(index.store, index.layout, index.freshness.commit, file)
+
+
+def _take_pack_in(place: Place) -> list[str]:
+    from whence.engine import Index  # noqa: PLC0415
+    from whence.index.layout import Layout  # noqa: PLC0415
+    from whence.index.portable import unpacked  # noqa: PLC0415
+
+    with unpacked(place.folder / "tree.pack", Layout(place.data, place.tree.resolve())) as (_, estate):
+        index = Index.open(place.tree, data_dir=place.data, inherit=estate)
+    with index:
+        _ = index.graph
+        return list(index.notes)
+
+
+def _export_pack(place: Place) -> None:
+    from whence.engine import Index  # noqa: PLC0415
+
+    (place.out / "tree.pack").unlink(missing_ok=True)
+    with Index.open(place.tree, data_dir=place.data) as index:
+        _write_pack(index, place.out / "tree.pack")
+
+
+def _look_at_pack(place: Place) -> Seen:
+    """The pack, which is whole or not there."""
+    from whence.index.portable import read_pack  # noqa: PLC0415
+
+    file, into = place.out / "tree.pack", place.folder / "looked-at"
+    if not file.exists():
+        return {"pack": ""}
+    into.mkdir()
+    try:
+        return {"pack": read_pack(file, into)[0].digest}
+    finally:
+        shutil.rmtree(into)
+
+
 # Edges and verdicts.
 
 
@@ -214,122 +181,6 @@ def _verdicts(name: str, operate: Callable[[Place], None], prepare: Callable[[Pl
     )
 
 
-# Notes.
-
-
-def _memory(place: Place) -> Any:
-    from whence.memories import Memory  # noqa: PLC0415
-
-    return Memory.open(place.notes, data_dir=place.data, repository=place.tree.parent)
-
-
-def _first_notes(place: Place) -> None:
-    with _memory(place) as memory:
-        memory.remember("The price list is kept in one table.\n", project="shop", topic="prices")
-        memory.remember("The price list is kept in one table, by name.\n", project="shop", topic="prices")
-        memory.remember("Nobody deploys on a friday.\n", project="shop", topic="deploying", tags=["habit"])
-        memory.remember("Carts are emptied at night.\n", project="other")
-
-
-def _remember(place: Place) -> None:
-    with _memory(place) as memory:
-        memory.remember("Stock is counted in the morning.\n", project="shop", topic="stock")
-
-
-def _supersede(place: Place) -> None:
-    with _memory(place) as memory:
-        memory.remember("The price list is kept in two tables.\n", project="shop", topic="prices")
-
-
-def _edit(place: Place) -> None:
-    with _memory(place) as memory:
-        memory.edit("shop/deploying", text="Nobody deploys on a friday, nor on a holiday.\n")
-
-
-def _archive(place: Place) -> None:
-    with _memory(place) as memory:
-        memory.archive("shop/deploying")
-
-
-def _forget(place: Place) -> None:
-    from whence.errors import UsageError  # noqa: PLC0415
-
-    with _memory(place) as memory:
-        try:
-            memory.forget("shop/prices")
-        except UsageError as trouble:
-            if "there is no note" not in trouble.message:  # it was forgotten before
-                raise
-
-
-def _to_import(place: Place) -> None:
-    _first_notes(place)
-    incoming = place.folder / "incoming"
-    incoming.mkdir()
-    for number, text in enumerate(("Prices are in cents.", "Requests are tried three times.", "The web renders the cart.")):
-        (incoming / f"note-{number}.md").write_text(f"---\ntopic: learned {number}\n---\n{text}\n", encoding="utf-8")
-
-
-def _import(place: Place) -> None:
-    from whence.lifecycle import bring_in  # noqa: PLC0415
-
-    with _memory(place) as memory:
-        bring_in(memory, place.folder / "incoming", project="shop", now=NOW)
-
-
-def _exported_before(place: Place) -> None:
-    _first_notes(place)
-    _export_folder(place)
-    _export_lines(place)
-    _supersede(place)
-    _remember(place)
-    _forget_habit(place)
-
-
-def _forget_habit(place: Place) -> None:
-    with _memory(place) as memory:
-        memory.forget("shop/deploying")
-
-
-def _export(place: Place, name: str) -> None:
-    from whence.lifecycle import give_out  # noqa: PLC0415
-
-    with _memory(place) as memory:
-        give_out(memory, place.out / name)
-
-
-def _export_folder(place: Place) -> None:
-    _export(place, "notes")
-
-
-def _export_lines(place: Place) -> None:
-    _export(place, "notes.jsonl")
-
-
-def _look_at_notes(place: Place) -> Seen:
-    return compared.of_notes(place.notes, place.data)
-
-
-def _notes(name: str, operate: Callable[[Place], None], prepare: Callable[[Place], None] = _first_notes, **more: Any) -> Scenario:
-    return Scenario(name, operate, _look_at_notes, prepare, lambda place: compared.strays_of_notes(place.notes, place.data), **more)
-
-
-def _look_at_export(place: Place) -> Seen:
-    """What was exported, apart from what the next export takes away; and the notes, which an export must leave alone."""
-    files = compared.of_files(place.out)
-    ours = {name: text for name, text in files.items() if name.endswith((".md", ".jsonl"))}
-    return {"files": ours, "notes": compared.of_files(place.notes)}
-
-
-def _exporting(name: str, operate: Callable[[Place], None], **more: Any) -> Scenario:
-    def strays(place: Place) -> list[str]:
-        compared.make_old(place.out)
-        operate(place)
-        return compared.halves(place.out)
-
-    return Scenario(name, operate, _look_at_export, _exported_before, strays, **more)
-
-
 SCENARIOS = (
     _index("build"),
     _index("build with workers", _with_small_batches, settings={"index.workers": 2}, workers=True),
@@ -338,19 +189,14 @@ SCENARIOS = (
     _index("commit", prepare=_build_and_commit),
     _index("vectors made", prepare=_other_model, settings={"index.model": "shipped"}),
     _index("vectors let go", prepare=_other_model, settings={"index.model": "none"}),
+    _index("worktree taken over", prepare=_index_other),
+    _index("pack taken in", _take_pack_in, prepare=_pack_other),
+    Scenario("pack written", _export_pack, _look_at_pack, _build_first),
     Scenario("edges added", lambda place: _edges(place, 2), _look, lambda place: _edges(place, 1), _index_strays),
     _verdicts("first verdict", lambda place: _say(place, "Cart", "empty"), _build_first),
     _verdicts("more verdicts", lambda place: _say(place, "Cart.total_price", "empty"), lambda place: _say(place, "Cart")),
     _verdicts("verdicts taken in", _take_verdicts, lambda place: _say(place, "Cart", "empty")),
-    _notes("first note", _remember, _nothing),
-    _notes("note written", _remember),
-    _notes("note superseded", _supersede),
-    _notes("note edited", _edit),
-    _notes("note archived", _archive),
-    _notes("note forgotten", _forget, by_parts=("notes",), loose=("pasts", "recalled")),
-    _notes("notes taken in", _import, _to_import, by_parts=("notes", "pasts"), loose=("recalled",)),
-    _exporting("notes to a folder", _export_folder, by_parts=("files",)),
-    _exporting("notes to a file", _export_lines),
+    *NOTE_SCENARIOS,
 )
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +15,8 @@ if TYPE_CHECKING:
     from whence.engine import Index
     from whence.serve.cli.shared import Target
 
-#: How packs end, and what the folder they are unpacked in begins with.
-SUFFIX, UNPACKED = ".whence-pack", "pack-"
+#: How packs end.
+SUFFIX = ".whence-pack"
 
 
 @click.group()
@@ -40,24 +38,17 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
     Refused where indexed files differ from the commit. The digest that is printed
     stands for every byte: hand it on by another way, for --expect.
     """
-    from whence.index.portable import DIGEST, export_pack  # noqa: PLC0415
+    from whence.index.portable import DIGEST, write_pack  # noqa: PLC0415
 
     target = _target(path)
     with _opened(target, settings_of(assignments)) as index:
         say_notes([index])
         commit = _commit_of(index)
         file = Path(output or f"{index.root.name}-{commit[:12]}{SUFFIX}")
-        if os.path.lexists(file):
-            raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it")
-        beside = file.with_name(f".{file.name}-{os.urandom(4).hex()}.part")
         try:
-            with beside.open("xb") as into:
-                manifest = export_pack(index.store, index.layout.segments, commit, into, index.root.name)
-                into.flush()
-                os.fsync(into.fileno())
-            os.link(beside, file)  # never in place of another
-        finally:
-            beside.unlink(missing_ok=True)
+            manifest = write_pack(index.store, index.layout, commit, file)
+        except FileExistsError as error:
+            raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it") from error
     facts = {
         "pack": str(file),
         "bytes": file.stat().st_size,
@@ -86,7 +77,7 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     it is used; of it only what was made of content that is here is taken.
     """
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
-    from whence.index.portable import read_pack  # noqa: PLC0415
+    from whence.index.portable import unpacked  # noqa: PLC0415
 
     target, values = _target(path), settings_of(assignments)
     layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
@@ -94,11 +85,7 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
         raise UsageError(f"{target.root} is indexed already", hint="whence clear removes that index, then a pack can be taken in")
     if not Path(file).is_file():
         raise UsageError(f"{file}: no such file")
-    layout.create()
-    for left in layout.directory.glob(f"{UNPACKED}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=UNPACKED, dir=layout.directory) as place:
-        manifest, estate = read_pack(Path(file), Path(place), expect)
+    with unpacked(Path(file), layout, expect) as (manifest, estate):
         index = _opened(target, values, inherit=estate)
     with index:
         say_notes([index])
