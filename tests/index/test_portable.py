@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,7 +60,7 @@ def test_a_clone_that_takes_a_pack_in_reads_nothing_and_answers_like_a_clean_bui
     code, text = taken_in(packed / "a.pack", clone, "--expect", said["digest"])
     assert (code, text) == (0, f"{clone}: {len(FILES)} files taken from the pack, 0 read here\n")
     assert answers(clone, tmp_path / "data") == answers(clone, tmp_path / "clean")
-    assert not list(Layout(tmp_path / "data", clone.resolve()).directory.glob("pack-*"))
+    assert not list((tmp_path / "data").rglob("pack-*"))
 
 
 def test_only_the_difference_is_built(packed, clone, tmp_path):
@@ -106,7 +108,7 @@ def swapped(pack: Path) -> None:
     def change(manifest: dict) -> None:
         a, b = manifest["files"][:2]
         a[1], b[1] = b[1], a[1]
-        a[4:], b[4:] = b[4:], a[4:]
+        a[3:], b[3:] = b[3:], a[3:]
 
     edited(change)(pack)
 
@@ -146,7 +148,19 @@ TAMPERED: dict[str, Callable[[Path], object]] = {
     "another version": edited(lambda manifest: manifest.update(format=3)),
     "a wrong hash": edited(lambda manifest: next(iter(manifest["members"].values())).update(blake2b="0" * 64)),
     "a wrong size": edited(lambda manifest: next(iter(manifest["members"].values())).update(size=10)),
-    "rows that are not there": edited(lambda manifest: manifest["files"][0].__setitem__(5, 999)),
+    "rows that are not there": edited(lambda manifest: manifest["files"][0].__setitem__(4, 999)),
+    "a segment that lies elsewhere": edited(lambda manifest: manifest["segments"][0].update(name="/etc/passwd")),
+    "a segment outside": edited(lambda manifest: manifest["segments"][0].update(name="../" + manifest["segments"][0]["name"])),
+    "a segment twice": edited(lambda manifest: manifest["segments"].append(manifest["segments"][0])),
+    "vectors of no segment": edited(lambda manifest: manifest["vectors"][0].update(segment=99)),
+    "a row with two owners": edited(lambda manifest: manifest["files"][0].__setitem__(4, manifest["files"][1][4])),
+    "a file twice": edited(lambda manifest: manifest["files"].append(manifest["files"][0])),
+    "a row before the first": edited(lambda manifest: manifest["files"][0].__setitem__(4, -1)),
+    "more bytes than there are": edited(lambda manifest: manifest["segments"][0].update(bytes=10**30)),
+    "no bytes": edited(lambda manifest: manifest["segments"][0].update(bytes=None)),
+    "a commit that is a number": edited(lambda manifest: manifest.update(commit=5)),
+    "a commit that writes to the terminal": edited(lambda manifest: manifest.update(commit="\x1b[2J")),
+    "a language that writes to the terminal": edited(lambda manifest: manifest["files"][0].__setitem__(2, "\x1b]0;evil\x07")),
     "texts for numbers": edited(lambda manifest: manifest["segments"][0].update(files="many")),
 }
 
@@ -160,8 +174,8 @@ def test_a_tampered_pack_is_refused_and_nothing_of_it_is_used(packed, clone, tmp
     assert code == 2, text
     assert len(text.splitlines()) == 1
     layout = Layout(tmp_path / "data", clone.resolve())
-    assert not layout.exists()
-    assert not list(layout.segments.iterdir())
+    assert not layout.directory.exists()
+    assert not list(layout.directory.parent.iterdir())
     assert not list(tmp_path.rglob("evil*"))
     assert taken_in(packed / "a.pack", clone)[0] == 0, "the right one still can be taken in"
 
@@ -169,19 +183,59 @@ def test_a_tampered_pack_is_refused_and_nothing_of_it_is_used(packed, clone, tmp
 def test_a_pack_that_was_made_consistently_by_somebody_else_is_told_by_its_digest(packed, clone, tmp_path):
     pack = tmp_path / "b.pack"
     pack.write_bytes((packed / "a.pack").read_bytes())
-    edited(lambda manifest: manifest.update(root="other"))(pack)
+    edited(lambda manifest: manifest.update(version="other"))(pack)
     code, text = taken_in(pack, clone, "--expect", json.loads((packed / "said.json").read_text())["digest"])
     assert code == 2
     assert "its digest is blake2b:" in text
 
 
-def test_what_is_in_the_tree_and_not_in_the_commit_is_not_packed(packed, tmp_path):
-    git("clone", "-q", str(packed / "here"), str(tmp_path / "dirty"), cwd=tmp_path)
-    (tmp_path / "dirty/private.py").write_text("PRIVATE = 1\n")
-    done = whence("pack", "export", str(tmp_path / "dirty"), cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("whence: private.py differ from the commit (commit them")
-    assert not list(tmp_path.glob("*.whence-pack"))
+def test_nothing_of_files_that_are_not_in_the_commit_is_packed(packed, tmp_path):
+    """Neither of those that lie there, whatever git is told of them, nor of those that were there once."""
+    root = tmp_path / "dirty"
+    git("clone", "-q", str(packed / "here"), str(root), cwd=tmp_path)
+    write(root, {"gone.py": "def zebracorn_gone():\n    pass\n"})
+    whence("index", cwd=root)
+    (root / "gone.py").unlink()
+    write(root, {"private.py": "def zebracorn_private():\n    pass\n", ".gitignore": "local.py\n", ".whenceignore": "!local.py\n"})
+    write(root, {"local.py": "def zebracorn_local():\n    pass\n", "nested/deep.py": "def zebracorn_nested():\n    pass\n"})
+    git("init", "-q", cwd=root / "nested")
+    git("update-index", "--assume-unchanged", "lib/retry_0.py", cwd=root)
+    write(root, {"lib/retry_0.py": "def zebracorn_assumed():\n    pass\n"})
+    done = whence("pack", "export", "--json", "-o", str(tmp_path / "a.pack"), cwd=root)
+    told = json.loads(done.stdout)
+    assert (told["files"], told["left_out"]) == (len(FILES) - 1, 4)
+    for data in members(tmp_path / "a.pack").values():
+        assert b"zebracorn" not in data
+        assert not any(b"zebracorn" in blob for blob in unpacked_parts(data))
+    clone = tmp_path / "there"
+    git("clone", "-q", str(packed / "here"), str(clone), cwd=tmp_path)
+    assert f"{len(FILES) - 1} files taken from the pack, 1 read here" in taken_in(tmp_path / "a.pack", clone)[1]
+    assert answers(clone, tmp_path / "data") == answers(clone, tmp_path / "clean")
+
+
+def unpacked_parts(data: bytes) -> list[bytes]:
+    """Whatever in some bytes was compressed by itself."""
+    found = []
+    for at in range(len(data)):
+        if data[at : at + 1] == b"x":
+            with contextlib.suppress(zlib.error):
+                found.append(zlib.decompressobj().decompress(data[at:], 1_000_000))
+    return found
+
+
+def test_line_ends_that_git_changes_are_no_difference(packed, tmp_path):
+    root = tmp_path / "ends"
+    git("clone", "-q", "-c", "core.autocrlf=true", str(packed / "here"), str(root), cwd=tmp_path)
+    assert b"\r\n" in (root / "lib/retry_0.py").read_bytes()
+    told = json.loads(whence("pack", "export", "--json", "-o", str(tmp_path / "a.pack"), cwd=root).stdout)
+    assert (told["files"], told["left_out"]) == (len(FILES), 0)
+
+
+def test_a_pack_made_with_other_index_settings_is_refused(packed, clone, tmp_path):
+    other = ["--set", "index.max_line_bytes=200"]
+    assert whence("pack", "export", str(packed / "here"), "-o", str(tmp_path / "o.pack"), *other, cwd=tmp_path).returncode == 0
+    code, text = taken_in(tmp_path / "o.pack", clone)
+    assert (code, "other index settings" in text) == (2, True)
 
 
 def test_wrong_requests_are_one_line(packed, clone, tmp_path):

@@ -104,6 +104,10 @@ def take_over(layout: Layout, store: Store, estate: Estate, tree: Tree, *, model
             facts["stamp"] = asdict(_given(layout, estate, facts["name"], Stamp(**facts["stamp"])))
     except (FileNotFoundError, IndexDamaged):  # its owner has replaced it meanwhile, or does not know yet that it is damaged
         return 0
+    except OSError as error:
+        raise StorageError(
+            f"cannot write to {layout.segments}: {error.strerror or error}", hint="free some space and run it again"
+        ) from error
     with store.transaction():
         _enter(store, estate, segments, vectors, same)
         store.set_meta(**{key: json.dumps(facts) for key, facts in columns.items()})

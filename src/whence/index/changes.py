@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from _blake2 import blake2b  # hashlib would load all of OpenSSL for it, on the way to an answer
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +12,34 @@ from whence.index.store import Store
 from whence.source.reading import beginning_of, open_inside
 from whence.source.walk import State
 
+_SHA1_DIGITS = 40
+
 
 def content_hash(raw: bytes) -> bytes:
     """What stands for a file's content."""
     return blake2b(raw, digest_size=16).digest()
+
+
+def as_committed(root: str | os.PathLike[str], paths: Iterable[str], blobs: Mapping[str, str], limit: int) -> dict[str, bytes]:
+    """The files that lie there as a commit has them, with what stands for their content; `blobs` is what git calls that."""
+    found = {}
+    for path in paths:
+        try:
+            raw = beginning_of(open_inside(root, path), limit + 1) if path in blobs else None
+        except OSError:
+            continue
+        # Line ends may be others on disk than in the commit.
+        if raw is not None and blobs[path] in (_blob(raw, blobs[path]), _blob(raw.replace(b"\r\n", b"\n"), blobs[path])):
+            found[path] = content_hash(raw)
+    return found
+
+
+def _blob(raw: bytes, like: str) -> str:
+    """What git calls some content, in a repository that names it by one hash or the other."""
+    import hashlib  # noqa: PLC0415  -- for a pack only
+
+    make = hashlib.sha1 if len(like) == _SHA1_DIGITS else hashlib.sha256
+    return make(b"blob %d\0%b" % (len(raw), raw), usedforsecurity=False).hexdigest()
 
 
 class Now(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import glob
 import json
 import os
 import re
@@ -92,8 +93,9 @@ class Layout:
             ) from error
 
     def unpacked(self) -> list[Path]:
-        """Folders in which packs are unpacked."""
-        return [place for place in self.directory.glob(f"{UNPACKED}*") if place.is_dir() and not place.is_symlink()]
+        """Folders in which packs for this index are unpacked, beside it."""
+        found = self.directory.parent.glob(f"{UNPACKED}{glob.escape(self.directory.name)}-*")
+        return [place for place in found if place.is_dir() and not place.is_symlink()]
 
     def neighbours(self) -> list[Path]:
         """The folders of the other indexes beside this one."""

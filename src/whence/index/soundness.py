@@ -237,7 +237,7 @@ def _ends(ends: Array, count: int, members: int, name: str) -> None:
     """Where the members of so many end: never before they begin, and the last where there are no more."""
     _need(len(ends) == count, f"{name} has another length")
     _rising(ends, name)
-    _need((int(ends[-1]) if count else 0) == members, f"{name} ends elsewhere")
+    _need((int(ends[-1]) if count else 0) == members and not (count and int(ends[0]) < 0), f"{name} ends elsewhere")
 
 
 def _rising(values: Array, name: str) -> None:

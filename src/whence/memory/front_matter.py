@@ -19,6 +19,7 @@ _ALSO = {"title": "topic", "date": "created"}
 _COMMENT = "#"
 #: A person nests two or three levels; YAML's own reader takes a time that grows with the square of the depth.
 _DEEPEST = 64
+_AT_THE_START = "a key must begin at the start of its line"
 _ONE_KEY_A_LINE = "line 2: the front matter must have one `key: value` on each line"
 
 _OPENING = re.compile(r"---[ \t]*\r?\n")
@@ -202,14 +203,16 @@ def _as_yaml(front: str) -> tuple[list[_Entry], list[tuple[str, str]]]:
     """
     import yaml  # noqa: PLC0415  -- only for what a person or another program wrote
 
-    if front.startswith("\ufeff"):  # the library passes over it without counting it: every place that it tells would be wrong
-        raise _Trouble("line 2: the front matter begins with a byte order mark")
+    _check_marks(front)
     try:
         found = list(_top_level(yaml.parse(front, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line if mark else front.count("\n", 0, getattr(error, "position", 0))
         raise _Trouble(f"line {line + 2}: not YAML: {getattr(error, 'problem', '') or getattr(error, 'reason', '')}") from error
+    for entry, at in found:
+        if at and front[at - 1] != "\n":  # YAML knows other ends of lines, too
+            raise _Trouble(f"line {entry.line}: {_AT_THE_START}")
     starts = [at for _, at in found] + [len(front)]
     other = _comments(front[: starts[0]])
     for (entry, start), end in zip(found, starts[1:], strict=True):
@@ -222,6 +225,15 @@ def _as_yaml(front: str) -> tuple[list[_Entry], list[tuple[str, str]]]:
     return [entry for entry, _ in found], other
 
 
+def _check_marks(front: str) -> None:
+    """Refuse marks that the library passes over without counting them, or that would not be written again as they were."""
+    if front.startswith("\ufeff"):
+        raise _Trouble("line 2: the front matter begins with a byte order mark")
+    if (at := front.find("\r")) >= 0:
+        line = front.count("\n", 0, at) + 2
+        raise _Trouble(f"line {line}: a carriage return that ends no line")
+
+
 def _comments(text: str) -> list[tuple[str, str]]:
     return [(_COMMENT, line) for line in text.split("\n") if line.startswith(_COMMENT)]
 
@@ -231,7 +243,7 @@ def _top_level(events: Iterator[Any]) -> Iterator[tuple[_Entry, int]]:
     values = _values(events)
     for (name, mark), (value, _) in zip(values, values, strict=True):
         if mark.column:
-            raise _Trouble(f"line {mark.line + 2}: a key must begin at the start of its line")
+            raise _Trouble(f"line {mark.line + 2}: {_AT_THE_START}")
         yield _Entry(name if isinstance(name, str) else "", value, mark.line + 2), mark.index
 
 

@@ -111,14 +111,13 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
     return found
 
 
-def uncommitted(root: Path) -> list[str] | None:
-    """The files, relative to the root, that differ from the commit or are not in it; None where git cannot tell."""
-    how = ["--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
-    text = _asked(root, ["status", *how, "--", "."], _without_filters(root))
-    prefix = _asked(root, ["rev-parse", "--show-prefix"])
-    if text is None or prefix is None:
+def committed_blobs(root: Path, commit: str) -> dict[str, str] | None:
+    """The files of a commit, relative to the root, with what git calls the content of each; None where git cannot tell."""
+    text = _asked(root, ["ls-tree", "-r", "-z", "--end-of-options", commit])
+    if text is None:
         return None
-    return [one[3:].removeprefix(prefix.rstrip("\n")) for one in text.split("\0") if one]
+    told = [one.partition("\t") for one in text.split("\0") if one]
+    return {path: kind.split()[2] for kind, _, path in told if kind.split()[1] == "blob"}
 
 
 def _without_filters(root: Path) -> dict[str, str]:

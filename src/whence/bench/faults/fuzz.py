@@ -162,8 +162,6 @@ class _Worker:
 
     def _asked(self, targets: list[Target], current: Path) -> dict[str, Any]:
         small = self.bounds.small
-        whole = sum(_weight(one, small=small) for one in targets)
-        room = max(self.bounds.left * SHARE - 1, 0.5)
         return {
             "run": f"{self.number}-{self.runs}",
             "seed": self.bounds.seed * 1_000 + sum(self.deaths.values()),
@@ -171,7 +169,8 @@ class _Worker:
             "current": str(current),
             "nice": 0 if small else 19,
             "long": 1 if small else 60,
-            "targets": [(one.name, one.small if small else one.full, room * _weight(one, small=small) / whole) for one in targets],
+            "seconds": max(self.bounds.left * SHARE - 1, 0.5),
+            "targets": [(one.name, one.small if small else one.full, _weight(one, small=small)) for one in targets],
         }
 
 

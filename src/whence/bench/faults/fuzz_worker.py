@@ -26,12 +26,14 @@ def main(asked: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     current = Current(Path(asked["current"]))
-    for number, (name, executions, seconds) in enumerate(asked["targets"]):
+    until = time.monotonic() + asked["seconds"]
+    for number, (name, executions, weight) in enumerate(asked["targets"]):
         _say(begun=name)
         place = Path(asked["scratch"]) / f"{asked['run']}-{number}"
         place.mkdir(parents=True)
         current.set(0, b"")
-        target = BY_NAME[name]
+        target, left = BY_NAME[name], sum(one[2] for one in asked["targets"][number:])
+        seconds = (until - time.monotonic()) * weight / left  # what one does not need the others have
         found = Engine(target, target.make(place), asked["seed"], current).run(executions, seconds, asked["long"])
         _say(done=name, found=asdict(found))
     sys.stdout.flush()

@@ -99,17 +99,23 @@ def _pack_other(place: Place) -> None:
 
 
 def _write_pack(index: Any, file: Path) -> None:
+    from whence.index.changes import as_committed  # noqa: PLC0415
     from whence.index.portable import write_pack  # noqa: PLC0415
+    from whence.source.history import committed_blobs  # noqa: PLC0415
 
-    write_pack(index.store, index.layout, index.freshness.commit, file)
+    commit, chosen = index.freshness.commit, index.settings.index
+    committed = as_committed(index.root, index.tree.files, committed_blobs(index.root, commit) or {}, chosen.max_file_bytes)
+    write_pack(index.store, index.layout, chosen, committed, commit, file)
 
 
 def _take_pack_in(place: Place) -> list[str]:
     from whence.engine import Index  # noqa: PLC0415
     from whence.index.layout import Layout  # noqa: PLC0415
-    from whence.index.portable import unpacked  # noqa: PLC0415
+    from whence.index.unpacking import unpacked  # noqa: PLC0415
+    from whence.knobs import Settings  # noqa: PLC0415
 
-    with unpacked(place.folder / "tree.pack", Layout(place.data, place.tree.resolve())) as (_, estate):
+    made_with = Settings().index_fingerprint()
+    with unpacked(place.folder / "tree.pack", Layout(place.data, place.tree.resolve()), made_with) as (_, estate):
         index = Index.open(place.tree, data_dir=place.data, inherit=estate)
     with index:
         _ = index.graph
@@ -126,7 +132,7 @@ def _export_pack(place: Place) -> None:
 
 def _look_at_pack(place: Place) -> Seen:
     """The pack, which is whole or not there."""
-    from whence.index.portable import read_pack  # noqa: PLC0415
+    from whence.index.unpacking import read_pack  # noqa: PLC0415
 
     file, into = place.out / "tree.pack", place.folder / "looked-at"
     if not file.exists():

@@ -10,6 +10,7 @@ import click
 
 from whence.errors import StorageError, UsageError
 from whence.serve.cli.shared import Progress, json_option, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.source import git
 
 if TYPE_CHECKING:
     from whence.engine import Index
@@ -35,33 +36,38 @@ def pack() -> None:
 def export(path: str, output: str | None, as_json: bool, assignments: tuple[str, ...]) -> int:
     """Write the index of a repository, as of its commit, to a file.
 
-    Refused where indexed files differ from the commit. The digest that is printed
-    stands for every byte: hand it on by another way, for --expect.
+    Only files that lie here as they are in the commit are packed, and nothing of
+    any other. The digest that is printed stands for every byte: hand it on by
+    another way, for --expect.
     """
+    from whence.index.changes import as_committed  # noqa: PLC0415
     from whence.index.portable import DIGEST, write_pack  # noqa: PLC0415
+    from whence.source.history import committed_blobs  # noqa: PLC0415
 
     target = _target(path)
+    head = git.head(target.root)
+    if head is None:
+        raise UsageError(f"{target.root} has no commit", hint="a pack belongs to a commit of git")
     with _opened(target, settings_of(assignments)) as index:
         say_notes([index])
-        commit = _commit_of(index)
-        file = Path(output or f"{index.root.name}-{commit[:12]}{SUFFIX}")
+        chosen, blobs = index.settings.index, committed_blobs(index.root, head.commit)
+        if blobs is None:
+            raise StorageError("git cannot tell what is in the commit", hint="whence needs the git program for this")
+        committed = as_committed(index.root, index.tree.files, blobs, chosen.max_file_bytes)
+        file = Path(output or f"{index.root.name}-{head.commit[:12]}{SUFFIX}")
         try:
-            manifest = write_pack(index.store, index.layout, commit, file)
+            manifest = write_pack(index.store, index.layout, chosen, committed, head.commit, file)
         except FileExistsError as error:
             raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it") from error
-    facts = {
-        "pack": str(file),
-        "bytes": file.stat().st_size,
-        "commit": commit,
-        "files": manifest.files,
-        "digest": DIGEST + manifest.digest,
-    }
+        left = index.snapshot.live_files - manifest.files
+    size, digest = file.stat().st_size, DIGEST + manifest.digest
     if as_json:
-        print_json(facts)
+        print_json({"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest})
     else:
-        click.echo(f"{safe(str(file))}: {manifest.files} files at {commit[:12]}, {file.stat().st_size / 1e6:.1f} MB")
-        click.echo(facts["digest"])
-    return 0
+        without = f"; {left} that are not as in the commit are left out" if left else ""
+        click.echo(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
+        click.echo(digest)
+    return 0 if manifest.files else 1
 
 
 @pack.command("import")
@@ -77,7 +83,8 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     it is used; of it only what was made of content that is here is taken.
     """
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
-    from whence.index.portable import unpacked  # noqa: PLC0415
+    from whence.index.unpacking import unpacked  # noqa: PLC0415
+    from whence.roots import load_settings  # noqa: PLC0415
 
     target, values = _target(path), settings_of(assignments)
     layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
@@ -85,7 +92,8 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
         raise UsageError(f"{target.root} is indexed already", hint="whence clear removes that index, then a pack can be taken in")
     if not Path(file).is_file():
         raise UsageError(f"{file}: no such file")
-    with unpacked(Path(file), layout, expect) as (manifest, estate):
+    made_with = load_settings(target.root, command_line=values)[0].index_fingerprint()
+    with unpacked(Path(file), layout, made_with, expect) as (manifest, estate):
         index = _opened(target, values, inherit=estate)
     with index:
         say_notes([index])
@@ -113,20 +121,3 @@ def _opened(target: Target, values: dict[str, str], **how: object) -> Index:
         return Index.open(target.root, command_line=values, progress=progress, **how)  # type: ignore[arg-type]
     finally:
         progress.close()
-
-
-def _commit_of(index: Index) -> str:
-    """The commit that an index is of, and nothing else."""
-    from whence.source.history import uncommitted  # noqa: PLC0415
-
-    if not index.freshness.commit:
-        raise UsageError(f"{index.root} has no commit", hint="a pack belongs to a commit of git")
-    if not index.freshness.fresh:
-        raise StorageError(f"the index is behind: {index.freshness.note or 'files changed meanwhile'}", hint="try again")
-    changed = uncommitted(index.root)
-    if changed is None:
-        raise StorageError("git cannot tell what differs from the commit", hint="whence needs the git program for this")
-    if others := [path for path in changed if path in index.tree.files]:
-        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-        raise UsageError(f"{others[0]}{more} differ from the commit", hint="commit them, or put them away with git stash -u")
-    return index.freshness.commit

@@ -164,7 +164,9 @@ def print_json(value: Any) -> None:
 
 def complaint(message: str, hint: str = "") -> str:
     """An error as it is told: what happened and what to do on one line, and what else there is to see below."""
-    first, _, rest = message.partition("\n")
+    from whence.source.hidden import made_visible  # noqa: PLC0415  -- with the first text that is printed
+
+    first, _, rest = made_visible(message).partition("\n")  # names of files may be in it
     return f"whence: {first}{f' ({hint})' if hint else ''}\n" + (f"{rest}\n" if rest else "")
 
 
