@@ -31,8 +31,7 @@ class Database:
     def _open(self) -> None:
         """Open the file, and make what it should hold where it is new."""
         self._process, self._alone = os.getpid(), RLock()  # threads may share it, and take turns
-        if self.path.exists() and not self.path.is_file():  # to open a FIFO is to wait for its writer
-            raise StorageError(f"{self.path} is no file", hint="move it away; the index is made again")
+        _check_kinds(self.path)
         try:
             self._opened = self._connected()
             add_checksums(self._db)
@@ -141,6 +140,15 @@ def _file_of(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _check_kinds(path: Path) -> None:
+    """A database and its log are files: to open a FIFO is to wait for its writer, and a link leads anywhere."""
+    if path.exists() and not path.is_file():
+        raise StorageError(f"{path} is no file", hint="move it away; the index is made again")
+    for log in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+        if os.path.lexists(log) and (log.is_symlink() or not log.is_file()):
+            raise StorageError(f"{log} is no file", hint="move it away")
 
 
 def _make_private(path: Path) -> None:
