@@ -237,3 +237,32 @@ def test_a_large_index_over_notes_is_trusted_as_long_as_it_is_as_it_was_left(tmp
     flip(path, b"okapi")
     with Memory.open(tmp_path / "notes", settings={"index.verify_after": 0}) as memory:
         assert "damaged" in memory.notes[0]
+
+
+@pytest.mark.parametrize("words", [b"CREATE TABLE vectors", b"CREATE TABLE meta", b"segment INTEGER"])
+def test_a_schema_that_is_no_text_any_more_is_damage_like_any_other(tree: Path, layout: Layout, own_data_dir: Path, words: bytes) -> None:
+    """SQLite quotes what it cannot read, and Python then says that it cannot decode that."""
+    raw = bytearray(layout.database.read_bytes())
+    raw[raw.index(words)] ^= 0x80
+    layout.database.write_bytes(raw)
+    other = write(tree.parent / "other", {"pond.py": "def walrus():\n    return 1\n"})
+    with Index.open(other) as index:
+        assert index.notes == [], "what is nearby and broken is left alone"
+    with Index.open(tree) as index:
+        assert index.search("walrus")[0].path == "pond.py"
+        assert "damaged" in index.notes[0]
+    path = layout.directory / "learned.db"
+    learned = bytearray(path.read_bytes())
+    learned[learned.index(b"CREATE TABLE")] ^= 0x80
+    path.write_bytes(learned)
+    with pytest.raises(StorageError, match="damaged"):
+        records(Learned(path))
+    memory = Memory.open(tree.parent / "notes", data_dir=own_data_dir)
+    memory.remember("The walrus sleeps.", topic="walrus")
+    notes = memory.catalog.store.path
+    memory.close()
+    broken = bytearray(notes.read_bytes())
+    broken[broken.index(b"CREATE TABLE")] ^= 0x80
+    notes.write_bytes(broken)
+    with Memory.open(tree.parent / "notes", data_dir=own_data_dir) as memory:
+        assert [one.note.text for one in memory.recall("walrus")] == ["The walrus sleeps."]

@@ -48,7 +48,7 @@ def _checked(path: Path) -> Checked:
             trouble = list(_altered_rows(db)) if said == ["ok"] else said
     except sqlite3.OperationalError as error:
         return Checked(str(error), busy="locked" in str(error) or "busy" in str(error))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         return Checked(str(error))
     return Checked("; ".join(trouble))
 
@@ -79,7 +79,7 @@ def connected(path: Path) -> sqlite3.Connection:
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             return db
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             db.close()
             if "unable to open" not in str(error) and "readonly" not in str(error):
                 raise  # else nothing can be written here, and so no log be opened

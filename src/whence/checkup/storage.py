@@ -127,7 +127,7 @@ def _root_of(data_dir: Path, path: Path) -> Path | None:
     try:
         with opened(path / "truth.db") as db:
             noted = db.execute("SELECT value FROM meta WHERE key = 'root'").fetchone()
-    except (sqlite3.Error, OSError):
+    except (sqlite3.Error, OSError, UnicodeDecodeError):
         return None
     told = str(noted[0]) if noted else ""
     raw = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), told.encode("utf-8", "surrogateescape"))

@@ -88,7 +88,7 @@ class Observations:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise StorageError(f"{self._path.name}: {error}", hint="whence clear removes it with its index") from error
 
     @contextmanager

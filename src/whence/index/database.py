@@ -43,7 +43,7 @@ class Database:
                 self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
             self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
             self._file = _file_of(self.path)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
 
     def _connected(self) -> sqlite3.Connection:
@@ -122,14 +122,14 @@ class Database:
                     self._db.execute("ROLLBACK")
                     raise
                 self._db.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise explained(self.path, error) from error
 
     def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
         try:
             with self._alone:
                 return self._db.execute(sql, tuple(values)).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
 
 
@@ -165,9 +165,11 @@ def _quoted(path: bytes) -> str:
     return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
 
 
-def explained(path: Path, error: sqlite3.Error) -> StorageError:
-    """What SQLite says, told apart by what can be done about it."""
+def explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
+    """What SQLite says, told apart by what can be done about it; it may quote what is damaged, which is no text then."""
     text = str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return IndexDamaged(f"{path.name} is damaged: it holds what is no text")
     if "locked" in text or "busy" in text:  # by another program: ours wait for one another, and none holds it for long
         return IndexBusy(f"{path.name} is in use by another process: {text}", hint="try again; nothing was changed")
     signs = ("malformed", "not a database", "no such", "has no column", "decode", "user-defined function")

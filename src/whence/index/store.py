@@ -110,7 +110,7 @@ class Store(Database):
         """What is wrong with the database, line by line; nothing when it is whole."""
         try:
             return trouble_in(self._db)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
 
     # The tree as it was last seen.

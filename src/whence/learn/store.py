@@ -209,7 +209,7 @@ class Learned:
             raise StorageError(f"{self.path.name} was written by a newer whence (format {found})", hint="update whence")
         try:
             _check(db, found)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             db.close()
             raise
         return db
@@ -231,7 +231,7 @@ class Learned:
             with closing(_connection(beside, "rw")) as db:
                 db.executescript(_MAKING)  # without a log, which a full disk would leave behind under the other name
             _put(beside, self.path)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             if self._on_disk() is None:  # else another process was first, and has swept this away
                 raise
         finally:
@@ -248,7 +248,7 @@ class Learned:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             if _is_damage(error):
                 hint = "move it away, or forget it with whence feedback reset --yes"
                 raise StorageError(f"{self.path} is damaged: {' '.join(str(error).split())}", hint=hint) from error
@@ -268,7 +268,7 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
         db.execute("PRAGMA foreign_keys = ON")
         add_checksums(db)
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         db.close()
         raise
     return db
@@ -327,12 +327,14 @@ def _empty_log(db: sqlite3.Connection) -> None:
 def _is_damage(error: BaseException | None) -> bool:
     """Whether the file itself is at fault, and not its being busy, locked away or the disk full."""
     signs = ("no such table", "no such column", "malformed", "user-defined function")
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes what is damaged, which is no text then
+        return True
     return type(error) is sqlite3.DatabaseError or (isinstance(error, sqlite3.OperationalError) and any(one in str(error) for one in signs))
 
 
-def _is_busy(error: sqlite3.Error) -> bool:
+def _is_busy(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     return "locked" in str(error) or "busy" in str(error)
 
 
-def _is_refusal(error: sqlite3.Error) -> bool:
+def _is_refusal(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     return "readonly" in str(error) or "unable to open" in str(error)

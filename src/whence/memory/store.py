@@ -132,7 +132,7 @@ class NoteStore:
         try:
             make_folder(path.parent)  # notes are private
             self._db = self._opened()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             found = _explained(path, error)
             if not isinstance(found, IndexDamaged):
                 raise found from error
@@ -192,7 +192,7 @@ class NoteStore:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise _explained(self.path, error) from error
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
@@ -317,7 +317,7 @@ class NoteStore:
             db.execute("DELETE FROM meta WHERE key = 'arrays'")
 
 
-def _explained(path: Path, error: sqlite3.Error) -> StorageError:
+def _explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
     """What an error of the database is for us: one that is busy, full or locked away is not damaged."""
     text = str(error)
     if "locked" in text or "busy" in text:
