@@ -223,3 +223,12 @@ def test_config_refuses_a_bad_value_in_one_line(tmp_path):
     done = whence("config", cwd=tmp_path, WHENCE_SEARCH_K="many")
     assert done.returncode == 2
     assert done.stderr == "whence: environment: search.k = 'many' is not allowed (allowed: a whole number from 1 to 10000)\n"
+
+
+def test_a_link_out_of_the_tree_is_not_followed_for_settings(tmp_path):
+    (tmp_path / "outside.toml").write_text("[search]\nk = 'hunter2'\n")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/.whence.toml").symlink_to(tmp_path / "outside.toml")
+    with pytest.raises(SettingError, match="a link out of the tree") as refused:
+        load(root=tmp_path / "tree")
+    assert "hunter2" not in str(refused.value)

@@ -195,6 +195,12 @@ def file_layer(path: Path) -> Layer | None:
 
 def _project_layer(path: Path) -> Layer | None:
     """The layer of a repository's own file. Whoever wrote that may not have a model fetched from elsewhere, nor one of theirs loaded."""
+    try:
+        leads_out = path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        leads_out = True
+    if leads_out:
+        raise SettingError(f"{path} is a link out of the tree", hint="it is not followed; put a file there, or remove it")
     layer = file_layer(path)
     for name, value in layer.values.items() if layer else ():
         if name in _MODELS and ":" in str(value):

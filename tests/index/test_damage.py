@@ -138,7 +138,9 @@ def test_a_bit_that_flips_unseen_is_found_by_status_and_doctor_and_mended_when_i
     assert main(["status", str(tree), "--verify", "--json"]) == 1
     assert path.name in json.loads(capsys.readouterr().out)["damaged"][0]
     found = look_at_index(layout, Settings(), time.time_ns()).findings
-    assert contents(layout.directory) == before
+    now = contents(layout.directory)
+    assert {one: now[one] for one in now} == {one: before[one] for one in now}
+    assert len(before) - len(now) == 1, "only the seal is broken: the next who opens it trusts nothing"
     assert [one.level for one in found].count(FAILED) == 1
     with Index.open(tree, settings={"index.verify_after": 0}) as index:
         assert path.name in index.notes[0]
@@ -266,3 +268,16 @@ def test_a_schema_that_is_no_text_any_more_is_damage_like_any_other(tree: Path, 
     notes.write_bytes(broken)
     with Memory.open(tree.parent / "notes", data_dir=own_data_dir) as memory:
         assert [one.note.text for one in memory.recall("walrus")] == ["The walrus sleeps."]
+
+
+def test_damage_that_status_finds_is_mended_by_the_next_search(tree: Path, layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    path = next(layout.segments.glob("*.segment"))
+    state, raw = path.stat(), bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    with path.open("r+b") as file:
+        file.write(raw)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert main(["status", "--verify", str(tree)]) == 1
+    assert main(["search", "walrus", str(tree)]) == 0
+    assert "rebuilt" in capsys.readouterr().err
+    assert main(["status", "--verify", str(tree)]) == 0

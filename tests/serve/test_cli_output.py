@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
+from hindrances import environment
 from sample_trees import git, whence, write
 from terminals import on_a_terminal
 from whence.serve.cli.main import COMMANDS, cli
@@ -412,3 +415,10 @@ def test_a_pattern_takes_paths_as_grep_does(tree):
     done = whence("search", "-e", "alpha", "src", "lib", "-l", cwd=tree)
     everywhere = whence("search", "-e", "alpha", "-l", cwd=tree).stdout.split()
     assert done.stdout.split() == [path for path in everywhere if path.startswith(("src/", "lib/"))] != []
+
+
+def test_a_reader_who_has_seen_enough_is_no_failure_and_not_nothing_found(tmp_path):
+    write(tmp_path, {f"part_{n}.py": "def session():\n    return 1\n" * 200 for n in range(60)})
+    line = f"{sys.executable} -m whence search session -k 60 --set search.lines=100 | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "0", done

@@ -48,7 +48,9 @@ def _checked(path: Path) -> Checked:
             trouble = list(_altered_rows(db)) if said == ["ok"] else said
     except sqlite3.OperationalError as error:
         return Checked(str(error), busy="locked" in str(error) or "busy" in str(error))
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        return Checked("it holds what is no text")
+    except sqlite3.Error as error:
         return Checked(str(error))
     return Checked("; ".join(trouble))
 

@@ -17,7 +17,7 @@ from whence.errors import ModelUnavailable
 from whence.index.arrayfile import Array, write_arrays
 from whence.index.changes import read_now, split_changed
 from whence.index.history import columns_of_past, update_history
-from whence.index.layout import Layout
+from whence.index.layout import OLD_NS, Layout
 from whence.index.opening import is_shared_current, past_of
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
 from whence.index.snapshot import Snapshot, dead_mask
@@ -36,8 +36,6 @@ BATCH_FILES = 1_000
 SMALLEST_BATCH_BYTES = 375_000
 #: No segment holds more source than this, so that a merge fits in memory whatever the tree.
 SEGMENT_BYTES = 24_000_000
-#: What nobody has touched for so long is left over.
-OLD_NS = 3_600_000_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 4_500_000
 

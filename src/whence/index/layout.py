@@ -20,8 +20,8 @@ from whence.errors import IndexBusy, StorageError
 APPLICATION = "whence"
 #: What is in the folder of an index.
 DATABASE, SEGMENTS = "truth.db", "segments"
-#: What the folder begins with in which a pack is unpacked.
-UNPACKED = "pack-"
+#: What the folder begins with in which a pack is unpacked; after so long without a touch it is left over.
+UNPACKED, OLD_NS = "pack-", 3_600_000_000_000
 _POLL_SECONDS = 0.05
 
 

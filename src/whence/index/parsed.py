@@ -56,9 +56,16 @@ def find_units(blob: bytes, wanted: Collection[tuple[int, str]]) -> dict[tuple[i
     for first, name in wanted:
         at = text.rfind(f",{json.dumps(name, ensure_ascii=False)},{first},")
         if at >= 0:
-            values, _ = decoder.raw_decode(text, text.rindex("[", 0, at))
-            found[first, name] = _unit(values)
+            found[first, name] = _unit_at(decoder, text, at)
     return found
+
+
+def _unit_at(decoder: json.JSONDecoder, text: str, at: int) -> Unit:
+    try:
+        values, _ = decoder.raw_decode(text, text.rindex("[", 0, at))
+        return _unit(values)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise IndexDamaged("what was parsed of a file cannot be read") from error
 
 
 def _unpacked(blob: bytes) -> str:

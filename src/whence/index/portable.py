@@ -152,7 +152,7 @@ def _told(row: SegmentRow | VectorRow) -> dict[str, Any]:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, _EPOCH)  # the same pack has the same bytes, whenever it is made
+    entry = zipfile.ZipInfo(name, _EPOCH)  # of one index, the same pack whenever it is made
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = 0o600 << 16
     return entry

@@ -25,7 +25,7 @@ from typing import Any
 from whence.errors import IndexDamaged, PackRefused, StorageError
 from whence.index.adoption import Estate, Known
 from whence.index.arrayfile import ArrayFile, Stamp
-from whence.index.layout import UNPACKED, Layout
+from whence.index.layout import OLD_NS, UNPACKED, Layout
 from whence.index.portable import DIGEST, MANIFEST, PACK_FORMAT, Manifest, manifest_of
 from whence.index.segment import Segment
 from whence.index.soundness import check_segment, check_vectors
@@ -48,9 +48,11 @@ _CHUNK = 1 << 20
 @contextmanager
 def unpacked(file: Path, layout: Layout, settings: str, expect: str = "") -> Iterator[tuple[Manifest, Estate]]:
     """A pack, unpacked beside the indexes for as long as it takes to take it over; made with the index settings that are given."""
-    for left in layout.unpacked():  # of one that was killed
-        shutil.rmtree(left, ignore_errors=True)
     with _scratch(layout) as scratch:
+        begun = Path(scratch).stat().st_mtime_ns
+        for left in layout.unpacked():
+            if begun - left.stat().st_mtime_ns > OLD_NS:  # of one that was killed; a younger one may be at work
+                shutil.rmtree(left, ignore_errors=True)
         manifest, estate = read_pack(file, Path(scratch), expect)
         if manifest.settings != settings:
             raise PackRefused(f"{file} was made with other index settings", hint="make it with the settings that are used here")
@@ -60,7 +62,9 @@ def unpacked(file: Path, layout: Layout, settings: str, expect: str = "") -> Ite
 def _scratch(layout: Layout) -> TemporaryDirectory[str]:
     place = layout.directory.parent
     try:
-        place.mkdir(0o700, parents=True, exist_ok=True)
+        layout.data_dir.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (layout.data_dir, place):
+            folder.mkdir(0o700, exist_ok=True)
         return TemporaryDirectory(prefix=f"{UNPACKED}{layout.directory.name}-", dir=place, ignore_cleanup_errors=True)
     except OSError as error:
         raise _unwritten(place, error) from error

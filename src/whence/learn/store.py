@@ -251,7 +251,8 @@ class Learned:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if _is_damage(error):
                 hint = "move it away, or forget it with whence feedback reset --yes"
-                raise StorageError(f"{self.path} is damaged: {' '.join(str(error).split())}", hint=hint) from error
+                text = "it holds what is no text" if isinstance(error, UnicodeDecodeError) else " ".join(str(error).split())
+                raise StorageError(f"{self.path} is damaged: {text}", hint=hint) from error
             if _is_busy(error):
                 raise IndexBusy(f"{self.path} is in use by another process: {error}", hint="try again; nothing was changed") from error
             hint = "set WHENCE_DATA_DIR to a folder you can write to" if _is_refusal(error) else ""

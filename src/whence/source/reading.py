@@ -71,7 +71,7 @@ def read_text(
     """
     try:
         raw = beginning_of(open_inside(root, path), most)
-    except OSError:
+    except (OSError, ValueError):  # a name with a NUL in it is no file either
         return None
     decoded = to_utf8(raw)
     if decoded is None:
@@ -91,7 +91,7 @@ def read_masked(root: str | os.PathLike[str], path: str, most: int) -> bytes | N
 def _read(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
     try:
         return to_utf8(beginning_of(open_inside(root, path), most))
-    except OSError:
+    except (OSError, ValueError):
         return None
 
 

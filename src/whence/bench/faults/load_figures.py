@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from types import TracebackType
@@ -21,6 +22,8 @@ _PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
 MOST_GROWTH, MOST_GROWTH_MB = 0.05, 10.0
 #: ... and, where it rises from quarter to quarter, by less than this: what rises steadily goes on rising.
 MOST_TREND = 0.01
+#: It rises steadily when no quarter adds less than this part of all: what leaks adds a third each time.
+STEADY = 6
 #: The share of a run that is warm-up.
 WARM_UP = 1 / 3
 #: Of a shorter run nothing can be said of memory.
@@ -90,7 +93,8 @@ def growth(samples: Sequence[Sample]) -> tuple[dict[str, Any], str]:
     }
     if rise > MOST_GROWTH * medians[0] or rise > MOST_GROWTH_MB:
         return facts, f"memory grew from {medians[0]:.1f} to {medians[-1]:.1f} MB after the warm-up"
-    if medians == sorted(medians) and rise > MOST_TREND * medians[0]:
+    least = min(after - before for before, after in pairwise(medians))
+    if rise > MOST_TREND * medians[0] and least > rise / STEADY:
         return facts, f"memory rises steadily: {', '.join(f'{one:.1f}' for one in medians)} MB"
     return facts, ""
 

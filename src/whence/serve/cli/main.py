@@ -90,7 +90,9 @@ def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one re
     except (KeyboardInterrupt, click.Abort):
         click.echo("whence: interrupted; what was finished is kept", err=True)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has seen enough
+    except SystemExit as leave:  # click's own, when the reader of a pipe has seen enough
+        return FOUND if type(sys.stdout).__name__.endswith("PacifyFlushWrapper") else int(leave.code or 0)
+    except BrokenPipeError:  # likewise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FOUND
     except OSError as error:

@@ -64,7 +64,7 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
     if as_json:
         print_json({"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest})
     else:
-        without = f"; {left} that are not as in the commit are left out" if left else ""
+        without = f"; without {left} not as in the commit" if left else ""
         click.echo(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
         click.echo(digest)
     return 0 if manifest.files else 1

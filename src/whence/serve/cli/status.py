@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool,
             return _list_files(found, _left_out_when_read(target.root), as_json)
         return _print_plan(target.root, found, as_json)
     if verify and (damaged := _damaged(target.root)):
+        _no_longer_trusted(target.root)
         return _print_damaged(target.root, damaged, as_json)
     with open_indexes([target], refresh=False, values=values) as (index,):
         say_notes([index])
@@ -141,6 +143,16 @@ def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
         click.echo(f"  {size / 1e6:>9.2f} MB  {safe(path)}")
     click.echo("left out: " + (", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "nothing"))
     return 0
+
+
+def _no_longer_trusted(root: Path) -> None:
+    """Have the next who opens the index compare everything with its checksums, and mend what is damaged."""
+    import os  # noqa: PLC0415
+
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    with suppress(OSError):
+        Layout(default_data_dir(dict(os.environ), Path.home()), root).seal_file.unlink(missing_ok=True)
 
 
 def _damaged(root: Path) -> list[str]:
