@@ -16,8 +16,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# How long an example takes says more of the machine than of the code: what must be quick has a test of its own.
-settings.register_profile("any machine", deadline=None)
+# How long an example takes says more of the machine than of the code: what must be quick has a test of its own. The same
+# examples every time, so that a change is what makes a test fail; new ones are looked for by `whence bench faults fuzz`.
+settings.register_profile("any machine", deadline=None, derandomize=True)
 settings.load_profile("any machine")
 
 

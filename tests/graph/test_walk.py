@@ -95,7 +95,7 @@ def test_numbering_the_nodes_otherwise_changes_no_score(task, random):
 def test_edges_of_weight_0_are_as_if_they_were_not_there(task):
     graph, seeds = task
     without = graph_of(graph.nodes, *[edge for edge in pairs_of(graph) if edge[2] > 0])
-    assert walk(graph, *arrays(seeds)).tolist() == walk(without, *arrays(seeds)).tolist()
+    assert walk(graph, *arrays(seeds)).tolist() == pytest.approx(walk(without, *arrays(seeds)).tolist())  # added up in another order
 
 
 @quickly
