@@ -7,7 +7,6 @@ not the same here are dead in the new view, and only they are read. Whether a fi
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -22,13 +21,12 @@ from whence.errors import IndexDamaged, StorageError
 from whence.index.arrayfile import Stamp, stamp_of
 from whence.index.changes import read_now
 from whence.index.layout import DATABASE, SEGMENTS, Layout
+from whence.index.naming import NO_LINKS
 from whence.index.seal import unlike
 from whence.index.store import COLUMNS, FORMAT, Record, SegmentRow, Store, VectorRow
 from whence.source import git
 from whence.source.walk import Tree
 
-#: What is said by disks that cannot give a file two names.
-NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 #: A segment of which fewer files are the same here is not worth dragging along.
 WORTH_TAKING = 0.5
 

@@ -22,9 +22,10 @@ from typing import IO, Any
 
 from whence.encode.registry import SHIPPED
 from whence.errors import StorageError
-from whence.index.adoption import NO_LINKS, Known, estate_of
+from whence.index.adoption import Known, estate_of
 from whence.index.arrayfile import Stamp
 from whence.index.layout import Layout
+from whence.index.naming import give_name
 from whence.index.store import FORMAT, SegmentRow, Store, VectorRow
 from whence.index.worker import Batch, run_batch, vectors_beside
 from whence.knobs import IndexSettings
@@ -70,7 +71,7 @@ def write_pack(store: Store, layout: Layout, settings: IndexSettings, committed:
             manifest = _write(packed, store.meta(), commit, into)
             into.flush()
             os.fsync(into.fileno())
-        _give_name(beside, file)
+        give_name(beside, file)
         return manifest
     except FileExistsError:
         raise
@@ -172,15 +173,3 @@ def manifest_of(described: Mapping[str, Any], text: bytes) -> Manifest:
     """What a manifest says, in short; the digest is of its bytes."""
     digest = hashlib.blake2b(text, digest_size=32).hexdigest()
     return Manifest(described["commit"], described["settings"], described["version"], len(described["files"]), digest)
-
-
-def _give_name(beside: Path, file: Path) -> None:
-    """Never in place of another file; where a disk knows no second names, as near to that as can be."""
-    try:
-        os.link(beside, file)
-    except OSError as error:
-        if error.errno not in NO_LINKS:
-            raise
-        if os.path.lexists(file):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(file)) from error
-        beside.rename(file)

@@ -30,14 +30,26 @@ _TABLES = {
 TABLES = frozenset(_TABLES)
 
 
-def _names(columns: str) -> str:
+def names_of(columns: str) -> str:
+    """The names of columns, as a table is described by them."""
     return ", ".join(column.split()[0] for column in columns.split(","))
+
+
+def with_checksum(columns: str) -> str:
+    """Columns of a table, and one more for the checksum of all of them."""
+    return f"{columns}, row_sum INTEGER GENERATED ALWAYS AS (row_sum({names_of(columns)})) STORED"
+
+
+def altered_rows(db: sqlite3.Connection, table: str, columns: str) -> list[str]:
+    """That rows of a table are not what was written, where some are not."""
+    sql = f"SELECT count(*) FROM {table} WHERE row_sum IS NOT row_sum({names_of(columns)})"  # noqa: S608  -- names of our own tables
+    (wrong,) = db.execute(sql).fetchone()
+    return [f"{wrong} of the rows of {table} are not what was written"] if wrong else []
 
 
 SCHEMA = (
     "".join(
-        f"CREATE TABLE IF NOT EXISTS {name} ({columns}, row_sum INTEGER GENERATED ALWAYS AS (row_sum({_names(columns)})) STORED,"
-        f" PRIMARY KEY ({key})) WITHOUT ROWID;\n"
+        f"CREATE TABLE IF NOT EXISTS {name} ({with_checksum(columns)}, PRIMARY KEY ({key})) WITHOUT ROWID;\n"
         for name, (columns, key) in _TABLES.items()
     )
     + "CREATE INDEX IF NOT EXISTS dead_paths ON dead (path);\n"
@@ -55,15 +67,14 @@ def _row_sum(*values: Any) -> int:
 
 def is_sound(table: str) -> str:
     """The condition that a row of a table is what was written."""
-    return f"row_sum IS row_sum({_names(_TABLES[table][0])})"
+    return f"row_sum IS row_sum({names_of(_TABLES[table][0])})"
 
 
 def trouble_in(db: sqlite3.Connection) -> list[str]:
     """What is wrong with a database: its pages, its rows, and whether they fit together."""
     found = [" ".join(text.split()) for (text,) in db.execute("PRAGMA integrity_check(3)") if text != "ok"]
-    for name in _TABLES:
-        wrong = db.execute(f"SELECT count(*) FROM {name} WHERE NOT ({is_sound(name)})").fetchone()[0]  # noqa: S608  -- names from above
-        found += [f"{wrong} of the rows of {name} are not what was written"] if wrong else []
+    for name, (columns, _) in _TABLES.items():
+        found += altered_rows(db, name, columns)
     uncovered = db.execute(
         "SELECT count(*) FROM segments AS s WHERE files != (SELECT count(*) FROM files WHERE segment = s.id AND row >= 0)"
         " + (SELECT count(*) FROM dead WHERE segment = s.id)"

@@ -33,10 +33,10 @@ class Seal:
         return cls(found.st_size, found.st_mtime_ns, found.st_ino, verified)
 
 
-def read_seal(layout: Layout) -> Seal | None:
-    """The seal of an index, where there is one."""
+def read_seal(place: Path) -> Seal | None:
+    """What the last user of a database left, where there is such; only a file is read, for to open a FIFO is to wait."""
     try:
-        return Seal(**json.loads(layout.seal_file.read_text(encoding="utf-8"))) if layout.seal_file.is_file() else None
+        return Seal(**json.loads(place.read_text(encoding="utf-8"))) if place.is_file() else None
     except (OSError, ValueError, TypeError):
         return None
 
@@ -45,7 +45,7 @@ def write_seal(layout: Layout, verified: float) -> None:
     """Note that a database is as it should be; where nothing can be written it is verified again next time."""
     with suppress(OSError):
         seal = Seal.of(layout.database, verified)
-        if seal != read_seal(layout):
+        if seal != read_seal(layout.seal_file):
             put_seal(seal, layout.seal_file)
 
 
@@ -70,7 +70,7 @@ def check(layout: Layout, store: Store, now: float, verify_after: float) -> floa
     made = store.meta().get("format")
     if made is not None and made != str(FORMAT):
         return 0.0  # of another version, which may have had no checksums: it is made anew
-    seal = read_seal(layout)
+    seal = read_seal(layout.seal_file)
     recent = seal is not None and 0 <= now - seal.verified < verify_after
     if seal is not None and recent and seal == Seal.of(layout.database, seal.verified):
         return seal.verified

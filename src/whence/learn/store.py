@@ -17,7 +17,7 @@ from threading import RLock
 from typing import Any
 
 from whence.errors import IndexBusy, StorageError
-from whence.index.schema import add_checksums
+from whence.index.schema import add_checksums, altered_rows, names_of, with_checksum
 from whence.memory.disk import make_folder
 
 FILE_NAME = "learned.db"
@@ -54,16 +54,11 @@ _INDEXES = {"keywords_by_record": "keywords (record)", "accesses_by_session": "a
 
 def _names(table: str) -> str:
     """The columns of a table, all but the checksum."""
-    return ", ".join(column.split()[0] for column in _TABLES[table][0].split(","))
-
-
-def _summed(table: str) -> str:
-    return f"row_sum({_names(table)})"
+    return names_of(_TABLES[table][0])
 
 
 _SCHEMA = "".join(
-    f"CREATE TABLE IF NOT EXISTS {name} ({columns}, row_sum INTEGER GENERATED ALWAYS AS ({_summed(name)}) STORED, {rest};\n"
-    for name, (columns, rest) in _TABLES.items()
+    f"CREATE TABLE IF NOT EXISTS {name} ({with_checksum(columns)}, {rest};\n" for name, (columns, rest) in _TABLES.items()
 ) + "".join(f"CREATE INDEX IF NOT EXISTS {name} ON {what};\n" for name, what in _INDEXES.items())
 _MAKING = f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;"
 #: From the first format: the same tables, without checksums. Children go first, for to drop a parent is to delete its rows.
@@ -298,9 +293,8 @@ def _check(db: sqlite3.Connection, form: int) -> None:
     if db.execute("PRAGMA foreign_key_check").fetchone():
         raise sqlite3.DatabaseError("words of verdicts that are not there")
     for table in TABLES if form > 1 else ():
-        wrong = db.execute(f"SELECT count(*) FROM {table} WHERE row_sum IS NOT {_summed(table)}").fetchone()[0]  # noqa: S608  -- our names
-        if wrong:
-            raise sqlite3.DatabaseError(f"{wrong} of the rows of {table} are not what was written")
+        for said in altered_rows(db, table, _TABLES[table][0]):
+            raise sqlite3.DatabaseError(said)
 
 
 def _take_over(db: sqlite3.Connection) -> None:

@@ -8,7 +8,6 @@ now and then.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ import numpy as np
 
 from whence.errors import IndexDamaged, WhenceError
 from whence.index.arrayfile import Array, ArrayFile, write_arrays
-from whence.index.seal import Seal, put_seal, unlike
+from whence.index.seal import Seal, put_seal, read_seal, unlike
 from whence.memory.corpus import Corpus, Part, Vocabulary, read_part
 from whence.memory.folder import Found, NoteFolder
 from whence.memory.note import Note
@@ -83,13 +82,13 @@ class Catalog:
         self.store.close()
         with suppress(OSError):  # where nothing can be written it is verified again next time
             seal = Seal.of(self.store.path, self._verified)
-            if seal != self._seal():
+            if seal != read_seal(self._seal_file):
                 put_seal(seal, self._seal_file)
 
     # Whether the index is what was written.
     def _check(self, verify_after: float) -> None:
         """Begin again where the index is damaged. One that may be trusted without reading all of it is trusted."""
-        now, seal = self._clock(), self._seal()
+        now, seal = self._clock(), read_seal(self._seal_file)
         left = seal is not None and seal == Seal.of(self.store.path, seal.verified) and 0 <= now - seal.verified < verify_after
         try:
             if left and seal is not None and self.store.rows("SELECT count(*) FROM notes")[0][0] > FEW:
@@ -113,13 +112,6 @@ class Catalog:
     @property
     def _seal_file(self) -> Path:
         return self.store.path.with_name(f"{self.store.path.name}.sealed")
-
-    def _seal(self) -> Seal | None:
-        """What the last user of the index left, if it says so; only a file is read, for to open a FIFO is to wait."""
-        try:
-            return Seal(**json.loads(self._seal_file.read_text(encoding="utf-8"))) if self._seal_file.is_file() else None
-        except (OSError, ValueError, TypeError):
-            return None
 
     # Keeping in step with the files.
     def refresh(self, *, full: bool = False, progress: Progress | None = None) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from whence.errors import StorageError
+from whence.index.naming import NO_LINKS
 
 #: What a file is called before it is whole.
 PART = re.compile(r"\.write-[0-9a-f]{16}\.part")
@@ -19,8 +20,6 @@ FORSAKEN = 3_600.0
 #: An earlier version of a note.
 _VERSION = re.compile(r"(\d{4,9})\.md")
 _POLL_SECONDS = (0.001, 0.02)
-#: What is said by disks that cannot give a file two names.
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 _HINTS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room; all notes are as they were"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "check who may read and write there"),
@@ -63,18 +62,6 @@ def sweep(place: Path, before: float) -> int:
     return gone
 
 
-def give_name(part: Path, path: Path) -> None:
-    """Give a file a name that nothing has yet, or raise FileExistsError."""
-    try:
-        os.link(part, path)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
-        part.rename(path)
-
-
 def keep_copy(path: Path, target: Path) -> None:
     """Give a file another name under which it stays when the first goes to another file; where that cannot be, copy it."""
     try:
@@ -82,7 +69,7 @@ def keep_copy(path: Path, target: Path) -> None:
             os.link(path, target)
             return
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
     with part_file(path.parent, path.read_bytes()) as part:
         part.rename(target)

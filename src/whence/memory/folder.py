@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whence.errors import StorageError, UsageError, WhenceError
+from whence.index.naming import give_name
 from whence.memory.disk import (
     PART,
     flush,
-    give_name,
     keep_copy,
     locked,
     make_folder,
