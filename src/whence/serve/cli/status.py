@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from whence.engine import Index
+    from whence.index.layout import Layout
     from whence.source.walk import Tree
 
 WORST = 10
@@ -76,15 +77,20 @@ def _planned(root: Path, values: dict[str, str]) -> Tree:
     return Walker(str(root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns()).walk()
 
 
-def _left_out_when_read(root: Path) -> dict[str, str]:
-    """Files that only a look inside told to be unfit (binary, minified, the end of its grammar), where there is an index."""
+def _layout_of(root: Path) -> Layout:
     import os  # noqa: PLC0415
 
-    from whence.checkup.index_files import ReadOnly  # noqa: PLC0415
-    from whence.errors import StorageError  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
-    layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
+    return Layout(default_data_dir(dict(os.environ), Path.home()), root)
+
+
+def _left_out_when_read(root: Path) -> dict[str, str]:
+    """Files that only a look inside told to be unfit (binary, minified, the end of its grammar), where there is an index."""
+    from whence.checkup.index_files import ReadOnly  # noqa: PLC0415
+    from whence.errors import StorageError  # noqa: PLC0415
+
+    layout = _layout_of(root)
     try:
         store = ReadOnly(layout.database) if layout.exists() else None
     except StorageError:
@@ -147,26 +153,19 @@ def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
 
 def _no_longer_trusted(root: Path) -> None:
     """Have the next who opens the index compare everything with its checksums, and mend what is damaged."""
-    import os  # noqa: PLC0415
-
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
-
     with suppress(OSError):
-        Layout(default_data_dir(dict(os.environ), Path.home()), root).seal_file.unlink(missing_ok=True)
+        _layout_of(root).seal_file.unlink(missing_ok=True)
 
 
 def _damaged(root: Path) -> list[str]:
     """What of an index is not what was written, found without opening it, which would mend it; nothing where there is none."""
-    import os  # noqa: PLC0415
-
     from whence.checkup.databases import check_database, opened  # noqa: PLC0415
     from whence.checkup.index_files import ReadOnly  # noqa: PLC0415
     from whence.errors import IndexBusy, IndexDamaged  # noqa: PLC0415
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
     from whence.index.seal import unlike  # noqa: PLC0415
     from whence.index.store import FORMAT  # noqa: PLC0415
 
-    layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
+    layout = _layout_of(root)
     if not layout.exists():
         return []
     checked = check_database(layout.database)
