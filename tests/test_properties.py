@@ -28,7 +28,7 @@ from whence.query.language import path_predicate, read
 from whence.query.options import check_glob
 from whence.query.pattern import compile_pattern
 from whence.query.plan import make_plan
-from whence.serve.mcp.roots import Roots
+from whence.serve.desks.roots import Roots
 from whence.settings import load
 from whence.source.secrets import find_secrets, redacted
 

@@ -22,7 +22,7 @@ from whence.profiles import PROFILES, Profile
 from whence.query.hygiene import question_in
 from whence.query.language import Asked, Leaf
 from whence.query.language import read as read_query
-from whence.query.options import check_compared, make_options, with_fusion
+from whence.query.options import check_compared, make_options, with_factors, with_fusion
 from whence.query.reading import fault
 from whence.related import Example, related
 from whence.results import Answer, Result
@@ -87,7 +87,7 @@ class Index(OpenIndex):
 
         A query may hold operators (docs/query.md); `plain` reads it as words alone.
         `asked` are the filters and modes of `query.options.make_options`: operator,
-        relaxation, include, exclude, languages, kinds, content, paths, pattern, ...
+        relaxation, include, exclude, languages, kinds, content, paths, pattern, ...; `factors` move the weights of signals.
         """
         query = without_secrets(query)
         question = question_in(query)
@@ -98,7 +98,7 @@ class Index(OpenIndex):
         if asking.restriction is not None and not asking.restriction.units.any():
             return Answer(notes=(*notes, NOTHING_LEFT))
         sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
-        return Answer((Result(self, one) for one in found), confidence=sure, notes=notes)
+        return Answer((Result(self, one) for one in found), confidence=sure, notes=notes, found=found)
 
     def left_out(self, words: Sequence[str]) -> LeftOut:
         """How many files that are not indexed hold all of some words, as far as can be told in a moment (Z1)."""
@@ -247,7 +247,7 @@ class Index(OpenIndex):
     def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> Asking:
         chosen = self.settings.search
         asked = dict(asked)
-        fusion, alpha = asked.pop("fusion", None), asked.pop("alpha", None)
+        fusion, alpha, factors = (asked.pop(name, None) for name in ("fusion", "alpha", "factors"))
         unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
         options = make_options(
             k=self.snapshot.files + 1 if unbounded else chosen.k if k is None else k,
@@ -258,7 +258,7 @@ class Index(OpenIndex):
             raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
         ranking = self.settings.profiles[name]
         weights = self._weights_of(name, ranking)
-        ranking = with_fusion(name, ranking, fusion, alpha)
+        ranking = with_factors(name, with_fusion(name, ranking, fusion, alpha), factors)
         return Asking(
             self.snapshot,
             ranking,

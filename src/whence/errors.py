@@ -40,6 +40,10 @@ class UsageError(WhenceError):
 class QueryError(UsageError):
     """The query cannot be searched for."""
 
+    def __init__(self, message: str, *, hint: str = "", at: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.at = at  # the character of the query that is wrong, from 0
+
 
 class SettingError(UsageError):
     """A setting has a value that is not allowed."""

@@ -83,6 +83,11 @@ class Profile:
         shares = {"semantic": Weight(alpha, alpha), "lexical": Weight(1 - alpha, 1 - alpha)}
         return replace(self, signals={**self.signals, **shares})
 
+    def scaled(self, factors: Mapping[str, float]) -> Profile:
+        """The same profile with the weights of some signals times a factor; 0 switches one off."""
+        scaled = {name: Weight(factor * self.signals[name].short, factor * self.signals[name].long) for name, factor in factors.items()}
+        return replace(self, signals={**self.signals, **scaled})
+
 
 def _both(**weights: float) -> Mapping[str, Weight]:
     return MappingProxyType({name: Weight(weight, weight) for name, weight in weights.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from whence.answer import Found
 from whence.confidence import Confidence
+from whence.facets import Facets, facets_of
 from whence.knobs import Settings
 from whence.pack.excerpt import ShownLine, choose_lines, shown_line
 from whence.pack.provenance import flags_of, sort_of
@@ -63,6 +64,13 @@ class Result:
         """The ledger whose sum is the score."""
         return self._found.ranked.ledger.lines(self._found.hit.row)
 
+    @property
+    def parts(self) -> list[tuple[str, str, float]]:
+        """The lines of the ledger that change the score, without their reasons: signal, operation, contribution."""
+        ledger, row = self._found.ranked.ledger, self._found.hit.row
+        every = ((one.signal, one.operation, float(one.contribution[row])) for one in ledger.entries)
+        return [(name, operation.value, value) for name, operation, value in every if operation.tells(value)]
+
     @cached_property
     def lines(self) -> list[ShownLine]:
         """The lines that matter: those that match the pattern, or hold most of the query."""
@@ -108,7 +116,20 @@ class Result:
 class Answer(list[Result]):
     """The results of one search, best first, and what is to be said of them as a whole."""
 
-    def __init__(self, results: Iterable[Result] = (), *, confidence: Confidence | None = None, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        results: Iterable[Result] = (),
+        *,
+        confidence: Confidence | None = None,
+        notes: tuple[str, ...] = (),
+        found: Sequence[Found] = (),
+    ) -> None:
         super().__init__(results)
+        self._found = found
         self.confidence = confidence  # None where nothing was asked in words, as for a pattern alone
         self.notes = notes  # how the query was read, where that is not plain to see
+
+    @cached_property
+    def facets(self) -> Facets:
+        """What was found by language, kind and folder, also beyond the results that are given."""
+        return facets_of(self._found)

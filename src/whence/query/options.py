@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from whence.errors import QueryError, UsageError
@@ -19,6 +20,8 @@ CONTENTS = ("code", "docs", "config", "all")
 STRATEGIES = ("union", "vector", "lexical")
 #: A distance is 1 - similarity.
 FARTHEST = 2.0
+#: A signal may be moved to so many times its weight.
+MOST_TIMES = 100
 _RELAXATION = re.compile(r"^>\s*([0-9]{1,9})$")
 #: A name of 250 letters can be divided among five stars in a thousand million ways.
 MOST_STARS = 3
@@ -96,7 +99,7 @@ def make_options(
 
 def check_asked(asked: Mapping[str, Any], profile: str | None) -> None:
     """Refuse what cannot be asked, before any index is opened for it."""
-    plain = {name: value for name, value in asked.items() if name not in {"fusion", "alpha"}}
+    plain = {name: value for name, value in asked.items() if name not in {"fusion", "alpha", "factors"}}
     make_options(**{"k": 1, **plain})
     if profile is not None and profile not in PROFILES:
         raise QueryError(f"there is no profile {profile!r}", hint=f"allowed: {', '.join(PROFILES)}")
@@ -106,7 +109,7 @@ def check_asked(asked: Mapping[str, Any], profile: str | None) -> None:
 
 def check_compared(asked: Mapping[str, Any]) -> None:
     """Refuse what speaks of words where a unit is compared as a whole."""
-    wrong = sorted({"operator", "relaxation", "pattern", "fusion", "alpha"} & asked.keys())
+    wrong = sorted({"operator", "relaxation", "pattern", "fusion", "alpha", "factors"} & asked.keys())
     if wrong:
         raise UsageError(f"{wrong[0]} has no part in what is related", hint="filter by path, language, kind, strategy or distance")
 
@@ -123,6 +126,20 @@ def with_fusion(name: str, profile: Profile, fusion: str | None, alpha: float | 
     if alpha is not None and not 0 <= alpha <= 1:
         raise QueryError(f"alpha {alpha!r} is not allowed", hint="the share of the vectors, from 0 to 1")
     return profile if alpha is None else profile.with_share(alpha)
+
+
+def with_factors(name: str, profile: Profile, factors: Mapping[str, float] | None) -> Profile:
+    """A profile with the weights of some of its signals moved: to see what they are worth."""
+    for signal, factor in (factors or {}).items():
+        if signal not in profile.signals:
+            near = get_close_matches(signal, profile.signals, 1)
+            raise QueryError(
+                f"the profile {name!r} has no signal {signal[:80]!r}",
+                hint=f"did you mean {near[0]}?" if near else "docs/signals.md has them",
+            )
+        if not 0 <= factor <= MOST_TIMES:
+            raise QueryError(f"the factor {factor!r} of {signal} is not allowed", hint=f"from 0 (off) to {MOST_TIMES}")
+    return profile.scaled(factors) if factors else profile
 
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:

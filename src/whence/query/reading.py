@@ -69,7 +69,7 @@ class Piece:
 def fault(message: str, query: str, at: int, hint: str = "") -> QueryError:
     """A mistake in a query, with a caret under it."""
     shown = "".join(character if character.isprintable() else " " for character in query)
-    return QueryError(f"{message}\n  {shown}\n  {' ' * min(at, len(shown))}^", hint=hint)
+    return QueryError(f"{message}\n  {shown}\n  {' ' * min(at, len(shown))}^", hint=hint, at=at)
 
 
 def pieces_of(query: str) -> list[Piece]:

@@ -17,6 +17,10 @@ class Operation(Enum):
     ADD = "+"
     MULTIPLY = "x"
 
+    def tells(self, contribution: float) -> bool:
+        """Whether a contribution changes a score, as far as can be seen in four places."""
+        return round(contribution, 4) != (1.0 if self is Operation.MULTIPLY else 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -53,7 +57,7 @@ class Line:
     @property
     def tells(self) -> bool:
         """Whether it changes the score, as far as can be seen in four places."""
-        return round(self.contribution, 4) != (1.0 if self.operation == Operation.MULTIPLY.value else 0.0)
+        return Operation(self.operation).tells(self.contribution)
 
 
 @dataclass(frozen=True, slots=True)

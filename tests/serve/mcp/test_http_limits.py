@@ -25,7 +25,7 @@ from serve.mcp.servers import LONG, TOKEN, Bare, surroundings
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from whence.serve.mcp.guard import Limits
+from whence.serve.http.guard import Limits
 from whence.serve.mcp.running import run_http
 root, host, limits, seconds, token = json.loads(sys.argv[1])
 run_http([Path(root)], {}, "", (host, 0), token, limits=Limits(**limits), call_seconds=seconds)

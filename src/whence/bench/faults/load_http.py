@@ -36,7 +36,7 @@ _IMPATIENT = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from whence.serve.mcp.guard import Limits
+from whence.serve.http.guard import Limits
 from whence.serve.mcp.running import run_http
 run_http([Path(sys.argv[1])], {}, "", ("127.0.0.1", 0), sys.argv[2], limits=replace(Limits(), session_seconds=float(sys.argv[3])))
 """

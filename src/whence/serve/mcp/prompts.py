@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import mcp_types as types
 
 from whence.errors import UsageError, WhenceError
-from whence.serve.mcp.house import House
+from whence.serve.desks.house import House
 from whence.serve.mcp.remembering import recall
 from whence.serve.mcp.searching import context
 

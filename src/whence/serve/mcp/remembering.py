@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import UsageError
-from whence.serve.mcp.desk import Report, Standing, ready
-from whence.serve.mcp.house import House
+from whence.serve.desks.desk import Report, Standing, ready
+from whence.serve.desks.house import House
 from whence.serve.mcp.text import recalled_lines
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import mcp_types as types
 from whence.errors import UsageError
 from whence.pack.provenance import flags_of, warning_of
 from whence.serve.cli.shared import freshness_json
-from whence.serve.mcp.desk import Desk, Standing, ready
-from whence.serve.mcp.house import House
+from whence.serve.desks.desk import Desk, Standing, ready
+from whence.serve.desks.house import House
 from whence.source.hidden import made_visible
 from whence.version import __version__
 

@@ -14,9 +14,9 @@ from whence.errors import RootError, StorageError, UsageError
 from whence.retrieve.unindexed import guesses
 from whence.serve.cli.note_hints import Shown, by_file, hint_lines, hints_of
 from whence.serve.cli.shared import safe
+from whence.serve.desks.desk import Desk, Report, Standing, ready
+from whence.serve.desks.house import House
 from whence.serve.doubt import Doubt, doubt_of, doubt_of_task, nothing_for
-from whence.serve.mcp.desk import Desk, Report, Standing, ready
-from whence.serve.mcp.house import House
 from whence.serve.mcp.remembering import search_notes
 from whence.serve.mcp.text import (
     freshness_line,

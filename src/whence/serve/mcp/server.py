@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -14,8 +13,8 @@ from mcp.shared.exceptions import MCPError
 
 from whence.errors import WhenceError
 from whence.pack.cut import cut_text
-from whence.serve.mcp.desk import Report
-from whence.serve.mcp.house import House
+from whence.serve.desks.desk import Report
+from whence.serve.desks.house import House
 from whence.serve.mcp.prompts import PROMPTS, told
 from whence.serve.mcp.resources import RESOURCES, TEMPLATES, read
 from whence.serve.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
@@ -157,12 +156,3 @@ async def _or_refused(asked: Awaitable[_T], seconds: float) -> _T:
 
 def _trouble(error: OSError) -> str:
     return f"{error.filename or 'a file'}: {error.strerror or error}"
-
-
-@asynccontextmanager
-async def closing(house: House) -> AsyncIterator[None]:
-    """A house that is closed at the end, whatever that is."""
-    try:
-        yield
-    finally:
-        await house.close()

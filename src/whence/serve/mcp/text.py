@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whence.parse.languages import CODE
 from whence.serve.cli.shared import ago
 from whence.serve.cli.shared import safe as for_a_terminal
-from whence.serve.mcp.desk import Standing
+from whence.serve.desks.desk import Standing
 from whence.source.hidden import made_visible
 
 if TYPE_CHECKING:

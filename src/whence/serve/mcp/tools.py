@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from whence.serve.desks.desk import Report
+from whence.serve.desks.house import House
 from whence.serve.mcp.arguments import BOOLEAN, INTEGER, STRING, STRINGS, checked, schema
-from whence.serve.mcp.desk import Report
-from whence.serve.mcp.house import House
 from whence.serve.mcp.remembering import feedback, recall, remember
 from whence.serve.mcp.searching import QUESTIONS, context, graph, related, search
 

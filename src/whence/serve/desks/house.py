@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from whence.errors import UsageError
 from whence.serve.cli.shared import IN_A_FILE
-from whence.serve.mcp.desk import Desk
-from whence.serve.mcp.roots import Roots
+from whence.serve.desks.desk import SECONDS_BEFORE_REST, Desk
+from whence.serve.desks.roots import Roots
 
 
 class House:
     """The roots of a server, each with its desk."""
 
-    def __init__(self, folders: Sequence[Path], settings: Mapping[str, str], session: str = "") -> None:
+    def __init__(
+        self, folders: Sequence[Path], settings: Mapping[str, str], session: str = "", *, rest: float = SECONDS_BEFORE_REST
+    ) -> None:
         self.roots = Roots(folders)
         self.session = session  # under this name what was shown is remembered, for hooks that report what was used (L4)
-        self._desks = {folder: Desk(folder, settings) for folder in self.roots.folders}
+        self._desks = {folder: Desk(folder, settings, rest=rest) for folder in self.roots.folders}
 
     def desk(self, root: Path) -> Desk:
         """The desk of a root."""
@@ -67,3 +70,12 @@ class House:
         """Let go of everything."""
         for desk in self._desks.values():
             await desk.close()
+
+
+@asynccontextmanager
+async def closing(house: House) -> AsyncIterator[None]:
+    """A house that is closed at the end, whatever that is."""
+    try:
+        yield
+    finally:
+        await house.close()

@@ -11,6 +11,7 @@ import asyncio
 import hmac
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -74,8 +75,9 @@ _TOO_SLOW = Refusal(408, "the request did not come in time")
 class Guarded:
     """An application that answers only callers of this machine who show the token, within limits."""
 
-    def __init__(self, app: ASGIApp, token: str, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, token: str, limits: Limits, *, free: Callable[[str], bool] = lambda _: False) -> None:
         self._app, self._limits = app, limits
+        self._free = free  # the paths that anybody on this machine may have: they tell nothing
         self._wanted = sha256(f"Bearer {token}".encode()).digest()
         self._wrong_until = 0.0  # when the last of those who showed a wrong token is answered
 
@@ -84,7 +86,7 @@ class Guarded:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._long(scope) or _stray(scope) or await self._stranger(scope)
+        refusal = self._long(scope) or _stray(scope) or (None if self._free(scope["path"]) else await self._stranger(scope))
         body = await self._whole(receive, self._limits.refused_seconds if refusal else self._limits.body_seconds)
         if body is None:
             return

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import anyio
 
 from whence.errors import IndexDamaged, RootError, StorageError, UsageError
-from whence.serve.mcp.building import Building
+from whence.serve.desks.building import Building
 from whence.types import Work
 from whence.viewed import BEHIND
 
@@ -60,8 +60,8 @@ def ready(index: Index | None, standing: Standing) -> Index:
 class Desk:
     """Answers questions about one root, one at a time. All work with the index is done in one thread of its own."""
 
-    def __init__(self, root: Path, settings: Mapping[str, str]) -> None:
-        self.root = root
+    def __init__(self, root: Path, settings: Mapping[str, str], *, rest: float = SECONDS_BEFORE_REST) -> None:
+        self.root, self._seconds_before_rest = root, rest
         # Whoever waits for an answer does not wait for another writer: what is there is answered from, and that is said.
         self._given = {"index.lock_wait": "0.5", **settings}
         self._building: Building | None = None
@@ -75,9 +75,12 @@ class Desk:
         self._rest: list[asyncio.TimerHandle] = []  # when nobody has asked for a while, memory is given back
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
 
-    async def ask(self, question: Callable[[Index | None, Standing], _T], report: Report | None = None) -> _T:
-        """Put a question to the index as it is now, or to what there is of it where it is being built (None: nothing yet)."""
-        answer = await self._run(lambda: self._answered(question, patient=True))
+    async def ask(self, question: Callable[[Index | None, Standing], _T], report: Report | None = None, *, patient: bool = True) -> _T:
+        """Put a question to the index as it is now, or to what there is of it where it is being built (None: nothing yet).
+
+        Whoever is patient waits a moment for a build that has just begun.
+        """
+        answer = await self._run(lambda: self._answered(question, patient=patient))
         if isinstance(answer, Building):
             await self._wait(answer, report)
             answer = await self._run(lambda: self._answered(question, patient=False))
@@ -95,7 +98,7 @@ class Desk:
             later = asyncio.get_running_loop().call_later
             self._rest = [
                 later(SECONDS_BEFORE_TIDYING, self._thread.submit, give_memory_back),
-                later(SECONDS_BEFORE_REST, self._thread.submit, self._be_small),
+                later(self._seconds_before_rest, self._thread.submit, self._be_small),
             ]
 
     def _cancel_rest(self) -> None:

@@ -1,0 +1,1 @@
+"""What a server answers from: a desk for each folder."""

@@ -1,0 +1,1 @@
+"""Serving on this machine only, over HTTP."""

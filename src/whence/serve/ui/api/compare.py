@@ -1,0 +1,7 @@
+"""The compare view."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+router = APIRouter()

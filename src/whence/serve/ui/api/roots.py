@@ -1,0 +1,34 @@
+"""Which folders the page is about."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from whence.serve.desks.house import House
+from whence.serve.ui.shapes import Desks, Shape, Text
+
+router = APIRouter()
+
+
+class Root(Shape):
+    """A folder that is served."""
+
+    name: Text
+    path: Text
+
+
+class RootsAnswer(Shape):
+    """All of them, in the order in which they were named."""
+
+    roots: list[Root]
+
+
+@router.get("/roots")
+async def roots(house: Desks) -> RootsAnswer:
+    """The folders that may be asked about, by the names under which the other questions know them."""
+    return RootsAnswer(roots=[Root(name=name, path=str(path)) for name, path in names_of(house).items()])
+
+
+def names_of(house: House) -> dict[str, str]:
+    """The name of each root in answers, and where it is."""
+    return {house.label(desk).rstrip("/") or desk.root.name or "/": str(desk.root) for desk in house.desks()}

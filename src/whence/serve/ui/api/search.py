@@ -1,0 +1,214 @@
+"""Search as one types: ranked files with their code, counted by facets, and how sure it is that they are meant."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from whence.errors import QueryError, RootError, StorageError
+from whence.facets import Facets
+from whence.pack.provenance import warning_of
+from whence.serve.desks.desk import Desk, Standing
+from whence.serve.desks.house import House
+from whence.serve.doubt import Doubt, doubt_of
+from whence.serve.ui.coloured import of_result
+from whence.serve.ui.shapes import CodeLine, Desks, Fresh, Progress, Shape, Text
+from whence.source.reading import without_secrets
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.results import Result
+
+router = APIRouter()
+MOST_RESULTS = 100
+
+
+class Searching(Shape):
+    """A query and how it is to be ranked."""
+
+    query: str
+    k: int = 10
+    root: str = ""  # a root's name; empty asks all
+    profile: str | None = None
+    factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
+    content: str | None = None
+
+
+class Part(Shape):
+    """A contribution to a score, as far as a glance can tell."""
+
+    signal: str
+    operation: str
+    contribution: float
+
+
+class Hit(Shape):
+    """One file of an answer."""
+
+    root: str
+    path: Text
+    name: Text
+    qualified_name: Text
+    kind: str
+    language: str
+    sort: str
+    score: float
+    start_line: int
+    end_line: int
+    best_start_line: int
+    best_end_line: int
+    lines: list[CodeLine]
+    parts: list[Part]
+    warning: str = ""  # that it reads like an instruction
+
+
+class Counts(Shape):
+    """How many of the files that were ranked are of each language, kind and folder; most first."""
+
+    files: int
+    languages: dict[str, int]
+    kinds: dict[str, int]
+    folders: dict[Text, int]
+
+
+class Sure(Shape):
+    """How sure it is that the answer is among the results (Z1)."""
+
+    probability: float
+    line: float
+    here: bool
+    said: str  # empty when there is no doubt
+
+
+class RootState(Shape):
+    """How the index of a root stands."""
+
+    name: str
+    files: int
+    fresh: Fresh | None
+    progress: Progress
+    trouble: str = ""
+
+
+class SearchAnswer(Shape):
+    """What a search gives."""
+
+    query: str
+    results: list[Hit]
+    facets: Counts
+    confidence: Sure | None
+    notes: list[Text]
+    roots: list[RootState]
+    milliseconds: float
+
+
+@dataclass(slots=True)
+class _Told:
+    """What one root has to say."""
+
+    state: RootState
+    hits: list[Hit] = field(default_factory=list)
+    facets: Facets = field(default_factory=Facets)
+    doubt: Doubt | None = None
+    notes: tuple[str, ...] = ()
+    refused: QueryError | None = None
+
+
+@router.post("/search")
+async def search(house: Desks, asked: Searching) -> SearchAnswer:
+    """Rank files for a query, in one root or all of them."""
+    began = time.perf_counter()
+    told = await asyncio.gather(*(_ask(house, desk, asked) for desk in house.desks(asked.root)))
+    refused = [one.refused for one in told if one.refused is not None]
+    if refused and len(refused) == len(told):
+        raise refused[0]
+    hits = sorted(chain.from_iterable(one.hits for one in told), key=lambda one: -one.score)[: asked.k]
+    notes = dict.fromkeys(chain(chain.from_iterable(one.notes for one in told), (error.message.partition("\n")[0] for error in refused)))
+    return SearchAnswer(
+        query=without_secrets(asked.query),
+        results=hits,
+        facets=_together([one.facets for one in told]),
+        confidence=_surest([one.doubt for one in told if one.doubt is not None]),
+        notes=list(notes),
+        roots=[one.state for one in told],
+        milliseconds=round((time.perf_counter() - began) * 1000, 2),
+    )
+
+
+async def _ask(house: House, desk: Desk, asked: Searching) -> _Told:
+    """What one root has to say; one of several that cannot be read does not silence the others."""
+    name = house.label(desk).rstrip("/") or desk.root.name
+    try:
+        return await desk.ask(partial(_searched, name, house.inner(desk) if not asked.root else (), asked), patient=False)
+    except (RootError, StorageError) as error:
+        if not house.several:
+            raise
+        return _Told(RootState(name=name, files=0, fresh=None, progress=Progress(building=False, share=0, missing=0), trouble=str(error)))
+
+
+def _searched(name: str, inner: tuple[str, ...], asked: Searching, index: Index | None, standing: Standing) -> _Told:
+    state = RootState(
+        name=name,
+        files=standing.indexed,
+        fresh=Fresh.of(index.freshness) if index is not None else None,
+        progress=Progress.of(standing),
+    )
+    told = _Told(state)
+    if index is None or not asked.query.strip() or not standing.indexed:
+        return told
+    options: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
+    try:
+        answer = index.search(asked.query, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors, **options)
+    except QueryError as error:
+        return replace(told, refused=error)
+    told.hits = [hit_of(name, index, one) for one in answer if not one.path.startswith(inner)]
+    told.facets, told.notes = answer.facets, answer.notes
+    told.doubt = doubt_of([(index, answer.confidence)], asked.content) if not standing.building else None
+    return told
+
+
+def hit_of(root: str, index: Index, result: Result) -> Hit:
+    """A result with its code."""
+    return Hit(
+        root=root,
+        path=result.path,
+        name=result.name,
+        qualified_name=result.qualified_name,
+        kind=result.kind,
+        language=result.language,
+        sort=result.sort,
+        score=result.score,
+        start_line=result.start_line,
+        end_line=result.end_line,
+        best_start_line=result.best_start,
+        best_end_line=result.best_end,
+        lines=of_result(result, index.read_text(result.path)),
+        parts=[Part(signal=name, operation=operation, contribution=value) for name, operation, value in result.parts],
+        warning=warning_of(result.flags),
+    )
+
+
+def _together(facets: Sequence[Facets]) -> Counts:
+    def summed(name: str) -> dict[str, int]:
+        return dict(sum((Counter(getattr(one, name)) for one in facets), Counter()).most_common())
+
+    return Counts(files=sum(one.files for one in facets), languages=summed("languages"), kinds=summed("kinds"), folders=summed("folders"))
+
+
+def _surest(doubts: Sequence[Doubt]) -> Sure | None:
+    """The surest of some roots speaks for all of them."""
+    surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
+    if surest is None:
+        return None
+    of = surest.confidence
+    everything = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
+    return Sure(probability=round(of.probability, 4), line=of.line, here=of.here, said=str(everything))

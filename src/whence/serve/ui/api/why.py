@@ -1,0 +1,7 @@
+"""The why view."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+router = APIRouter()

@@ -1,0 +1,241 @@
+// Search as one types: ranked files with their code, what they are of, how sure it is, and why.
+import { change, linkTo } from "../lib/address.js";
+import { post } from "../lib/api.js";
+import { useAnswer } from "../lib/asking.js";
+import { html, useEffect, useRef, useState } from "../lib/dom.js";
+import { useKeys } from "../lib/keys.js";
+import { ago, Code, counted, Progress, useNarrow, Wrong } from "../lib/parts.js";
+import { added, holds, removed } from "./search/operators.js";
+import { SourcePanel } from "./search/source.js";
+import { WhyPanel } from "./search/why.js";
+import { factorsOf } from "./search/weights.js";
+
+/** @typedef {import("../lib/parts.js").CodeLine} CodeLine */
+/** @typedef {{signal: string, operation: string, contribution: number}} Part */
+/** @typedef {{root: string, path: string, name: string, qualified_name: string, kind: string, language: string, sort: string, score: number, best_start_line: number, best_end_line: number, lines: CodeLine[], parts: Part[], warning: string}} Hit */
+/** @typedef {{name: string, files: number, fresh: any, progress: {building: boolean, share: number, missing: number}, trouble: string}} RootState */
+
+const MORE = 10;
+/** How often an index that is being built is asked again, in milliseconds. */
+const PATIENCE = 700;
+
+/** @param {import("../app.js").ViewProps} props */
+export function SearchView({ roots, root, params }) {
+  const query = params.get("q") ?? "";
+  const k = Number(params.get("k")) || MORE;
+  const factors = factorsOf(params.get("w") ?? "");
+  const [again, setAgain] = useState(0);
+  const asked = { query, k, root, factors, profile: params.get("profile") || null };
+  const { answer, error, busy, of } = useAnswer(asked, (one, signal) => post("search", one, signal), again);
+  const building = answer?.roots.some((/** @type {RootState} */ one) => one.progress.building) ?? false;
+  useEffect(() => {
+    if (!building) return;
+    const timer = setTimeout(() => setAgain((count) => count + 1), PATIENCE);
+    return () => clearTimeout(timer);
+  }, [building, again, answer]);
+  /** @type {Hit[]} */
+  const hits = answer?.results ?? [];
+  const [at, setAt] = useState(0);
+  useEffect(() => setAt(0), [query, root]);
+  const open = params.get("open") ?? "";
+  const panel = params.get("panel") === "source" ? "source" : open ? "why" : "";
+  const narrow = useNarrow();
+  useSearchKeys(hits, at, setAt, open);
+
+  return html`<main class=${`search ${panel ? "with-panel" : ""}`} aria-busy=${busy}>
+    <${SearchBox} query=${query} error=${error} wrongQuery=${of?.query} />
+    <${States} roots=${answer?.roots ?? []} several=${roots.length > 1} milliseconds=${answer?.milliseconds} facets=${answer?.facets} />
+    ${answer && query && html`<${Sureness} confidence=${answer.confidence} found=${hits.length > 0} />`}
+    ${(answer?.notes ?? []).map((/** @type {string} */ note) => html`<p class="note">${note}</p>`)}
+    ${Object.keys(factors).length > 0 &&
+    html`<p class="note">${counted(Object.keys(factors).length, "weight is", "weights are")} moved.
+      <button class="plain" onClick=${() => change({ w: null })}>Put back</button></p>`}
+    <div class="columns">
+      ${query && answer && html`<${Facets} facets=${answer.facets} query=${query} narrow=${narrow} />`}
+      <${Results} hits=${hits} at=${at} setAt=${setAt} open=${open} several=${roots.length > 1} query=${query} searched=${answer !== null} />
+      ${panel && html`<${Panel} kind=${panel} open=${open} hits=${hits} asked=${asked} />`}
+    </div>
+    ${hits.length === k && html`<p><button onClick=${() => change({ k: k + MORE })}>More results</button></p>`}
+  </main>`;
+}
+
+/** @param {Hit[]} hits @param {number} at @param {(next: number) => void} setAt @param {string} open */
+function useSearchKeys(hits, at, setAt, open) {
+  const move = (/** @type {number} */ by) => {
+    const next = Math.max(0, Math.min(hits.length - 1, at + by));
+    setAt(next);
+    const item = document.querySelectorAll(".results > li")[next];
+    item?.scrollIntoView({ block: "nearest" });
+    const link = item?.querySelector("a");
+    if (link instanceof HTMLElement) link.focus({ preventScroll: true });
+  };
+  const key = hits[at] ? keyOf(hits[at]) : "";
+  useKeys([
+    { key: "/", does: "to the query", run: () => focusQuery() },
+    { key: "j", does: "next result", run: () => move(1) },
+    { key: "k", does: "result before", run: () => move(-1) },
+    { key: "ArrowDown", does: "next result", inFields: true, run: () => (isTyping() ? move(0) : move(1)) },
+    { key: "ArrowUp", does: "result before", inFields: true, run: () => (at === 0 ? focusQuery() : move(-1)) },
+    { key: "o", does: "open its file", run: () => key && change({ open: key, panel: "source" }, { step: true }) },
+    { key: "w", does: "why it is there", run: () => key && change({ open: key, panel: null }, { step: true }) },
+    { key: "Escape", does: "close, or to the query", inFields: true, run: () => (open ? change({ open: null, panel: null }, { step: true }) : focusQuery()) },
+  ]);
+}
+
+function isTyping() {
+  return document.activeElement instanceof HTMLInputElement && document.activeElement.id === "query";
+}
+
+function focusQuery() {
+  const field = document.getElementById("query");
+  if (field instanceof HTMLInputElement) {
+    field.focus();
+    field.select();
+  }
+}
+
+/** How a hit stands in the address. @param {Hit} hit */
+export function keyOf(hit) {
+  return `${hit.root}:${hit.path}`;
+}
+
+/** @param {{query: string, error: any, wrongQuery: string | undefined}} props */
+function SearchBox({ query, error, wrongQuery }) {
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useEffect(() => field.current?.focus(), []);
+  const wrong = error && wrongQuery === query;
+  return html`<div class="asking" role="search">
+    <label class="hidden" for="query">Search</label>
+    <input
+      id="query"
+      ref=${field}
+      type="search"
+      value=${query}
+      placeholder="where are retries configured"
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck=${false}
+      aria-invalid=${wrong ? "true" : undefined}
+      aria-describedby=${wrong ? "query-wrong" : undefined}
+      onInput=${(/** @type {InputEvent & {currentTarget: HTMLInputElement}} */ event) => change({ q: event.currentTarget.value, k: null, open: null, panel: null })}
+    />
+    ${wrong &&
+    html`<div id="query-wrong">
+      ${typeof error.at === "number" && html`<pre class="caret" aria-hidden="true">${query}${"\n"}${" ".repeat(error.at)}^</pre>`}
+      <${Wrong} error=${error} />
+    </div>`}
+  </div>`;
+}
+
+/** @param {{roots: RootState[], several: boolean, milliseconds?: number, facets: any}} props */
+function States({ roots, several, milliseconds, facets }) {
+  return html`<div class="states" role="status">
+    ${roots.map((one) => {
+      const label = several ? `${one.name}: ` : "";
+      if (one.trouble) return html`<p class="wrong">${label}${one.trouble}</p>`;
+      if (one.progress.building) return html`<${Progress} label=${`${label}being indexed`} share=${one.progress.share} />`;
+      return html`<p class="dim">${label}${freshness(one)}</p>`;
+    })}
+    ${milliseconds !== undefined && facets?.files > 0 && html`<p class="dim">${counted(facets.files, "candidate")} ranked in ${milliseconds.toFixed(0)} ms</p>`}
+  </div>`;
+}
+
+/** @param {RootState} state */
+function freshness({ files, fresh }) {
+  if (!fresh) return "not indexed";
+  const of = fresh.commit ? `commit ${fresh.commit.slice(0, 10)}` : "no commit";
+  const still = fresh.changed_files ? `${counted(fresh.changed_files, "file")} changed since` : fresh.note || "up to date";
+  return `${counted(files, "file")} · ${of} · indexed ${ago(fresh.indexed_at)} · ${still}`;
+}
+
+/** @param {{confidence: {probability: number, line: number, here: boolean, said: string} | null, found: boolean}} props */
+function Sureness({ confidence, found }) {
+  if (!confidence) return null;
+  const { probability, here, said } = confidence;
+  return html`<p class=${here ? "sure" : "sure doubtful"}>
+    <meter min="0" max="1" low=${confidence.line} value=${probability} aria-label="confidence"></meter>
+    ${here ? ` ${probability.toFixed(2)} sure that the answer is here` : ` ${said}${found ? "; the nearest:" : ""}`}
+  </p>`;
+}
+
+/** @param {{facets: any, query: string, narrow: boolean}} props */
+function Facets({ facets, query, narrow }) {
+  const groups = [
+    { name: "Language", operator: "lang", counts: facets.languages },
+    { name: "Kind", operator: "kind", counts: facets.kinds },
+    { name: "Folder", operator: "path", counts: facets.folders },
+  ];
+  const shown = html`${groups.map(({ name, operator, counts }) => {
+    const values = Object.entries(counts);
+    return (
+      values.length > 0 &&
+      html`<section><h2>${name}</h2><ul>
+        ${values.map(([value, count]) => {
+          const term = operator === "path" ? `${value}/` : value;
+          const chosen = holds(query, operator, term);
+          const next = chosen ? removed(query, operator, term) : added(query, operator, term);
+          return html`<li><button class="facet" aria-pressed=${chosen} onClick=${() => change({ q: next, k: null }, { step: true })}>
+            <span>${value}</span><span class="count">${count}</span></button></li>`;
+        })}
+      </ul></section>`
+    );
+  })}`;
+  return narrow ? html`<details class="facets"><summary>Narrow down</summary>${shown}</details>` : html`<aside class="facets" aria-label="Narrow down">${shown}</aside>`;
+}
+
+/** @param {{hits: Hit[], at: number, setAt: (at: number) => void, open: string, several: boolean, query: string, searched: boolean}} props */
+function Results({ hits, at, setAt, open, several, query, searched }) {
+  if (!query) return html`<div class="empty"><p>Type what you look for: a question, a few words, a name.</p><p class="dim">Press <kbd>?</kbd> for the keys.</p></div>`;
+  if (!hits.length) return searched ? html`<p class="empty">Nothing found.</p>` : html`<p class="empty"></p>`;
+  const best = Math.max(...hits.map((one) => one.score), 1e-9);
+  return html`<ol class="results">
+    ${hits.map((hit, place) => {
+      const key = keyOf(hit);
+      const shown = `${hit.path}:${hit.best_start_line}`;
+      return html`<li key=${key} class=${place === at ? "at" : ""} onFocusIn=${() => setAt(place)}>
+        <h3>
+          <a href=${linkTo("/", { ...current(), open: key, panel: "source" })} aria-current=${open === key ? "true" : undefined}>${several && html`<span class="dim">${hit.root}/</span>`}${shown}</a>
+          ${hit.name && html`<span class="unit"><span class="dim">${hit.kind}</span> <a href=${linkTo("/graph", { root: hit.root, symbol: `${hit.path}#${hit.qualified_name}` })} title="its neighbourhood">${hit.qualified_name}</a></span>`}
+          <span class="tags"><span class="tag">${hit.language}</span>${hit.sort !== "code" && html`<span class="tag">${hit.sort}</span>`}</span>
+          <button class="why" aria-expanded=${open === key} onClick=${() => change({ open: open === key ? null : key, panel: null }, { step: true })} aria-label=${`Why ${hit.path} has ${hit.score.toFixed(2)}`}>
+            <${Glance} parts=${hit.parts} share=${hit.score / best} /> ${hit.score.toFixed(2)} why
+          </button>
+        </h3>
+        ${hit.warning && html`<p class="warning">${hit.warning}</p>`}
+        <${Code} lines=${hit.lines} />
+      </li>`;
+    })}
+  </ol>`;
+}
+
+/** What a score is made of, at a glance: what speaks for a file as one bar. @param {{parts: Part[], share: number}} props */
+function Glance({ parts, share }) {
+  const adding = parts.filter((one) => one.operation === "+" && one.contribution > 0).sort((a, b) => b.contribution - a.contribution);
+  const total = adding.reduce((sum, one) => sum + one.contribution, 0) || 1;
+  return html`<span class="glance" aria-hidden="true"><span style=${`width:${Math.max(share, 0.02) * 100}%`}>${adding.map(
+    (one, place) => html`<i style=${`flex:${one.contribution / total}`} class=${`shade-${Math.min(place, 5)}`} title=${one.signal}></i>`,
+  )}</span></span>`;
+}
+
+function current() {
+  return Object.fromEntries(new URLSearchParams(location.search));
+}
+
+/** @param {{kind: string, open: string, hits: Hit[], asked: any}} props */
+function Panel({ kind, open, hits, asked }) {
+  const hit = hits.find((one) => keyOf(one) === open);
+  const [root, path] = [open.slice(0, open.indexOf(":")), open.slice(open.indexOf(":") + 1)];
+  const close = () => change({ open: null, panel: null }, { step: true });
+  return html`<aside class="panel" aria-label=${kind === "why" ? "Why" : "Source"}>
+    <header>
+      <div role="tablist" aria-label="About the result">
+        <button role="tab" aria-selected=${kind === "why"} onClick=${() => change({ panel: null })}>Why</button>
+        <button role="tab" aria-selected=${kind === "source"} onClick=${() => change({ panel: "source" })}>Source</button>
+      </div>
+      <button class="plain" onClick=${close} aria-label="Close">✕</button>
+    </header>
+    ${kind === "why"
+      ? html`<${WhyPanel} asked=${asked} root=${root} path=${path} key=${open} />`
+      : html`<${SourcePanel} root=${root} path=${path} lit=${hit ? [hit.best_start_line, hit.best_end_line] : undefined} key=${open} />`}
+  </aside>`;
+}

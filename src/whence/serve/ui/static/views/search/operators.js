@@ -1,0 +1,32 @@
+// Operators in a query, as facets put them there: what narrows an answer can be seen, and learned, in the query itself.
+
+/** @param {string} value */
+function written(value) {
+  return /[\s"()]/.test(value) ? `"${value.replaceAll('"', "")}"` : value;
+}
+
+/** @param {string} query @param {string} operator @param {string} value */
+function places(query, operator, value) {
+  const wanted = `${operator}:${written(value)}`;
+  return query.split(/(\s+)/).map((piece) => ({ piece, same: piece === wanted }));
+}
+
+/** Whether a query holds `operator:value`. @param {string} query @param {string} operator @param {string} value */
+export function holds(query, operator, value) {
+  return places(query, operator, value).some((one) => one.same);
+}
+
+/** The query with `operator:value`. @param {string} query @param {string} operator @param {string} value */
+export function added(query, operator, value) {
+  return `${query.trimEnd()} ${operator}:${written(value)}`.trimStart();
+}
+
+/** The query without it. @param {string} query @param {string} operator @param {string} value */
+export function removed(query, operator, value) {
+  return places(query, operator, value)
+    .filter((one) => !one.same)
+    .map((one) => one.piece)
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+}
