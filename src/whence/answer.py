@@ -142,36 +142,42 @@ def _plan(query: str, asking: Asking) -> Plan:
 
 
 def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
-    """Rank ever more candidates until k files are found or there are no more."""
+    """The best files, ties broken."""
     plan, options = _plan(query, asking), asking.options
-    count = max(asking.pool, options.k * asking.pool_per_result)
-    while True:
-        ranked = rank(asking, plan, scope, count)
-        if len(ranked.hits) >= options.k or count >= asking.snapshot.units:
-            break
-        count *= DEEPER
+    ranked = _enough(asking, plan, scope)
     hits = _settled(ranked, asking)
     if asking.trace is not None:
         trace_stages(asking.trace, plan, ranked, hits)
     return [Found(ranked, hit) for hit in hits[: options.k]]
 
 
+def _enough(asking: Asking, plan: Plan, scope: Scope) -> Ranked:
+    """Rank ever more candidates until k files are found or there are no more."""
+    count = max(asking.pool, asking.options.k * asking.pool_per_result)
+    while True:
+        ranked = rank(asking, plan, scope, count)
+        if len(ranked.hits) >= asking.options.k or count >= asking.snapshot.units:
+            return ranked
+        count *= DEEPER
+
+
 def ranked_with(query: str, asking: Asking, units: Array | None = None) -> Ranked:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
     scope = replace(_scope(asking), every_word=False)
     plan = _plan(query, asking)
-    count = max(asking.pool, asking.options.k * asking.pool_per_result)
     if units is None:
-        return rank(asking, plan, scope, count)
+        return rank(asking, plan, scope, max(asking.pool, asking.options.k * asking.pool_per_result))
     allowed = units[scope.files[asking.snapshot.file_of_unit[units]]]
     if scope.units is not None:
         allowed = allowed[scope.units[allowed]]
     if not len(allowed):
         raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
-    ranked = rank(asking, plan, scope, count)
+    asking = _with_named(asking, scope)
+    ranked = _enough(asking, plan, scope)
     if member(ranked.pool.units, np.sort(allowed)).any():
         return ranked
-    return rank(replace(asking, include=allowed), plan, scope, count)
+    include = allowed if asking.include is None else np.union1d(asking.include, allowed)
+    return _enough(replace(asking, include=include), plan, scope)
 
 
 def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from whence.index.arrayfile import Array
 from whence.opened import OpenIndex
 from whence.profiles import PROFILES, Profile
 from whence.query.hygiene import question_in
-from whence.query.language import Asked, Leaf
+from whence.query.language import Asked, Condition, Leaf
 from whence.query.language import read as read_query
 from whence.query.options import check_compared, make_options, with_factors, with_fusion
 from whence.query.reading import fault
@@ -34,6 +34,8 @@ from whence.source.reading import without_secrets
 from whence.types import Freshness, Parsed
 
 if TYPE_CHECKING:
+    from whence.explain.absence import Absence
+    from whence.explain.rival import Rival
     from whence.graph.neighbours import Neighbour
     from whence.graph.package_hash import PackageHashes
     from whence.graph.questions import Questions
@@ -112,15 +114,46 @@ class Index(OpenIndex):
         return self.encoder is not None and self.encoder.name == SHIPPED
 
     @_from_one_view
-    def why(self, query: str, target: str, *, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
+    def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
-        query = without_secrets(query)
-        read = read_query(question_in(query).text, plain=plain)
-        asking, _ = self._restricted(read, self._asking(query, None, profile, _with_content(read, asked)))
-        if not read.plain and not read.text:
+        units, ranked = self._ranked_with(target, read_query(_question(query), plain=plain), k, profile, asked)
+        return explain(without_secrets(query), units, ranked)
+
+    @_from_one_view
+    def rival(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Rival | None:
+        """What a file lacks against the last of k results, or against the first where it is one of them; None for the first."""
+        from whence.explain.rival import rival_of  # noqa: PLC0415  -- only where it is asked for
+
+        units, ranked = self._ranked_with(target, read_query(_question(query)), k, profile, asked)
+        return rival_of(units, ranked, self.settings.search.k if k is None else k)
+
+    @_from_one_view
+    def absence(self, query: str, target: str, **asked: Any) -> Absence | None:
+        """Why something has no place in the answer to a query at all; None where it has one."""
+        from whence.explain.absence import Absence, kept_out, left_out  # noqa: PLC0415  -- as above
+
+        try:
+            units = find_target(self.snapshot, target)
+        except UsageError as error:
+            found = left_out(target, self.root, [*self.tree.skipped, *self.store.left_out()], self.tree.changed)
+            return found or Absence("unknown", error.message, error.hint)
+        read = read_query(_question(query))
+        options = self._asking(query, None, None, _with_content(read, asked)).options
+        every = self.snapshot.alive
+
+        def left_by(conditions: Sequence[Condition]) -> Array:
+            named = partial(self._units_named, read, told=[])
+            return restrict(conditions, self.snapshot, every, None, self.read_text, named).units
+
+        return kept_out(units, self.snapshot, options, read.conditions, left_by)
+
+    def _ranked_with(self, target: str, read: Asked, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> tuple[Array, Ranked]:
+        """The units that a target stands for, and the answer to a query with at least one of them in it."""
+        asking, _ = self._restricted(read, self._asking(read.query, k, profile, _with_content(read, asked)))
+        if not read.text.strip():
             raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
         units = find_target(self.snapshot, target)
-        return explain(query, units, ranked_with(read.text, asking, units))
+        return units, ranked_with(read.text, asking, units)
 
     def _restricted(self, read: Asked, asking: Asking) -> tuple[Asking, tuple[str, ...]]:
         """What a query is asked with, narrowed to what its operators leave, and how it was read."""
@@ -270,6 +303,11 @@ class Index(OpenIndex):
             self.encoder,
             self.trace,
         )
+
+
+def _question(query: str) -> str:
+    """What is asked, without secrets and without what was pasted around it."""
+    return question_in(without_secrets(query)).text
 
 
 def _with_content(read: Asked, asked: Mapping[str, Any]) -> Mapping[str, Any]:

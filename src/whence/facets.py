@@ -42,7 +42,7 @@ def facets_of(found: Sequence[Found]) -> Facets:
 def folders_of(paths: Sequence[str]) -> dict[str, int]:
     """The folders right below the deepest one that all paths share, each with how many of them lie in it."""
     above = [path.rpartition("/")[0] for path in paths]
-    shared = os.path.commonpath(above) if all(above) else ""
+    shared = os.path.commonpath(above) if above and all(above) else ""
     depth = shared.count("/") + 1 if shared else 0
     below = ("/".join(folder.split("/")[: depth + 1]) for folder in above if folder != shared)
     return dict(list(_most_first(below).items())[:MOST_FOLDERS])

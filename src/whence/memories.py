@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from whence.errors import QueryError, UsageError
-from whence.memory.note import KINDS, Note
+from whence.memory.note import KINDS, About, Note
 from whence.memory.store import told
 from whence.query.language import Asked, note_passes
 from whence.query.note_options import MOST, NoteAsked, filters_of, moment
@@ -86,9 +86,13 @@ class Memory(OpenMemory):
             text, kind="handoff", project=project, topic=fields.pop("topic", None) or f"handoff {name}", repository=repository, **fields
         )
 
-    def edit(self, key: str, *, text: str | None = None, redact: bool = False, **fields: Any) -> Note:
-        """Change a note: its text, or its topic, kind, tags, source, valid_from, valid_until or about. What it was stays in its history."""
-        note = self.get(key)
+    def edit(self, key: str, *, text: str | None = None, redact: bool = False, expected: Note | None = None, **fields: Any) -> Note:
+        """Change a note: its text, or its topic, kind, tags, source, created, valid_from, valid_until or about.
+
+        What it was stays in its history. With `expected`, one that is not what was read is not written over. Code in
+        `about` is taken as it is now where it is named, and stays as it was known where it is an `About`.
+        """
+        note = expected or self.get(key)
         changes: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
         for name in ("valid_from", "valid_until"):
             if name in changes:
@@ -96,7 +100,7 @@ class Memory(OpenMemory):
         if "kind" in changes:
             changes["kind"] = _known(changes["kind"])
         if "about" in changes:
-            changes["about"] = tuple(self.code(one, None) for one in changes["about"])
+            changes["about"] = tuple(one if isinstance(one, About) else self.code(one, None) for one in changes["about"])
         if "tags" in changes:
             changes["tags"] = _several(changes["tags"])
         if text is not None:
@@ -105,6 +109,11 @@ class Memory(OpenMemory):
         _check_window(after)
         self._check_topic(after)
         return self.catalog.write(_without_secrets(after, redact=redact), expected=note)
+
+    def affirm(self, key: str, *, expected: Note | None = None) -> Note:
+        """Say that a note still holds: the code that it speaks of is taken as it is now."""
+        note = expected or self.get(key)
+        return self.edit(note.key, expected=note, about=self.as_now(note.about))
 
     def archive(self, key: str) -> Note:
         """Take a note out of recall; it stays where it is and can be restored."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import ColumnsDamaged, IndexBusy, IndexDamaged, StorageError, VectorsDamaged
 from whence.index.layout import Layout, default_data_dir
 from whence.index.opening import is_behind
+from whence.index.runs import Before, Cause, keep_run, run_since
 from whence.index.seal import check, verify
 from whence.index.store import COLUMNS, FORMAT, Store
 from whence.roots import checked_root, load_settings
@@ -72,7 +73,8 @@ class OpenIndex(ViewedIndex):
                 raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
             self.layout.create()
         if self.layout.orphaned():
-            self.notes.append(f"{self.layout.database.name} was lost; rebuilt{KEPT}")
+            self._damage = f"{self.layout.database.name} was lost"
+            self.notes.append(f"{self._damage}; rebuilt{KEPT}")
         with self._mending(progress):
             self._open_store()
             self._verified = check(self.layout, self.store, time.time(), self.settings.index.verify_after)
@@ -173,8 +175,9 @@ class OpenIndex(ViewedIndex):
 
     def _build(self, progress: Progress) -> None:
         """Build with the writer's lock held; another process may have done the work while we waited."""
-        now = time.time_ns()
+        now, began = time.time_ns(), time.monotonic()
         self._keep_up()
+        otherwise = self._made_otherwise(self.store.meta())
         if not self._check_format(build=True):
             with self.store.transaction():
                 self.store.clear()
@@ -183,9 +186,10 @@ class OpenIndex(ViewedIndex):
             self.tree = self._walker().refresh(self.store.tree())
         from whence.index.build import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
 
+        before = Before.of(self.store)
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
         head = git.head(self.root)
-        adopted = self._take_over(head.commit if head else "", now) if not self.store.segments() else 0
+        adopted, whose = self._take_over(head.commit if head else "", now) if not self.store.segments() else (0, "")
         done = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
         self.refreshed = replace(done, adopted=done.adopted + adopted)
         if builder.trouble is not None:
@@ -196,9 +200,18 @@ class OpenIndex(ViewedIndex):
             )
         self._stale = 0
         self.tree.changed, self.tree.deleted = [], []
+        self._look()
+        self._note_run(before, before.cause(whose, self._damage, otherwise), began)
 
-    def _take_over(self, commit: str, now_ns: int) -> int:
-        """Begin with what the index of another tree of this repository has of the same content; how many files it had."""
+    def _note_run(self, before: Before, cause: Cause, began: float) -> None:
+        """Keep what was done with the others beside the index."""
+        now, seconds, units = time.time(), time.monotonic() - began, self.snapshot.live_units
+        run = run_since(before, self.store, self.refreshed, cause, at=now, seconds=seconds, units=units)
+        keep_run(self.layout.runs_file, run)
+        self._damage = ""
+
+    def _take_over(self, commit: str, now_ns: int) -> tuple[int, str]:
+        """Begin with what the index of another tree of this repository has of the same content; how many files it had, and what it is."""
         from whence.index.adoption import estates_nearby, take_over  # noqa: PLC0415  -- for a first build only
 
         limit, identity = self.settings.index.max_file_bytes, self._identity()["settings"]
@@ -206,8 +219,8 @@ class OpenIndex(ViewedIndex):
         for estate in chain([self._given] if self._given else (), nearby):
             taken = take_over(self.layout, self.store, estate, self.tree, model=self.model, limit=limit, now_ns=now_ns)
             if taken:
-                return taken
-        return 0
+                return taken, "a pack" if estate is self._given else "the index of another worktree or clone"
+        return 0, ""
 
     def _identity(self) -> dict[str, str]:
         return {
@@ -218,19 +231,24 @@ class OpenIndex(ViewedIndex):
             "root": os.fsencode(self.root).decode("utf-8", "backslashreplace"),
         }
 
+    def _made_otherwise(self, meta: Mapping[str, str]) -> str:
+        """With what an index was made that is not as it would be made now; empty where all is the same, or nothing is there."""
+        identity = self._identity()
+        for key, what in (("format", "another version of whence"), ("settings", "other index settings")):
+            if meta and meta.get(key) != identity[key]:
+                return what
+        return ""
+
     def _check_format(self, *, build: bool) -> bool:
         meta = self.store.meta()
-        if not meta:
-            return False
-        for key, what in (("format", "another version of whence"), ("settings", "other index settings")):
-            if meta.get(key) != self._identity()[key]:
-                if not build:
-                    raise StorageError(f"the index was made with {what}", hint="search without --no-refresh to rebuild it")
-                note = f"the index was made with {what}; rebuilt"
-                if note not in self.notes:
-                    self.notes.append(note)
-                return False
-        return True
+        if not (what := self._made_otherwise(meta)):
+            return bool(meta)
+        if not build:
+            raise StorageError(f"the index was made with {what}", hint="search without --no-refresh to rebuild it")
+        note = f"the index was made with {what}; rebuilt"
+        if note not in self.notes:
+            self.notes.append(note)
+        return False
 
     def _walker(self) -> Walker:
         chosen = self.settings.index
@@ -238,7 +256,7 @@ class OpenIndex(ViewedIndex):
 
     def _make_again(self, damage: IndexDamaged, progress: Progress) -> None:
         """Make again what follows from the rest: vectors, or columns over all files."""
-        vectors = isinstance(damage, VectorsDamaged)
+        vectors, self._damage = isinstance(damage, VectorsDamaged), damage.message
         self.notes.append(f"{damage.message}; {'vectors ' if vectors else ''}rebuilt")
         with self.layout.writing(self.settings.index.lock_wait):
             with self.store.transaction():
@@ -257,6 +275,7 @@ class OpenIndex(ViewedIndex):
         with self.layout.writing(self.settings.index.lock_wait):
             if self._is_repaired(progress):
                 return
+            self._damage = damage.message
             self.notes.append(f"{damage.message}; rebuilt{'' if whole else KEPT}")
             for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
                 path.unlink(missing_ok=True)

@@ -10,11 +10,14 @@ from typing import Protocol
 import numpy as np
 
 from whence.context import RankedSymbols
-from whence.pack.budget import Form, Head, Packed, Piece, pack
-from whence.pack.render import flags_shown, renderer
+from whence.pack.budget import Form, Head, Packed, Piece, Shown, pack
+from whence.pack.render import Flags, flags_shown, renderer
 from whence.rank.ledger import Line
 from whence.source.instructions import Instruction
 from whence.types import Unit
+
+#: More tokens than any text has.
+NO_BUDGET = 10**9
 
 
 class Source(Protocol):
@@ -33,6 +36,11 @@ class Symbol:
     def __init__(self, ranked: RankedSymbols, row: int) -> None:
         self._ranked, self._row = ranked, row
         self._snapshot, self._unit = ranked.pool.snapshot, int(ranked.pool.units[row])
+
+    @property
+    def unit(self) -> int:
+        """Its row in the snapshot that it is of."""
+        return self._unit
 
     @cached_property
     def qualified_name(self) -> str:
@@ -106,6 +114,7 @@ class Pack:
     ) -> None:
         self._source, self._ranked, self._head, self._form, self._most, self._shown = source, ranked, head, form, most, shown
         self._shown_path = shown_path
+        self._flags: dict[tuple[str, Form], list[Instruction]] = {}  # by what of a symbol was looked through
         self.task, self.budget = head.task, budget
 
     @cached_property
@@ -116,20 +125,41 @@ class Pack:
     @cached_property
     def packed(self) -> Packed:
         """The text with what is in it and what is not."""
-        chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
-        pieces = pieces_of(self._source, chosen, self._shown_path)
-        beyond, graph = len(self._ranked.order) - len(chosen), self._ranked.pool.graph
-        phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
-        flags: dict[tuple[str, Form], list[Instruction]] = {}
-        while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
-            render = renderer(self._form, flags)
-            packed = pack(pieces, self.budget, render, head=self._head, phantom_share=phantoms, beyond=beyond)
-            new = {(one.piece.key, one.form): one for one in packed.shown if (one.piece.key, one.form) not in flags}
-            flags |= {key: flags_shown(one.piece, one.form) for key, one in new.items()}
-            if not any(flags[key] for key in new):
-                break
+        packed = self.within(self.budget)
         self._shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
         return packed
+
+    def within(self, budget: int) -> Packed:
+        """The same symbols under another budget, to look at: it is not remembered as shown."""
+        flags: dict[tuple[str, Form], list[Instruction]] = {}
+        while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
+            packed = self._cut(budget, flags)
+            new = {(one.piece.key, one.form): one for one in packed.shown if (one.piece.key, one.form) not in flags}
+            flags |= {key: self.flags(one) for key, one in new.items()}
+            if not any(flags[key] for key in new):
+                return packed
+
+    @cached_property
+    def uncut(self) -> Packed:
+        """Everything that is looked at, as if there were no budget; to know what is left out. Nothing in it is flagged."""
+        return self._cut(NO_BUDGET, {})
+
+    def flags(self, one: Shown) -> list[Instruction]:
+        """What reads like an instruction in what is shown of a symbol."""
+        key = (one.piece.key, one.form)
+        if key not in self._flags:
+            self._flags[key] = flags_shown(one.piece, one.form)
+        return self._flags[key]
+
+    def _cut(self, budget: int, flags: Flags) -> Packed:
+        graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
+        phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
+        return pack(self._pieces, budget, renderer(self._form, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
+        return pieces_of(self._source, chosen, self._shown_path)
 
     @property
     def text(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.encode.prose import ProseEncoder
 from whence.encode.registry import open_note_encoder
@@ -16,7 +16,7 @@ from whence.errors import IndexDamaged, ModelUnavailable, UsageError, WhenceErro
 from whence.index.layout import Layout, default_data_dir
 from whence.knobs import Settings
 from whence.memory.catalog import Catalog, Progress
-from whence.memory.code import CHANGED, CodeStates, named
+from whence.memory.code import CHANGED, CodeStates, State, named
 from whence.memory.disk import FORSAKEN
 from whence.memory.note import About, Note
 from whence.memory.place import TEAM_FOLDER, is_team_folder, notes_directory
@@ -29,6 +29,20 @@ from whence.trace import Trace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from whence.memory.code_past import CodePast
+
+
+class Glance(NamedTuple):
+    """What the index knows of a note."""
+
+    key: str
+    changed: str  # what became of the code it speaks of; empty when that is as it was
+    tags: tuple[str, ...]  # without what does not make them others
+    project: str
+    kind: str
+    archived: bool
+    day: int  # as an ordinal; 0 when that is not known
 
 
 class OpenMemory:
@@ -120,6 +134,10 @@ class OpenMemory:
             return past[-1]
         raise UsageError(f"there is no note {key[:80]!r}", hint=_nearest(wanted, keys))
 
+    def several(self, keys: Iterable[str]) -> list[Note]:
+        """The notes of some keys as they are shown beside others; what is gone is left out."""
+        return [note for note in map(self._shown, keys) if note is not None]
+
     def history(self, key: str) -> list[Note]:
         """What a note was before, oldest first."""
         return self.catalog.folder.history(self.get(key, gone=True).key, most_bytes=self.settings.memory.max_bytes)
@@ -128,6 +146,20 @@ class OpenMemory:
         """What has become of the code that a note speaks of; empty when it is as it was, or cannot be judged."""
         said = [self._became(about) for about in note.about]
         return "; ".join(dict.fromkeys(one for one in said if one))
+
+    def code_past(self, note: Note) -> list[CodePast]:
+        """What became of each piece of code that a note speaks of, with what it was as far as git knows that."""
+        from whence.memory.code_past import past_of  # noqa: PLC0415  -- asks git, which few questions need
+
+        return [past_of(about, self.root_of(about), note.updated or note.created, self.layout.grammars) for about in note.about]
+
+    def code_state(self, about: About) -> State:
+        """What became of a piece of code that a note speaks of."""
+        return self._states.state(about, self.root_of(about), time.time_ns())
+
+    def root_of(self, about: About) -> Path | None:
+        """The repository that a piece of code is in; None when that is not known."""
+        return Path(about.repository) if about.repository else self._team_root()
 
     def speaking_of(self, root: Path, paths: Sequence[str]) -> list[tuple[str, str]]:
         """Notes that speak of code in some files of a root: (key, code)."""
@@ -141,11 +173,12 @@ class OpenMemory:
         found = named(name, root, self.layout.grammars)
         return replace(found, repository="") if is_team_folder(self.directory, root) else found
 
+    def as_now(self, about: Iterable[About]) -> list[About]:
+        """Code that a note speaks of, taken as it is now."""
+        return [self.code(one.code, self.root_of(one)) for one in about]
+
     def _became(self, about: About) -> str:
-        root = Path(about.repository) if about.repository else self._team_root()
-        if root is None:
-            return ""
-        state = self._states.state(about, root, time.time_ns())
+        state = self.code_state(about)
         return f"{about.code}: {CHANGED[state]}" if state in CHANGED else ""
 
     def _team_root(self) -> Path | None:
@@ -164,6 +197,16 @@ class OpenMemory:
 
     def _any_about(self) -> bool:
         return bool(self.catalog.store.rows("SELECT 1 FROM about LIMIT 1"))
+
+    def glances(self) -> list[Glance]:
+        """All notes as the index knows them, by their keys; no file of theirs is read."""
+        self.catalog.refresh()
+        rows = self.catalog.store.rows("SELECT id, key, project, kind, archived, day FROM notes ORDER BY key")
+        tags: dict[int, list[str]] = {}
+        for number, tag in self.catalog.store.rows("SELECT note, tag FROM tags"):
+            tags.setdefault(number, []).append(tag)
+        changed = self._changed_of([row[0] for row in rows])
+        return [Glance(told(key), changed.get(number, ""), tuple(tags.get(number, ())), *row) for number, key, *row in rows]
 
     def _number(self, key: str) -> int:
         rows = self.catalog.store.rows("SELECT id FROM notes WHERE key = ?", (kept(key),))

@@ -1,4 +1,4 @@
-"""Compaction: which notes have had their time, and what is done about it. First a plan, then its steps.
+"""Compaction: which notes have had their time, and what is done about it. First a plan, then its steps. And merging by hand.
 
 Nothing that a note says is deleted: notes are archived, and can be restored. Only versions beyond those that
 `memory.history` keeps go for good. Notes in trouble, and those made from others, are left alone.
@@ -16,6 +16,7 @@ from functools import cache
 from itertools import chain
 from math import ceil, log
 from pathlib import Path
+from typing import Any
 
 from whence.errors import UsageError
 from whence.memories import Memory
@@ -24,7 +25,7 @@ from whence.memory.folder import HISTORY
 from whence.memory.keys import ENDING
 from whence.memory.note import GENERATED, Note
 from whence.memory.reading import MOST_WORDS
-from whence.memory.slugs import alike
+from whence.memory.slugs import alike, first_words
 from whence.memory.store import told
 from whence.memory.words import Language
 from whence.recall import FEW_WORDS
@@ -156,6 +157,78 @@ def _outlived(note: Note, rules: _Rules) -> str:
     branch = note.topic.removeprefix(HANDOFF) if note.topic.startswith(HANDOFF) else ""
     judged = branch and not _DETACHED.fullmatch(branch) and rules.branches is not None and note.project == rules.repository
     return f"the branch {branch} is gone" if judged and branch not in (rules.branches or ()) else ""
+
+
+# What a person puts together.
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What came of putting notes together."""
+
+    note: Note
+    put_away: tuple[str, ...]  # keys of the others, which are archived or forgotten now
+    left: tuple[str, ...]  # keys of those that somebody has changed meanwhile: they are as they were
+
+
+def united(notes: Sequence[Note]) -> Note:
+    """Several notes as one, which takes the place of the first: all texts, tags and code, of the oldest's day.
+
+    It holds whenever one of them did. Where two know the same code, the one that was written later knows it better.
+    """
+    first, *others = notes
+    newest = sorted(notes, key=lambda note: note.updated or note.created or _EARLIEST)
+    code = {(one.repository, one.code): one for note in newest for one in note.about}
+    order = dict.fromkeys((one.repository, one.code) for note in notes for one in note.about)
+    starts, ends = [note.valid_from for note in notes], [note.valid_until for note in notes]
+    tags = first.tags
+    for note in others:
+        tags = _joined(tags, note.tags)
+    return replace(
+        first,
+        text="\n\n".join(f"## {note.topic or first_words(note.text)}\n\n{note.text.strip()}" for note in notes) + "\n",
+        tags=tags,
+        source=", ".join(dict.fromkeys(note.source for note in notes if note.source)),
+        about=tuple(code[one] for one in order),
+        created=min((note.created for note in notes if note.created), default=None),
+        valid_from=min(filter(None, starts)) if all(starts) else None,
+        valid_until=max(filter(None, ends)) if all(ends) else None,
+    )
+
+
+def merge(
+    memory: Memory, notes: Sequence[Note], *, forget: bool = False, affirm: bool = False, redact: bool = False, **fields: Any
+) -> Merged:
+    """Put notes together in the first of them, and archive or forget the others; `fields` are those of `Memory.edit`.
+
+    The merged note is on the disk before any other is touched: whoever is stopped in between has all of them still.
+    One that is not what was read is not touched.
+    """
+    if len({note.key for note in notes}) < max(len(notes), 2):
+        raise UsageError("a merge is of two notes or more", hint="name each of them once")
+    if trouble := next((note for note in notes if note.trouble), None):
+        raise UsageError(f"{trouble.key} cannot be merged: {trouble.trouble}", hint="mend its file by hand")
+    if notes[0].archived and not all(note.archived for note in notes):
+        raise UsageError(f"{notes[0].key} is archived", hint="restore it, or merge into one that is not")
+    whole = united(notes)
+    kept: dict[str, Any] = {name: getattr(whole, name) for name in ("text", "tags", "source", "created")}
+    kept |= {name: getattr(whole, name) or "" for name in ("valid_from", "valid_until")}  # what is empty is taken away
+    kept["about"] = memory.as_now(whole.about) if affirm else whole.about
+    given = {name: value for name, value in fields.items() if value is not None}
+    stored = memory.edit(notes[0].key, expected=notes[0], redact=redact, **kept | given)
+    put_away = [note.key for note in notes[1:] if _is_put_away(memory, note, forget=forget)]
+    return Merged(stored, tuple(put_away), tuple(note.key for note in notes[1:] if note.key not in put_away))
+
+
+def _is_put_away(memory: Memory, note: Note, *, forget: bool) -> bool:
+    """Archive or forget a note, unless somebody has changed it."""
+    try:
+        if memory.get(note.key) != note:
+            return False
+        (memory.forget if forget else memory.archive)(note.key)
+    except UsageError:  # it is gone, or was changed at this moment
+        return False
+    return True
 
 
 # What says nearly the same.

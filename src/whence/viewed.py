@@ -51,6 +51,7 @@ class ViewedIndex:
         self._stale = 0
         self._seen = -1
         self._given: Estate | None = None  # what a first build begins with
+        self._damage = ""  # what of it was lost or damaged, until it is built again
         self._verified = 0.0  # when everything was last compared with its checksums
         self._encoder: Encoder | None = self._open_encoder()
 

@@ -35,7 +35,7 @@ NEW_FILES = 5_000
 #: An index is closed after 15 seconds without a question.
 IDLE_SECONDS = 20.0
 #: What is said of each figure, how it is written, and what it may be at most.
-_LINES: Sequence[tuple[str, str, str, float | None]] = (
+LINES: Sequence[tuple[str, str, str, float | None]] = (
     ("tokens to the wanted file, of reading all files that match", "of_all_matching", ".4f", 0.02),
     ("the same, median of the questions", "of_all_matching_p50", ".4f", 0.02),
     ("of reading until it is found, files with most words first", "of_reading_until", ".4f", None),
@@ -219,7 +219,7 @@ def as_text(run: Run) -> str:
     found = figures(run)
     rows = [
         (what, f"{found[name]:{form}}", NOTHING if bar is None else f"{bar:g}", report.verdict(None if bar is None else found[name] <= bar))
-        for what, name, form, bar in _LINES
+        for what, name, form, bar in LINES
     ]
     rows.insert(4, ("found by one call / two / neither", " / ".join(str(number) for number in found["calls"].values()), NOTHING, NOTHING))
     return report.table(("what", "measured", "bar: at most", ""), rows)

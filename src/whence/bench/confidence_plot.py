@@ -1,4 +1,4 @@
-"""The report of `whence bench confidence` as a page, and as a drawing: what was promised and kept, and what is caught at what price."""
+"""The report of `whence bench confidence` as a page, and as drawings: what was promised and kept, and what is caught at what price."""
 
 from __future__ import annotations
 
@@ -7,90 +7,39 @@ from typing import Any
 
 from whence.bench import report
 from whence.bench.confidence import ALARM_BAR, CAUGHT_BAR, DEFINED, OWN, tables, verdict
+from whence.bench.html.drawing import Drawing, beside
+from whence.bench.html.plots import Extras, Point, Side, lines
 
-#: The size of one panel, and the room around it for its words.
-SIDE, LEFT, TOP, GAP, BOTTOM = 240, 52, 34, 84, 46
-WIDTH, HEIGHT = LEFT + 2 * SIDE + GAP + 16, TOP + SIDE + BOTTOM
-#: False alarms that the right panel reaches to.
+#: False alarms that the drawing of the price reaches to.
 MOST_ALARMS = 0.12
-#: The largest dot of the left panel, for a bin that holds every question.
-LARGEST_DOT = 8.0
-
-_STYLE = """
-  .ink { fill: #24292f; } .line { stroke: #24292f; } .faint { stroke: #8c959f; } .dot { fill: #0969da; } .curve { stroke: #0969da; }
-  .bar { fill: #2da44e; fill-opacity: 0.16; }
-  text { font: 11px system-ui, sans-serif; }
-  @media (prefers-color-scheme: dark) {
-    .ink { fill: #e6edf3; } .line { stroke: #e6edf3; } .faint { stroke: #6e7681; } .dot { fill: #58a6ff; } .curve { stroke: #58a6ff; }
-  }
-"""
+#: The smallest dot of a bin of questions, and how much larger one is that holds every question.
+SMALLEST_DOT, LARGER_DOT = 2.5, 8.0
 
 
 def as_svg(found: dict[str, Any]) -> str:
     """Two panels: probabilities against what came true, and false alarms against what is caught."""
-    right = LEFT + SIDE + GAP
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">',
-        "<title>How far a confidence can be believed</title>",
-        f"<style>{_STYLE}</style>",
-        *_frame(LEFT, "probability that was given", "share that was there", 1.0),
-        f'<path class="faint" fill="none" stroke-dasharray="4 3" d="M{LEFT} {TOP + SIDE} L{LEFT + SIDE} {TOP}"/>',
-        *_promises(found["reliability"]),
-        *_frame(right, "false alarms", "said not here", MOST_ALARMS),
-        *_price(found, right),
-        "</svg>",
+    return beside("How far a confidence can be believed", [promises(found), price(found)])
+
+
+def promises(found: dict[str, Any]) -> Drawing:
+    """A dot for each bin that holds a question, the larger the more it holds; what is promised is kept on the diagonal."""
+    points = [
+        Point(one["promised"], one["kept"], SMALLEST_DOT + LARGER_DOT * one["share"] ** 0.5, f"{one['questions']} questions")
+        for one in found["reliability"]
+        if one["promised"] is not None
     ]
-    return "\n".join(parts) + "\n"
+    across, upright = Side("probability that was given", (0.0, 1.0)), Side("share that was there", (0.0, 1.0))
+    return lines("What was promised and kept", across, upright, [("kept", points)], extras=Extras(diagonal=True))
 
 
-def _frame(left: int, below: str, beside: str, reach: float) -> list[str]:
-    """Axes with five marks each; the upright one is always a share."""
-    parts = [f'<rect class="line" fill="none" x="{left}" y="{TOP}" width="{SIDE}" height="{SIDE}"/>']
-    for step in range(5):
-        share = step / 4
-        x, y = left + share * SIDE, TOP + SIDE - share * SIDE
-        parts.append(f'<text class="ink" x="{x:.0f}" y="{TOP + SIDE + 15}" text-anchor="middle">{share * reach:.0%}</text>')
-        parts.append(f'<text class="ink" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{share:.0%}</text>')
-    middle = left + SIDE / 2
-    parts.append(f'<text class="ink" x="{middle:.0f}" y="{TOP + SIDE + 34}" text-anchor="middle">{below}</text>')
-    parts.append(f'<text class="ink" x="{left}" y="{TOP - 12}">{beside}</text>')
-    return parts
-
-
-def _promises(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A dot for each bin that holds a question, the larger the more it holds."""
-    known = [one for one in rows if one["promised"] is not None]
-    places = [(LEFT + one["promised"] * SIDE, TOP + SIDE - one["kept"] * SIDE, one["share"]) for one in known]
-    dots = [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="{2.5 + LARGEST_DOT * share**0.5:.1f}"/>' for x, y, share in places]
-    return [_curve([(x, y) for x, y, _ in places]), *dots]
-
-
-def _price(found: dict[str, Any], left: int) -> list[str]:
+def price(found: dict[str, Any]) -> Drawing:
     """What is caught at each share of false alarms, where the bar is, and where the line of the settings stands."""
-
-    def x(alarms: float | None) -> float:
-        return left + min((alarms or 0.0) / MOST_ALARMS, 1.0) * SIDE
-
-    def y(caught: float | None) -> float:
-        return TOP + SIDE - (caught or 0.0) * SIDE
-
-    bar = f'<rect class="bar" x="{left}" y="{TOP}" width="{x(ALARM_BAR) - left:.1f}" height="{y(CAUGHT_BAR) - TOP:.1f}"/>'
-    points = [(x(one["alarms"]), y(one["caught"])) for one in found["roc"]]
+    points = [Point(one["alarms"] or 0.0, one["caught"] or 0.0) for one in found["roc"]]
     at = found["at_the_line"]
-    line = (x(at["alarms"]), y(at["caught"]))
-    return [
-        bar,
-        _curve(points),
-        *(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3"/>' for a, b in points),
-        f'<circle class="curve" fill="none" stroke-width="2" cx="{line[0]:.1f}" cy="{line[1]:.1f}" r="7"/>',
-        f'<text class="ink" x="{line[0] + 12:.1f}" y="{line[1] + 14:.1f}">line {found["line"]:.2f}</text>',
-        f'<text class="ink" x="{left + 6}" y="{y(CAUGHT_BAR) - 6:.1f}">bar</text>',
-    ]
-
-
-def _curve(points: Sequence[tuple[float, float]]) -> str:
-    path = " ".join(f"{'L' if number else 'M'}{x:.1f} {y:.1f}" for number, (x, y) in enumerate(points))
-    return f'<path class="curve" fill="none" stroke-width="1.5" d="{path}"/>'
+    line = Point(at["alarms"] or 0.0, at["caught"] or 0.0, says=f"line {found['line']:.2f}")
+    extras = Extras(area=(0.0, CAUGHT_BAR, ALARM_BAR, 1.0), ring=line)
+    across, upright = Side("false alarms", (0.0, MOST_ALARMS)), Side("said not here, of questions without an answer", (0.0, 1.0))
+    return lines("What is caught at what price", across, upright, [("caught", points)], extras=extras)
 
 
 def as_markdown(found: dict[str, Any]) -> str:

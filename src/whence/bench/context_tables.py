@@ -52,6 +52,11 @@ def _times(of: dict[str, Any]) -> tuple[str, str]:
 
 
 def _bars(run: Run) -> str:
+    return f"bars, profile {JUDGED}\n\n" + report.table(("what", "bar", "measured", ""), bar_rows(run))
+
+
+def bar_rows(run: Run) -> list[tuple[str, str, float, str]]:
+    """Each bar: what it is of, what is asked, what was measured, and the verdict."""
     answered = run.answered[JUDGED]
     found = figures(answered)
     rows = [(TITLES[measure], f">= {bar}", found[measure], report.verdict(found[measure] >= bar)) for measure, bar in BARS.items()]
@@ -64,7 +69,7 @@ def _bars(run: Run) -> str:
     ratio = next((_index_ratio(one) for one in run.repositories if one["name"] == COSTLY), None)
     if ratio is not None:
         rows.append((f"index, {COSTLY}, CPU", f"<= {INDEX_RATIO} x {PEER}", ratio, report.verdict(ratio <= INDEX_RATIO)))
-    return f"bars, profile {JUDGED}\n\n" + report.table(("what", "bar", "measured", ""), rows)
+    return rows
 
 
 def _index_ratio(described: dict[str, Any]) -> float | None:

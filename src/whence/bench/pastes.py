@@ -213,7 +213,7 @@ def as_text(run: Run) -> str:
     header = ("paste", "pastes", "alone", "paste as it is", "question found", "kept", "bar", "", "letter by letter")
     columns = ("pastes", "alone", "as_is", "found", "kept")
     rows = [
-        (name, *(of[column] for column in columns), *_against_bar(name, of["kept"]), of["exact"])
+        (name, *(of[column] for column in columns), *against_bar(name, of["kept"]), of["exact"])
         for name, of in (figures["pasted"] | figures["pasted_by_form"]).items()
     ]
     ways = [f"{way}_in_{reach}" for way in ("as_is", "found") for reach in REACHES]
@@ -226,7 +226,7 @@ def as_text(run: Run) -> str:
     return "\n\n".join([report.table(header, rows), report.table(("traces", "traces", *heads, "known"), traces)])
 
 
-def _against_bar(name: str, kept: float) -> tuple[object, str]:
+def against_bar(name: str, kept: float) -> tuple[object, str]:
     """An issue says more than the question in it: what it keeps of it is no merit and no fault."""
     return (None, report.verdict(None)) if name.startswith(ISSUES) else (BAR, report.verdict(kept >= BAR))
 

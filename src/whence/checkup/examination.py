@@ -45,14 +45,27 @@ class Circumstances:
 
 def examine(here: Circumstances) -> Iterator[Finding]:
     """Every finding, in the order of a report: what whence stands on, where it keeps things, this index, what is around it."""
-    chosen = surroundings.read_settings(here.root, here.environment, here.home, here.command_line)
-    index = look_at_index(here.layout, chosen.settings, here.now_ns)
+    chosen, index = _looked_at(here)
     yield from _installation(here, chosen.settings, index)
+    yield from _without_loading(here, chosen, index)
+    yield from guarded("recall", lambda: _recall(here, chosen.settings, index))
+
+
+def examine_at_once(here: Circumstances) -> Iterator[Finding]:
+    """The findings that take no seconds: nothing is loaded to see whether it can be, and nothing is measured."""
+    return _without_loading(here, *_looked_at(here))
+
+
+def _looked_at(here: Circumstances) -> tuple[Chosen, IndexState]:
+    chosen = surroundings.read_settings(here.root, here.environment, here.home, here.command_line)
+    return chosen, look_at_index(here.layout, chosen.settings, here.now_ns)
+
+
+def _without_loading(here: Circumstances, chosen: Chosen, index: IndexState) -> Iterator[Finding]:
     yield from chosen.findings
     yield from _storage(here)
     yield from index.findings
     yield from _around(here, chosen)
-    yield from guarded("recall", lambda: _recall(here, chosen.settings, index))
 
 
 def _installation(here: Circumstances, settings: Settings, index: IndexState) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from whence.fuse.pool import ASKED, Pool
 from whence.index.arrayfile import Array
 from whence.index.rows import member
 from whence.index.snapshot import Snapshot
-from whence.rank.ledger import Line
+from whence.rank.ledger import Ledger, Line, Operation, fold
 from whence.rank.score import score
 
 if TYPE_CHECKING:
@@ -147,11 +148,20 @@ def explain(query: str, units: Array, ranked: Ranked) -> Why:
         score=float(scores[row]),
         found_by=tuple(_retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
         lines=tuple(
-            WhyLine(line, _rank(ranked, score(pool, leave_out=line.signal).scores(), row, file)) for line in ranked.ledger.lines(row)
+            WhyLine(line, _rank(ranked, _scores_without(line.signal, pool, ranked.ledger), row, file)) for line in ranked.ledger.lines(row)
         ),
         leader=pool.path(leader.row),
         leader_score=leader.score,
     )
+
+
+def totals(lines: Sequence[Line]) -> list[float]:
+    """The score after each line of a ledger; the last of them is the score itself."""
+    found, total = [], 0.0
+    for line in lines:
+        total = total + line.contribution if line.operation == Operation.ADD.value else total * line.contribution
+        found.append(total)
+    return found
 
 
 def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
@@ -176,11 +186,19 @@ def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
         candidates=len(ranked.order),
         score=float(scores[row]),
         found_by=tuple(_retrievals(pool, [row])),
-        lines=tuple(WhyLine(line, rank(score(pool, leave_out=line.signal).scores())) for line in ranked.ledger.lines(row)),
+        lines=tuple(WhyLine(line, rank(_scores_without(line.signal, pool, ranked.ledger))) for line in ranked.ledger.lines(row)),
         leader=pool.snapshot.symbols.written_name(int(pool.units[leader])),
         leader_score=float(scores[leader]),
         leader_is_symbol=True,
     )
+
+
+def _scores_without(signal: str, pool: Pool, ledger: Ledger) -> Array:
+    """The scores without one signal. The others stay what they were, unless some are read in a later phase and see it missing."""
+    phase = next(entry.phase for entry in ledger.entries if entry.signal == signal)
+    if phase == ledger.entries[-1].phase:
+        return fold(ledger.size, [entry for entry in ledger.entries if entry.signal != signal])
+    return score(pool, leave_out=signal).scores()
 
 
 def _rank(ranked: Ranked, scores: Array, row: int, file: int) -> int:

@@ -78,6 +78,11 @@ class Layout:
         """Says how the database was left, and when it was verified."""
         return self.directory / "sealed"
 
+    @property
+    def runs_file(self) -> Path:
+        """Says what was last done to the index."""
+        return self.directory / "runs.jsonl"
+
     def create(self) -> None:
         """Make the folders, for their owner's eyes only."""
         try:

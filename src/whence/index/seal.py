@@ -6,7 +6,6 @@ The seal is a hint, kept beside the database: a wrong one costs a verification, 
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from whence.errors import ColumnsDamaged, IndexDamaged, VectorsDamaged
 from whence.index.arrayfile import Stamp, checksum_of
 from whence.index.layout import Layout
+from whence.index.naming import put_whole
 from whence.index.store import COLUMNS, FORMAT, Store
 
 
@@ -50,15 +50,8 @@ def write_seal(layout: Layout, verified: float) -> None:
 
 
 def put_seal(seal: Seal, place: Path) -> None:
-    """Write a seal whole, and take away what others were killed over; whose own is taken away meanwhile seals it next time."""
-    beside = place.with_name(f"{place.name}-{os.urandom(4).hex()}.part")
-    try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(asdict(seal), file)
-        beside.replace(place)
-    finally:
-        for left in place.parent.glob(f"{place.name}-*.part"):
-            left.unlink(missing_ok=True)
+    """Write a seal; whose own is lost meanwhile seals it next time."""
+    put_whole(place, json.dumps(asdict(seal)))
 
 
 def check(layout: Layout, store: Store, now: float, verify_after: float) -> float:

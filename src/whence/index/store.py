@@ -216,6 +216,16 @@ class Store(Database):
             for path, reason in self._rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
         ]
 
+    def counts(self) -> tuple[int, int]:
+        """How many files are known, and how many of them were left out when they were read."""
+        ((known, unfit),) = self._rows("SELECT count(*), coalesce(sum(reason != ''), 0) FROM files")
+        return known, unfit
+
+    def places_left_out(self) -> int:
+        """How many files and folders were left out without a look inside."""
+        ((count,),) = self._rows("SELECT count(*) FROM skipped")
+        return int(count)
+
     def languages(self) -> list[tuple[str, int, int]]:
         """(language, files, bytes) of what is indexed."""
         return self._rows("SELECT language, count(*), sum(size) FROM files WHERE reason = '' GROUP BY language ORDER BY 3 DESC")

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from whence.errors import UsageError
 from whence.memory.note import About
@@ -240,12 +240,18 @@ def _read(path: str, root: Path) -> tuple[bytes, os.stat_result]:
             after = os.fstat(handle)
     if len(raw) != found.st_size or (after.st_mtime_ns, after.st_ctime_ns) != (found.st_mtime_ns, found.st_ctime_ns):
         raise _Unseen(State.UNKNOWN, "is being written: try again")
-    text = to_utf8(raw)
+    text = plain_text(raw)
     if text is None:
         raise _Unseen(State.GONE, "binary, no text")
-    if b"\r" in text:
+    return text, found
+
+
+def plain_text(raw: bytes) -> bytes | None:
+    """The bytes of a file as the text that is hashed: in UTF-8, with plain line ends; None when they are no text."""
+    text = to_utf8(raw)
+    if text is not None and b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return text.replace(b"\0", b" "), found  # no grammar expects one
+    return text.replace(b"\0", b" ") if text is not None else None  # no grammar expects one
 
 
 def _unfit(mode: int) -> str | None:
@@ -255,8 +261,46 @@ def _unfit(mode: int) -> str | None:
 
 
 # What is in it.
+class Stretch(NamedTuple):
+    """Where a definition stands in a text: its bytes, and the white space that its first line begins with."""
+
+    indentation: bytes
+    start: int
+    end: int
+
+    def of(self, text: bytes) -> bytes:
+        """What stands there."""
+        return self.indentation + text[self.start : self.end]
+
+
+def stretches_of(code: str, text: bytes, grammars: Path | None = None) -> list[Stretch]:
+    """Where in the text of its file some code stands; nowhere when it has no such name, or no grammar can read it."""
+    path, _, symbol = code.partition("#")
+    found = _stretches(path, text, grammars) if symbol else {"": [Stretch(b"", 0, len(text))]}
+    return (found or {}).get(symbol, [])
+
+
+def hash_at(text: bytes, stretches: Iterable[Stretch]) -> str:
+    """The hash of the code that stands there."""
+    return _digest(_meaning(one.of(text)) for one in stretches)
+
+
+def text_now(path: str, root: Path) -> tuple[bytes | None, str]:
+    """The text of a file as it is now, or None and the reason why it cannot be looked at."""
+    try:
+        return _read(path, root)[0], ""
+    except _Unseen as trouble:
+        return None, trouble.reason
+
+
 def _pieces(path: str, text: bytes, grammars: Path | None) -> dict[str, list[bytes]] | None:
     """The text of every definition by its qualified name, in order; None when no grammar can read the file."""
+    found = _stretches(path, text, grammars)
+    return None if found is None else {name: [_meaning(one.of(text)) for one in some] for name, some in found.items()}
+
+
+def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[Stretch]] | None:
+    """Where every definition stands, by its qualified name, in order; None when no grammar can read the file."""
     from whence.parse.grammars import grammar_of, keep_grammars_in  # noqa: PLC0415  -- a note about no code needs no grammar
     from whence.parse.languages import language_of  # noqa: PLC0415  -- as above
     from whence.parse.text import beyond_a_grammar, looks_like_a_table  # noqa: PLC0415  -- as above
@@ -267,13 +311,13 @@ def _pieces(path: str, text: bytes, grammars: Path | None) -> dict[str, list[byt
     language = language_of(path, text[:_HEAD])
     if grammar_of(language.name) is None or longest_line(text) > LONGEST_LINE or beyond_a_grammar(text, language.unbearable):
         return None
-    pieces: dict[str, list[bytes]] = {}
+    found: dict[str, list[Stretch]] = {}
     for unit in parse(text, language.name).units:
         if unit.qualified_name and unit.kind != "raw":
             before = text[text.rfind(b"\n", 0, unit.start) + 1 : unit.start]
             indentation = before[: len(before) - len(before.lstrip())]
-            pieces.setdefault(unit.qualified_name, []).append(_meaning(indentation + text[unit.start : unit.end]))
-    return pieces if pieces or not looks_like_a_table(text) else None  # a table may have taken the parser too long
+            found.setdefault(unit.qualified_name, []).append(Stretch(indentation, unit.start, unit.end))
+    return found if found or not looks_like_a_table(text) else None  # a table may have taken the parser too long
 
 
 def _meaning(text: bytes) -> bytes:

@@ -99,6 +99,7 @@ class Shown:
 
     piece: Piece
     form: Form
+    weight: int  # that it adds to the text, in parts of a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def pack(pieces: Sequence[Piece], budget: int, render: Renderer, *, head: Head, 
         text=body + foot,
         tokens=gave,
         budget=budget,
-        shown=tuple(Shown(ranked[row], offer.form) for row, offer in shown),
+        shown=tuple(Shown(ranked[row], offer.form, offer.weight) for row, offer in shown),
         inside=tuple(ranked[row] for row in sorted(steps.covered)),
         left_out=tuple(piece for row, piece in enumerate(ranked) if steps.shown[row] is None and row not in steps.covered),
     )

@@ -151,9 +151,9 @@ class _Reading(threading.local):
 _reading = _Reading()
 
 
-def tree_in_time(parser: Parser, text: bytes) -> Tree:
+def tree_in_time(parser: Parser, text: bytes, longest: float = LONGEST_PARSE) -> Tree:
     """The tree of a text. A text that is one long error costs its length squared: TimeoutError when it takes too long."""
-    deadline = time.thread_time() + LONGEST_PARSE + len(text) * LONGEST_PARSE_PER_BYTE
+    deadline = time.thread_time() + longest + len(text) * LONGEST_PARSE_PER_BYTE
     late = False
     piece = _reading.piece  # the library never lets go of what a callback gives it: let it be always the same
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from whence.source.reading import without_secrets
 
@@ -25,6 +26,8 @@ _TRAILER = re.compile(r"(?im)^\s*[a-z]+(?:-[a-z]+)+-?(?:by|to|for|id)?\s*:.*$|^\
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "log.showRoot=true", "--no-pager", "--no-optional-locks")
 #: No question, no lock, and no fetching of what is missing: the configuration would say which program does that.
 _ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
+#: A regular file that a commit left, as `--raw` tells it.
+_NEW_BLOB = re.compile(r"\n:\d{6} 100\d{3} [0-9a-f]+ ([0-9a-f]+) ")
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 #: Variables of the caller that are not about another repository.
 _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
@@ -120,6 +123,48 @@ def committed_blobs(root: Path, commit: str) -> dict[str, str] | None:
     return {path: kind.split()[2] for kind, _, path in told if kind.split()[1] == "blob"}
 
 
+class FileVersion(NamedTuple):
+    """A file as a commit left it."""
+
+    commit: str
+    time: int
+    blob: str  # what git calls its content
+
+
+def versions_of(root: Path, path: str, most: int, seconds: float) -> list[FileVersion] | None:
+    """The newest versions of a file, newest first, also under its earlier names; None where git cannot tell in so many seconds."""
+    mark = os.urandom(8).hex()
+    how = ["--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--raw", "--no-abbrev", "-z", "--follow", "-M"]
+    asked = ["--literal-pathspecs", "log", *how, f"--format={mark}%H %ct%x00", f"--max-count={most}", "--", path]
+    text = _asked(root, asked, seconds=seconds)
+    if text is None:
+        return None
+    told = [(one.partition("\0")[0].split(), _NEW_BLOB.search(one)) for one in text.split(mark)[1:]]
+    return [FileVersion(head[0], int(head[1]), blob[1]) for head, blob in told if blob and len(head) == 2 and head[1].isdigit()]
+
+
+def contents_of(root: Path, blobs: Sequence[str], most_bytes: int) -> dict[str, bytes]:
+    """The bytes of some contents by git's name for them; what is missing here, or larger, is left out."""
+    small = [one for one, size in _sizes(root, blobs).items() if size <= most_bytes]
+    raw = (_asked(root, ["cat-file", "--batch"], said="\n".join(small)) or "").encode("utf-8", "surrogateescape")
+    found: dict[str, bytes] = {}
+    at = 0
+    while (end := raw.find(b"\n", at)) >= 0:
+        name, *_, size = raw[at:end].decode("ascii", "replace").split(" ")
+        begin = end + 1
+        if size.isdigit():  # else it has gone since its size was asked for
+            found[name] = raw[begin : begin + int(size)]
+            begin += int(size) + 1  # the end of the line behind it
+        at = begin
+    return found
+
+
+def _sizes(root: Path, blobs: Sequence[str]) -> dict[str, int]:
+    told = _asked(root, ["cat-file", "--batch-check"], said="\n".join(blobs)) or ""
+    lines = (line.split(" ") for line in told.splitlines())
+    return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
+
+
 def _without_filters(root: Path) -> dict[str, str]:
     """Variables that switch off every filter of the configuration: to compare a file with a commit, git would run them.
 
@@ -136,11 +181,13 @@ def _without_filters(root: Path) -> dict[str, str]:
     return told
 
 
-def _asked(root: Path, arguments: list[str], more: Mapping[str, str] = MappingProxyType({})) -> str | None:
+def _asked(
+    root: Path, arguments: list[str], more: Mapping[str, str] = MappingProxyType({}), *, said: str = "", seconds: float = SECONDS
+) -> str | None:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
     command, environment = ["git", *_QUIET, "-C", str(root), *arguments], {**inherited, **_ALONE, **more}
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=environment, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, timeout=seconds, env=environment, check=False, input=said.encode())
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "surrogateescape") if done.returncode == 0 else None

@@ -11,7 +11,7 @@ def test_results_come_as_one_types(page):
     page.keyboard.type("discount")
     page.wait_for_selector(".results li")
     assert "shop/price.py" in page.inner_text(".results li:first-child h3")
-    assert "q=discount" in page.url
+    page.wait_for_url("**/?q=discount")
 
 
 def test_a_wrong_query_is_told_beneath_the_box_with_a_caret(show):

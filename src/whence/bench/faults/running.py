@@ -57,7 +57,8 @@ def as_json(parts: Sequence[Part], seed: int) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "executable": sys.implementation.name,
     }
-    return {"version": __version__, "seed": seed, "machine": machine, "parts": [asdict(part) | {"passed": part.passed} for part in parts]}
+    found = [asdict(part) | {"passed": part.passed} for part in parts]
+    return {"benchmark": "faults", "version": __version__, "seed": seed, "machine": machine, "parts": found}
 
 
 def as_text(parts: Sequence[Part]) -> str:

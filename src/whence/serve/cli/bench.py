@@ -13,6 +13,7 @@ import click
 from whence.errors import StorageError, UsageError
 from whence.serve.cli.bench_agents import agents, confidence, pastes
 from whence.serve.cli.bench_faults import faults
+from whence.serve.cli.bench_ui import ui
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def bench() -> None:
     """
 
 
-for one in (agents, confidence, faults, pastes):
+for one in (agents, confidence, faults, pastes, ui):
     bench.add_command(one)
 
 

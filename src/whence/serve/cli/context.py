@@ -99,7 +99,7 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
             format="json" if options["as_json"] else options["form"],
             session=os.environ.get(SESSION, ""),
             caller=os.getcwd(),  # noqa: PTH109  -- as text
-            freshness=_freshness(index),
+            freshness=freshness_facts(index),
         )
         if options["listed"]:
             _print_list(index, pack, options)
@@ -132,7 +132,7 @@ def _target(place: str, files: tuple[str, ...]) -> Target:
     return Target(root, tuple(below))
 
 
-def _freshness(index: Index) -> dict[str, Any]:
+def freshness_facts(index: Index) -> dict[str, Any]:
     """What the answer is of, without the time: the same question of the same code has the same answer."""
     found = freshness_json(index.freshness)
     return {name: found[name] for name in ("commit", "changed_files", "fresh")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from whence.serve.cli.shared import Progress, print_json, safe, styler
 if TYPE_CHECKING:
     from whence.lifecycle import Step
     from whence.memories import Memory
+    from whence.memory.code_past import CodePast
     from whence.memory.note import Note
 
 LISTED = 50
@@ -79,14 +81,16 @@ Examples:
   whence show retry-policy
   whence show app/retry-policy --text > policy.md
   whence show app/retry-policy --history
-  whence show app/retry-policy --version 2"""
+  whence show app/retry-policy --version 2
+  whence show app/retry-policy --diff"""
 )
 @click.argument("key")
 @click.option("--text", "only_text", is_flag=True, help="The text alone, to the letter.")
 @click.option("--history", is_flag=True, help="What it was before, oldest first.")
 @click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="As it was: a number of its history.")
+@click.option("--diff", is_flag=True, help="What became of the code it speaks of, compared with what it was (asks git).")
 @usual_options
-def show(key: str, *, only_text: bool, history: bool, number: int | None, **options: Any) -> int:
+def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: bool, **options: Any) -> int:
     """Show a note to the letter, as its file has it.
 
     What is known of it comes first, then a blank line and its text. KEY is a note's
@@ -98,6 +102,8 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, **opti
             return _print_history([*memory.history(note.key), note], options)
         if number is not None:
             note = _version(note, memory.history(note.key), number)
+        if diff:
+            return _print_code_past(note.key, memory.code_past(note), options)
         changed = became(memory, note)
         note, hidden = without_secrets(note)
         if options["as_json"]:
@@ -306,6 +312,30 @@ def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
         rows.append([str(number), f"{when:%Y-%m-%d %H:%M}" if when else "", size, first_words(note.text)[:LONGEST_HEADLINE], now])
     print_columns(rows, styler(options["color"]))
     return FOUND
+
+
+def _print_code_past(key: str, pasts: Sequence[CodePast], options: dict[str, Any]) -> int:
+    """What became of the code of a note: a line for each piece, and under it what went and what came."""
+    if options["as_json"]:
+        listed = [
+            {**asdict(one.about), "state": one.state.value, "said": one.said, "commit": one.commit, "diff": _diff(one)} for one in pasts
+        ]
+        print_json({"key": key, "code": listed})
+        return FOUND if pasts else NOTHING_FOUND
+    style = styler(options["color"])
+    colours = {"-": "red", "+": "green"}
+    for past in pasts:
+        click.echo(f"{style(safe(past.about.code), bold=True)}  {past.state.value}: {safe(past.said)}", color=True)
+        for line in _diff(past):
+            click.echo(style(safe(line), fg=colours.get(line[0])), color=True)
+    if not pasts:
+        click.echo(f"{safe(key)} speaks of no code", err=True)
+    return FOUND if pasts else NOTHING_FOUND
+
+
+def _diff(past: CodePast) -> list[str]:
+    """A comparison as lines that begin with their sign."""
+    return [f"{line.sign} {line.text}".rstrip() if line.sign != "@" else "..." for line in past.lines]
 
 
 def _say(done: str, keys: Sequence[str], options: dict[str, Any]) -> int:

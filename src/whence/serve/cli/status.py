@@ -221,12 +221,29 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
         "passages": snapshot.vectors.passages if snapshot.vectors is not None else 0,
         "commits": len(snapshot.past["times"]) if snapshot.past is not None else 0,
         "made_with": store.meta().get("version", ""),
+        "last_run": _last_run(layout),
         "freshness": freshness_json(index.freshness),
         "freshness_words": freshness_words(index.freshness, time.time()),
     }
     if verify:
         facts["damaged"] = []  # or it would not have come to this
     return facts
+
+
+def _last_run(layout: Layout) -> dict[str, Any] | None:
+    """What was last done to the index; None where that is not known."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from whence.index.runs import read_runs  # noqa: PLC0415
+
+    runs = read_runs(layout.runs_file)
+    return asdict(runs[-1]) if runs else None
+
+
+def _run_words(run: dict[str, Any]) -> str:
+    because = f" ({run['because']})" if run["because"] else ""
+    files = f"{run['added']} added, {run['changed']} changed, {run['removed']} removed"
+    return f"{run['what']} in {run['seconds']:.1f} s: {files}{because}"
 
 
 def _model_words(facts: dict[str, Any]) -> str:
@@ -240,6 +257,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
     click.echo(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
     click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {safe(facts['directory'])}")
     click.echo(f"  {facts['freshness_words']}")
+    if facts["last_run"]:
+        click.echo(f"  last run: {safe(_run_words(facts['last_run']))}")
     click.echo(f"  meaning: {_model_words(facts)}")
     if facts["commits"]:
         click.echo(f"  history: {facts['commits']} commits")

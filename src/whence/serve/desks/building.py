@@ -23,10 +23,10 @@ GRACE = 1.0
 class Building:
     """One run of the builder."""
 
-    def __init__(self, root: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, settings: Mapping[str, str], *, anew: bool = False) -> None:
         ours = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, json.dumps([str(root), dict(settings)])],
+            [sys.executable, "-m", __name__, json.dumps([str(root), dict(settings), anew])],
             stdin=subprocess.PIPE,  # the process ends when this closes, however the server ended
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -75,8 +75,8 @@ def _end_with_parent() -> None:
 
 
 def main() -> None:
-    """Build or refresh the index of a root, and say how far it is in lines of JSON."""
-    root, settings = json.loads(sys.argv[1])
+    """Build or refresh the index of a root, or make it anew, and say how far it is in lines of JSON."""
+    root, settings, anew = json.loads(sys.argv[1])
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from whence.engine import Index  # noqa: PLC0415  -- after the thread that ends this process
     from whence.errors import WhenceError  # noqa: PLC0415  -- as above
@@ -85,6 +85,11 @@ def main() -> None:
         print(json.dumps(said), flush=True)  # noqa: T201  -- to the server
 
     try:
+        if anew:
+            from whence.serve.cli.clear import remove_index  # noqa: PLC0415  -- seldom
+
+            remove_index(Path(root))
+            settings["index.adopt"] = "false"
         with Index.open(root, command_line=settings, progress=lambda done, total: say(done=done, total=total)) as index:
             say(indexed=True)
             _ = index.graph  # made here, so that the first question about symbols does not wait for it

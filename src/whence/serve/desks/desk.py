@@ -37,6 +37,8 @@ SECONDS_TO_CLOSE = 1.0
 SECONDS_BEFORE_TIDYING = 2.0
 #: So long after the last question an index is closed; to open it again takes a fraction of a second.
 SECONDS_BEFORE_REST = 15.0
+#: Whoever waits for an answer does not wait for another writer: what is there is answered from, and that is said.
+OWN_SETTINGS = {"index.lock_wait": "0.5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ class Desk:
 
     def __init__(self, root: Path, settings: Mapping[str, str], *, rest: float = SECONDS_BEFORE_REST) -> None:
         self.root, self._seconds_before_rest = root, rest
-        # Whoever waits for an answer does not wait for another writer: what is there is answered from, and that is said.
-        self._given = {"index.lock_wait": "0.5", **settings}
+        self.given = dict(settings)  # on the command line
+        self._given = {**OWN_SETTINGS, **settings}
         self._building: Building | None = None
         self._waited_for: Building | None = None  # callers wait for a build once; after that they are answered at once
         self._index: Index | None = None
@@ -85,6 +87,15 @@ class Desk:
             await self._wait(answer, report)
             answer = await self._run(lambda: self._answered(question, patient=False))
         return cast("_T", answer)
+
+    async def refresh(self, *, anew: bool = False) -> Standing:
+        """Look at all files, whatever a watcher says, and take in what changed; or build everything anew, beside the server."""
+        return await self._run(lambda: self._refreshed(anew=anew))
+
+    @property
+    def trouble(self) -> str:
+        """What the last build beside the server failed with, until the next is tried."""
+        return self._trouble
 
     async def ask_notes(self, question: Callable[[Memory], _T]) -> _T:
         """Put a question to the notes that this root's settings name."""
@@ -137,6 +148,14 @@ class Desk:
         if patient and self._building is not None and self._building is not self._waited_for:
             return self._building
         return question(self._index, standing)
+
+    def _refreshed(self, *, anew: bool) -> Standing:
+        self._settled, self._trouble = False, ""
+        if anew and not (self._building is not None and self._building.running):
+            self._let_go()  # what is there is removed
+            self._building = Building(self.root, self._for_builds(), anew=True)
+            return self._standing()
+        return cast("Standing", self._answered(lambda _, standing: standing, patient=False))
 
     def _be_small(self) -> None:
         """Give back what answers were made from: many servers stand idle, one for each session of each agent."""
@@ -222,8 +241,11 @@ class Desk:
                 raise RootError(trouble)
             self._index.notes.append(f"{BEHIND}: {trouble}")
             return
-        given = {name: value for name, value in self._given.items() if name != "index.lock_wait"}
-        self._building = Building(self.root, given)
+        self._building = Building(self.root, self._for_builds())
+
+    def _for_builds(self) -> dict[str, str]:
+        """The settings of a build beside the server, which may wait for another writer."""
+        return {name: value for name, value in self._given.items() if name not in OWN_SETTINGS}
 
     def _let_go(self) -> None:
         if self._follower is not None:

@@ -17,6 +17,7 @@ from whence.errors import QueryError, WhenceError
 from whence.serve.desks.house import House, closing
 from whence.serve.ui.api import ROUTERS
 from whence.serve.ui.shapes import Trouble
+from whence.source.reading import without_secrets
 from whence.version import __version__
 
 log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
 
 # What went wrong: one line and what to do, in one shape.
 def _trouble(status: int, message: str, hint: str = "", at: int | None = None) -> JSONResponse:
-    return JSONResponse(Trouble(error=message, hint=hint, at=at).model_dump(), status)
+    return JSONResponse(Trouble(error=without_secrets(message), hint=without_secrets(hint), at=at).model_dump(), status)
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

@@ -1,7 +1,246 @@
-"""The why view."""
+"""Why a file stands where it stands, or why it is missing; and what the weights are that can be moved."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
 from fastapi import APIRouter
+from pydantic import Field
+
+from whence.errors import QueryError, UsageError
+from whence.explain.why import totals
+from whence.profiles import PROFILES, Profile, Weight
+from whence.query.options import with_factors
+from whence.rank.registry import signal_named
+from whence.serve.desks.desk import Desk, Standing, ready
+from whence.serve.desks.house import House
+from whence.serve.ui.api.search import MOST_RESULTS
+from whence.serve.ui.shapes import Desks, LedgerLine, Shape, Text
+from whence.settings import PROJECT_FILE
+from whence.source.reading import without_secrets
+
+if TYPE_CHECKING:
+    from whence.engine import Index
+    from whence.explain.rival import Rival as FoundRival
+    from whence.explain.why import Why
+    from whence.knobs import Settings
 
 router = APIRouter()
+#: A longer name is none.
+LONGEST_TARGET = 1_000
+
+
+class Explaining(Shape):
+    """Something that is, or is not, in the answer to a query."""
+
+    query: str
+    target: str = Field(max_length=LONGEST_TARGET)  # a path, the end of one, path:line, or a symbol
+    root: str = ""  # a root's name; empty looks in all of them
+    profile: str | None = None
+    factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
+    content: str | None = None
+    k: int = 10  # how many results are shown
+
+
+class Retrieved(Shape):
+    """A retriever that found it, with its score and its place there."""
+
+    retriever: str
+    score: float
+    rank: int
+
+
+class ReceiptLine(LedgerLine):
+    """A contribution, the score after it, and the place without it."""
+
+    total: float  # the last of a receipt is the score
+    rank_without: int
+    tells: bool  # whether it changes the score, as far as four places show
+
+
+class Gap(Shape):
+    """How much a signal changes the score of this file and of another."""
+
+    signal: str
+    mine: float
+    theirs: float
+    because_mine: Text
+    because_theirs: Text
+
+
+class Rival(Shape):
+    """A file that stands before this one, and what makes the difference, the largest first."""
+
+    path: Text
+    place: int
+    score: float
+    gaps: list[Gap]
+
+
+class Receipt(Shape):
+    """All that a score is made of."""
+
+    path: Text
+    name: Text
+    kind: str
+    line: int
+    score: float
+    rank: int
+    candidates: int
+    leader: Text
+    leader_score: float
+    found_by: list[Retrieved]
+    lines: list[ReceiptLine]
+    rival: Rival | None  # the last that is shown, or the first where this one is shown; none for the first itself
+
+
+class WhyAnswer(Shape):
+    """Where something stands, or what keeps it out."""
+
+    query: str
+    root: str
+    target: Text
+    # ranked: see the receipt; kept_out: by the query; left_out: of the index; unknown: no such file or symbol
+    verdict: Literal["ranked", "kept_out", "left_out", "unknown"]
+    said: Text = ""  # why it is not ranked
+    unmet: list[Text] = Field(default_factory=list)  # the conditions of the query that it does not meet
+    hint: Text = ""
+    receipt: Receipt | None = None
+
+
+class SignalLine(Shape):
+    """A signal of a profile: what it says, and what it weighs for short questions and for long ones."""
+
+    name: str
+    doc: str
+    phase: str
+    operation: str  # + or x
+    short: float
+    long: float
+
+
+class SignalsAnswer(Shape):
+    """The signals of a profile, in the order in which they enter a score; and the profiles there are."""
+
+    profile: str
+    profiles: list[str]
+    signals: list[SignalLine]
+
+
+class Weighting(Shape):
+    """A profile whose weights were moved."""
+
+    root: str = ""
+    profile: str | None = None
+    factors: dict[str, float]
+
+
+class WeightsAnswer(Shape):
+    """Lines for a file of settings that make moved weights the usual ones."""
+
+    file: str
+    lines: str
+
+
+@router.post("/why")
+async def why(house: Desks, asked: Explaining) -> WhyAnswer:
+    """The receipt of a file or symbol for a query, or why it has none."""
+    if not asked.query.strip() or not asked.target.strip():
+        raise UsageError("a query and something to find are needed", hint="for instance a path, or the name of a function")
+    told = [await _ask(house, desk, asked) for desk in house.desks(asked.root)]
+    order = ("ranked", "kept_out", "left_out", "unknown")
+    return min(told, key=lambda one: order.index(one.verdict))
+
+
+async def _ask(house: House, desk: Desk, asked: Explaining) -> WhyAnswer:
+    label, target = house.label(desk), asked.target.strip()
+    return await desk.ask(partial(_explained, name_of(house, desk), (target, target.removeprefix(label)), asked))
+
+
+def name_of(house: House, desk: Desk) -> str:
+    """The name under which answers know a root."""
+    return house.label(desk).rstrip("/") or desk.root.name
+
+
+def _explained(root: str, targets: tuple[str, str], asked: Explaining, index: Index | None, standing: Standing) -> WhyAnswer:
+    """What there is to say of a target, as it is written or without the name of its root before it."""
+    whole = ready(index, standing)
+    answer = partial(WhyAnswer, query=without_secrets(asked.query), root=root)
+    filters = {} if asked.content is None else {"content": asked.content}
+    target, other = targets
+    missing = whole.absence(asked.query, target, **filters)
+    if missing is not None and missing.kind == "unknown" and other != target:
+        target, missing = other, whole.absence(asked.query, other, **filters)
+    if missing is not None:
+        return answer(target=target, verdict=missing.kind, said=missing.said, hint=missing.hint, unmet=list(missing.unmet))
+    ranking: dict[str, Any] = {"k": max(1, min(asked.k, MOST_RESULTS)), "profile": asked.profile, "factors": asked.factors, **filters}
+    receipt = _receipt(whole.why(asked.query, target, **ranking), whole.rival(asked.query, target, **ranking))
+    return answer(target=target, verdict="ranked", receipt=receipt)
+
+
+def _receipt(found: Why, rival: FoundRival | None) -> Receipt:
+    after = totals([one.line for one in found.lines])
+    return Receipt(
+        path=found.path,
+        name=found.unit,
+        kind=found.kind,
+        line=found.line,
+        score=found.score,
+        rank=found.rank,
+        candidates=found.candidates,
+        leader=found.leader,
+        leader_score=found.leader_score,
+        found_by=[Retrieved(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
+        lines=[
+            ReceiptLine(**dict(LedgerLine.of(one.line)), total=total, rank_without=one.rank_without, tells=one.line.tells)
+            for one, total in zip(found.lines, after, strict=True)
+        ],
+        rival=None if rival is None else _rival(rival),
+    )
+
+
+def _rival(found: FoundRival) -> Rival:
+    return Rival(path=found.path, place=found.place, score=found.score, gaps=[Gap(**asdict(gap)) for gap in found.gaps])
+
+
+@router.get("/signals")
+async def signals(house: Desks, profile: str = "", root: str = "") -> SignalsAnswer:
+    """The signals of a profile with the weights that a root's settings give them."""
+    name, chosen = await _profile(house, root, profile)
+    known = [(signal_named(signal), weight) for signal, weight in chosen.signals.items()]
+    listed = [
+        SignalLine(
+            name=one.name, doc=one.doc, phase=one.phase.name.lower(), operation=one.operation.value, short=weight.short, long=weight.long
+        )
+        for one, weight in sorted(known, key=lambda pair: pair[0].phase)
+    ]
+    return SignalsAnswer(profile=name, profiles=list(PROFILES), signals=listed)
+
+
+@router.post("/weights")
+async def weights(house: Desks, asked: Weighting) -> WeightsAnswer:
+    """Lines for the settings of a repository that make moved weights permanent."""
+    name, chosen = await _profile(house, asked.root, asked.profile or "")
+    moved = with_factors(name, chosen, asked.factors).signals
+    tables = [_table(f"profiles.{name}.signals.{signal}", moved[signal]) for signal in asked.factors]
+    return WeightsAnswer(file=PROJECT_FILE, lines="\n".join(tables))
+
+
+def _table(name: str, weight: Weight) -> str:
+    return f"[{name}]\nshort = {weight.short + 0.0!r}\nlong = {weight.long + 0.0!r}\n"  # a minus before a zero says nothing
+
+
+async def _profile(house: House, root: str, name: str) -> tuple[str, Profile]:
+    """A profile as the settings of a root have it; without a name, the one that it searches with."""
+    desk = house.desks(root)[0]
+    return profile_of(await desk.ask(lambda _index, _standing: desk.settings(), patient=False), name)
+
+
+def profile_of(settings: Settings, name: str) -> tuple[str, Profile]:
+    """A profile of some settings; without a name, the one that is searched with."""
+    chosen = name or settings.search.profile
+    if chosen not in PROFILES:
+        raise QueryError(f"there is no profile {chosen[:80]!r}", hint=f"allowed: {', '.join(PROFILES)}")
+    return chosen, settings.profiles[chosen]

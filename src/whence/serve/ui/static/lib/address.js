@@ -3,17 +3,38 @@ import { useEffect, useState } from "./dom.js";
 
 /** @type {Set<() => void>} */
 const watching = new Set();
+/** The address as the page has it. The browser is told a moment later: it takes only some changes in a second, and a slider makes more. */
+let shown = location.pathname + location.search;
+let timer = 0;
+const MILLISECONDS_BEFORE_TELLING = 100;
 
 function tell() {
   for (const told of watching) told();
 }
-addEventListener("popstate", tell);
+
+function flush() {
+  clearTimeout(timer);
+  if (shown !== location.pathname + location.search) history.replaceState(null, "", shown);
+}
+
+addEventListener("popstate", () => {
+  clearTimeout(timer);
+  shown = location.pathname + location.search;
+  tell();
+});
+addEventListener("pagehide", flush);
 
 /** @typedef {{view: string, params: URLSearchParams}} Address */
 
-/** @returns {Address} */
-function here() {
-  return { view: location.pathname, params: new URLSearchParams(location.search) };
+/** The address as it is now. @returns {Address} */
+export function here() {
+  const [view, query = ""] = shown.split("?", 2);
+  return { view, params: new URLSearchParams(query) };
+}
+
+/** What stands in the address, by name. @returns {Record<string, string>} */
+export function given() {
+  return Object.fromEntries(here().params);
 }
 
 /** The address, and again whenever it changes. @returns {Address} */
@@ -36,27 +57,26 @@ export function linkTo(view, params = {}) {
 
 /** Go to another view. @param {string} link */
 export function go(link) {
-  if (link === location.pathname + location.search) return;
+  if (link === shown) return;
+  flush();
+  shown = link;
   history.pushState(null, "", link);
   tell();
 }
 
 /**
- * Change some of what stands in the address, without a step in the history (typing is no journey).
+ * Change some of what stands in the address; without a step in the history, for typing is no journey.
  * @param {Record<string, string | number | null | undefined>} changes
  * @param {{step?: boolean}} [how]
  */
 export function change(changes, { step = false } = {}) {
-  const params = new URLSearchParams(location.search);
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null || value === undefined || value === "") params.delete(name);
-    else params.set(name, String(value));
-  }
-  const query = params.toString();
-  const link = query ? `${location.pathname}?${query}` : location.pathname;
-  if (link === location.pathname + location.search) return;
-  if (step) history.pushState(null, "", link);
-  else history.replaceState(null, "", link);
+  const { view } = here();
+  const link = linkTo(view, { ...given(), ...changes });
+  if (step) return go(link);
+  if (link === shown) return;
+  shown = link;
+  clearTimeout(timer);
+  timer = setTimeout(flush, MILLISECONDS_BEFORE_TELLING);
   tell();
 }
 

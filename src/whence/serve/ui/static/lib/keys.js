@@ -1,7 +1,7 @@
 // Keys that do something. What is bound is listed by the help, so nothing is bound in secret.
 import { useEffect, useRef } from "./dom.js";
 
-/** @typedef {{key: string, does: string, run: (event: KeyboardEvent) => void, inFields?: boolean}} Binding */
+/** @typedef {{key: string, does: string, run: (event: KeyboardEvent) => void, inFields?: boolean, when?: () => boolean}} Binding  only when that holds */
 
 /** The bindings of what is on the page, the last first. @type {Binding[][]} */
 const layers = [];
@@ -32,12 +32,13 @@ function isField(target) {
 
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (document.querySelector("dialog[open]")) return; // what lies over the page has its own keys
   const field = isField(event.target);
   // A button or a link that has the focus keeps its own keys.
   const ownKey = (event.key === "Enter" || event.key === " ") && event.target instanceof Element && event.target.closest("button, a, summary, [role=slider]");
   if (ownKey) return;
   for (const one of layers.flat()) {
-    if (one.key !== event.key || (field && !one.inFields)) continue;
+    if (one.key !== event.key || (field && !one.inFields) || (one.when && !one.when())) continue;
     event.preventDefault();
     one.run(event);
     return;

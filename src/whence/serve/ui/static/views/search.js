@@ -1,13 +1,15 @@
 // Search as one types: ranked files with their code, what they are of, how sure it is, and why.
-import { change, linkTo } from "../lib/address.js";
+import { change, given, linkTo } from "../lib/address.js";
 import { post } from "../lib/api.js";
 import { useAnswer } from "../lib/asking.js";
 import { html, useEffect, useRef, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
 import { ago, Code, counted, Progress, useNarrow, Wrong } from "../lib/parts.js";
+import { Move, MovedWeights, useMoves } from "./search/moved.js";
 import { added, holds, removed } from "./search/operators.js";
 import { SourcePanel } from "./search/source.js";
 import { WhyPanel } from "./search/why.js";
+import { WhyNot } from "./search/why_not.js";
 import { factorsOf } from "./search/weights.js";
 
 /** @typedef {import("../lib/parts.js").CodeLine} CodeLine */
@@ -40,22 +42,22 @@ export function SearchView({ roots, root, params }) {
   const open = params.get("open") ?? "";
   const panel = params.get("panel") === "source" ? "source" : open ? "why" : "";
   const narrow = useNarrow();
+  const moves = useMoves(asked, hits);
   useSearchKeys(hits, at, setAt, open);
 
-  return html`<main class=${`search ${panel ? "with-panel" : ""}`} aria-busy=${busy}>
+  return html`<main class=${`search ${panel ? "with-panel" : ""}`} aria-busy=${busy} data-of=${of?.query ?? ""}>
     <${SearchBox} query=${query} error=${error} wrongQuery=${of?.query} />
     <${States} roots=${answer?.roots ?? []} several=${roots.length > 1} milliseconds=${answer?.milliseconds} facets=${answer?.facets} />
     ${answer && query && html`<${Sureness} confidence=${answer.confidence} found=${hits.length > 0} />`}
     ${(answer?.notes ?? []).map((/** @type {string} */ note) => html`<p class="note">${note}</p>`)}
-    ${Object.keys(factors).length > 0 &&
-    html`<p class="note">${counted(Object.keys(factors).length, "weight is", "weights are")} moved.
-      <button class="plain" onClick=${() => change({ w: null })}>Put back</button></p>`}
+    <${MovedWeights} asked=${asked} />
     <div class="columns">
       ${query && answer && html`<${Facets} facets=${answer.facets} query=${query} narrow=${narrow} />`}
-      <${Results} hits=${hits} at=${at} setAt=${setAt} open=${open} several=${roots.length > 1} query=${query} searched=${answer !== null} />
+      <${Results} hits=${hits} at=${at} setAt=${setAt} open=${open} several=${roots.length > 1} query=${query} searched=${answer !== null} moves=${moves} />
       ${panel && html`<${Panel} kind=${panel} open=${open} hits=${hits} asked=${asked} />`}
     </div>
     ${hits.length === k && html`<p><button onClick=${() => change({ k: k + MORE })}>More results</button></p>`}
+    ${query && answer && html`<${WhyNot} root=${root} />`}
   </main>`;
 }
 
@@ -183,8 +185,8 @@ function Facets({ facets, query, narrow }) {
   return narrow ? html`<details class="facets"><summary>Narrow down</summary>${shown}</details>` : html`<aside class="facets" aria-label="Narrow down">${shown}</aside>`;
 }
 
-/** @param {{hits: Hit[], at: number, setAt: (at: number) => void, open: string, several: boolean, query: string, searched: boolean}} props */
-function Results({ hits, at, setAt, open, several, query, searched }) {
+/** @param {{hits: Hit[], at: number, setAt: (at: number) => void, open: string, several: boolean, query: string, searched: boolean, moves: Map<string, number | null>}} props */
+function Results({ hits, at, setAt, open, several, query, searched, moves }) {
   if (!query) return html`<div class="empty"><p>Type what you look for: a question, a few words, a name.</p><p class="dim">Press <kbd>?</kbd> for the keys.</p></div>`;
   if (!hits.length) return searched ? html`<p class="empty">Nothing found.</p>` : html`<p class="empty"></p>`;
   const best = Math.max(...hits.map((one) => one.score), 1e-9);
@@ -194,7 +196,8 @@ function Results({ hits, at, setAt, open, several, query, searched }) {
       const shown = `${hit.path}:${hit.best_start_line}`;
       return html`<li key=${key} class=${place === at ? "at" : ""} onFocusIn=${() => setAt(place)}>
         <h3>
-          <a href=${linkTo("/", { ...current(), open: key, panel: "source" })} aria-current=${open === key ? "true" : undefined}>${several && html`<span class="dim">${hit.root}/</span>`}${shown}</a>
+          <${Move} by=${moves.get(key)} />
+          <a href=${linkTo("/", { ...given(), open: key, panel: "source" })} aria-current=${open === key ? "true" : undefined}>${several && html`<span class="dim">${hit.root}/</span>`}${shown}</a>
           ${hit.name && html`<span class="unit"><span class="dim">${hit.kind}</span> <a href=${linkTo("/graph", { root: hit.root, symbol: `${hit.path}#${hit.qualified_name}` })} title="its neighbourhood">${hit.qualified_name}</a></span>`}
           <span class="tags"><span class="tag">${hit.language}</span>${hit.sort !== "code" && html`<span class="tag">${hit.sort}</span>`}</span>
           <button class="why" aria-expanded=${open === key} onClick=${() => change({ open: open === key ? null : key, panel: null }, { step: true })} aria-label=${`Why ${hit.path} has ${hit.score.toFixed(2)}`}>
@@ -215,10 +218,6 @@ function Glance({ parts, share }) {
   return html`<span class="glance" aria-hidden="true"><span style=${`width:${Math.max(share, 0.02) * 100}%`}>${adding.map(
     (one, place) => html`<i style=${`flex:${one.contribution / total}`} class=${`shade-${Math.min(place, 5)}`} title=${one.signal}></i>`,
   )}</span></span>`;
-}
-
-function current() {
-  return Object.fromEntries(new URLSearchParams(location.search));
 }
 
 /** @param {{kind: string, open: string, hits: Hit[], asked: any}} props */

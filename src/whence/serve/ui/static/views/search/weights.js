@@ -1,4 +1,8 @@
 // Weights that were moved, as they stand in the address: `signal*factor`, separated by commas.
+import { change, given } from "../../lib/address.js";
+
+/** A weight can be moved to so many times what it was. */
+export const MOST_TIMES = 3;
 
 /** @param {string} written @returns {Record<string, number>} */
 export function factorsOf(written) {
@@ -7,7 +11,7 @@ export function factorsOf(written) {
   for (const piece of written.split(",")) {
     const [signal, factor] = piece.split("*");
     const value = Number(factor);
-    if (signal && factor !== undefined && Number.isFinite(value) && value >= 0 && value !== 1) found[signal] = value;
+    if (signal && factor && Number.isFinite(value) && value >= 0 && value !== 1) found[signal] = value;
   }
   return found;
 }
@@ -18,4 +22,9 @@ export function writtenFactors(factors) {
     .filter(([, factor]) => factor !== 1)
     .map(([signal, factor]) => `${signal}*${factor}`)
     .join(",");
+}
+
+/** Move the weight of a signal in the address; the search follows. @param {string} signal @param {number} factor */
+export function moveWeight(signal, factor) {
+  change({ w: writtenFactors({ ...factorsOf(given().w ?? ""), [signal]: factor }) });
 }

@@ -1,0 +1,112 @@
+"""A result as one page: what was measured, on what, and everything it holds. It loads nothing and runs nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from whence.bench.html.arrangements import arrangement_of
+from whence.bench.html.blocks import Block, Folded, Listing, Prose, Section, Table
+from whence.bench.html.comparison import compared
+from whence.bench.html.markup import Markup, element, joined
+from whence.bench.html.style import DRAWING, PAGE, VARIABLES
+from whence.bench.html.systems import Result
+from whence.bench.html.walking import titled, walked
+from whence.errors import StorageError, UsageError
+
+#: Fields that every result may have, and that are told at the end.
+CIRCUMSTANCES = ("benchmark", "versions", "version", "machine", "settings", "missing", "notes", "seed")
+
+
+def as_html(result: Result, against: Result | None = None) -> str:
+    """The page of a result, perhaps beside another of the same benchmark."""
+    arrangement = arrangement_of(result)
+    sections = list(compared(result, against)) if against is not None else []
+    for part in arrangement.parts:
+        sections += part.sections(result)
+    sections += [*_the_rest(result, {key for part in arrangement.parts for key in part.keys}), _circumstances(result)]
+    main = element("main", joined(one.markup(2, f"part-{number}") for number, one in enumerate(sections, 1)))
+    header = element("header", element("h1", arrangement.title), _introduction(result, arrangement.about), _contents(sections))
+    return "<!doctype html>\n" + _page(arrangement.title, element("body", header, main)) + "\n"
+
+
+def _contents(sections: Sequence[Section]) -> Markup:
+    """Where everything is."""
+    links = [element("a", one.title, href=f"#part-{number}") for number, one in enumerate(sections, 1)]
+    return element("nav", joined(links), aria_label="Parts of the report")
+
+
+def _page(title: str, body: Markup) -> Markup:
+    # Nothing may be loaded or run, whatever a name in the figures would like to be.
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        element("title", f"{title} · whence bench"),
+        element("style", Markup(VARIABLES + DRAWING + PAGE)),
+    )
+    return element("html", head, "\n", body, lang="en")
+
+
+def _introduction(result: Result, about: str) -> list[Markup]:
+    """What was measured, and in short with what and where."""
+    name = str(result.get("benchmark", "figures")).partition(",")[0]
+    versions, machine = result.get("versions", {}), result.get("machine", {})
+    facts = [f"whence {versions['whence']}" if "whence" in versions else "", str(machine.get("platform", ""))]
+    facts.append(f"{machine['cpus']} CPUs" if "cpus" in machine else "")
+    where = "".join(f" · {fact}" for fact in facts if fact)
+    return [element("p", about), element("p", element("code", f"whence bench {name}"), where, class_="dim")]
+
+
+def _the_rest(result: Result, shown: set[str]) -> list[Section]:
+    """What no part has shown."""
+    rest = {name: value for name, value in result.items() if name not in shown and name not in CIRCUMSTANCES}
+    plain = {name: value for name, value in rest.items() if not isinstance(value, Mapping | list)}
+    others = [Section(titled(name), walked(name, value)) for name, value in rest.items() if name not in plain and value]
+    return [*([Section("Further figures", walked("", plain))] if plain else []), *others]
+
+
+def _circumstances(result: Result) -> Section:
+    """What it takes to repeat the figures."""
+    blocks: list[Block] = []
+    if result.get("missing"):
+        blocks.append(Prose(f"Listed and not there, so left out: {', '.join(result['missing'])}."))
+    if result.get("notes"):
+        blocks.append(Listing([str(one) for one in result["notes"]]))
+    facts = {**result.get("machine", {}), **({"seed": result["seed"]} if "seed" in result else {})}
+    if facts:
+        blocks.append(Table(("machine", "what"), [(name, str(value)) for name, value in facts.items()]))
+    if result.get("versions"):
+        blocks.append(Table(("package", "version"), [(name, str(value)) for name, value in result["versions"].items()]))
+    if result.get("settings"):
+        rows = [(one["name"], json.dumps(one["value"]), one["source"]) for one in result["settings"]]
+        blocks.append(Folded(f"Settings ({len(rows)})", [Table(("setting", "value", "from"), rows)]))
+    return Section("Circumstances", blocks)
+
+
+def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """A result that was kept with `--json`."""
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}", hint="give a file that `whence bench ... --json FILE` wrote") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} holds no figures", hint="give a file that `whence bench ... --json FILE` wrote")
+    return found
+
+
+def write_html(path: str | os.PathLike[str], result: Result, against: Result | None = None) -> None:
+    """Write the page of a result."""
+    text = as_html(result, against)
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,157 @@
+"""Whatever is sent to the API, the answer is one line of JSON or what was asked for, and the next question is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sample_trees import write
+from serve.mcp.conftest import FILES
+from serve.ui.pages import Served, serving
+from serve.ui.questions import Endpoint, document_of, endpoints_of, prepared
+from serve.ui.wire import Answer, sent
+
+#: Bodies that are no question at all.
+NO_QUESTIONS = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b'"text"',
+    b"17",
+    b"\xff\xfe{}",
+    b"\0",
+    b'{"query": "a"} {"query": "b"}',
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b'{"query": NaN}',
+    b'{"k": 1' + b"0" * 5_000 + b"}",
+]
+#: Values that nobody meant, for each field of a question.
+ODD_VALUES: list[Any] = [
+    None,
+    True,
+    -1,
+    10**30,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    "\0",
+    "\ud800",
+    "\u202eevil\u2066",
+    "../../../../etc/passwd",
+    "/etc/passwd",
+    "x" * 50_000,
+    "((((",
+    '"',
+    "sym:",
+    [],
+    [[]],
+    {},
+    {"a": {"b": []}},
+    {"test": float("nan")},
+    {"no_such_signal": 1.0},
+    ["\ud800"],
+]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that may be written to."""
+    place = tmp_path_factory.mktemp("odd")
+    with serving(write(place / "shop", FILES), home=place / "home") as one:
+        assert one.ask("source?path=shop/cart.py")[0] == 200  # waits until it is indexed
+        yield one
+        assert one.process.poll() is None, "something has ended the server"
+
+
+@pytest.fixture(scope="module")
+def endpoints(target: Served) -> list[Endpoint]:
+    """All that can be asked."""
+    return endpoints_of(document_of(target))
+
+
+def is_told(answer: Answer) -> bool:
+    """Whether an answer says in one line what is wrong."""
+    said = answer.json()
+    return set(said) == {"error", "hint", "at"} and bool(said["error"]) and "\n" not in said["error"] and "Traceback" not in said["error"]
+
+
+def test_what_is_no_question_is_refused_in_one_line(target: Served, endpoints: list[Endpoint]):
+    for one in endpoints:
+        for body in NO_QUESTIONS if one.asks_by_body else []:
+            answer = sent(target, one.line({}), body)
+            assert 400 <= answer.status < 500, (one.name, body[:40], answer)
+            assert is_told(answer), (one.name, body[:40], answer)
+
+
+def test_other_methods_and_types_are_refused_in_one_line(target: Served, endpoints: list[Endpoint]):
+    known = {(one.method, one.path) for one in endpoints}
+    for one in endpoints:
+        good = prepared(target, one)
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE"} - {method for method, path in known if path == one.path}:
+            answer = sent(target, f"{method} {one.line(good).partition(' ')[2]}", b"{}")
+            assert answer.status == 405, (method, one.path)
+            assert is_told(answer), (method, one.path)
+        if one.asks_by_body:
+            for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+                # What a form of another page could send without asking first is never a question.
+                assert sent(target, one.line(good), json.dumps(good).encode(), Content_Type=kind).status in (415, 422), (one.name, kind)
+
+
+def test_a_field_of_any_value_is_answered_or_refused(target: Served, endpoints: list[Endpoint]):
+    for one in endpoints:
+        good = prepared(target, one)
+        for name in [*fields_of(target, one), "no_such_field"]:
+            for value in ODD_VALUES:
+                given = {**good, name: value}
+                body = json.dumps(given).encode() if one.asks_by_body else b""
+                if not one.asks_by_body and not isinstance(value, str | int | float):
+                    continue  # an address holds texts only
+                answer = sent(target, one.line(_encodable(given)), body)
+                assert answer.status < 500, (one.name, name, str(value)[:60], answer)
+                assert answer.status == 200 or len(str(value)) > 10_000 or is_told(answer), (one.name, name, str(value)[:60], answer)
+                if answer.status == 200:
+                    answer.json()
+    assert target.ask("search", {"query": "discount"})[1]["results"]
+
+
+def _encodable(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value for name, value in given.items()}
+
+
+def fields_of(served: Served, one: Endpoint) -> list[str]:
+    """What a question to a path may hold."""
+    if not one.asks_by_body:
+        return [parameter["name"] for parameter in one.about.get("parameters", ())]
+    schema = one.about["requestBody"]["content"]["application/json"]["schema"]
+    if "$ref" in schema:
+        schema = document_of(served)["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return list(schema["properties"])
+
+
+def test_a_question_that_is_left_out_is_named(target: Served, endpoints: list[Endpoint]):
+    for one in endpoints:
+        if one.asks_by_body and "required" in json.dumps(one.about):
+            answer = sent(target, one.line({}), b"{}")
+            assert answer.status in (200, 422)
+            assert answer.status == 200 or "Field required" in answer.json()["error"] or "required" in answer.json()["error"]
+
+
+def test_what_is_too_long_is_refused(target: Served, endpoints: list[Endpoint]):
+    big = b'{"query": "' + b"x" * (5 << 20) + b'"}'
+    assert sent(target, "POST /api/search", big).status == 413
+    assert sent(target, f"GET /api/source?path={'x' * 40_000}").status in (400, 431)
+    assert target.ask("search", {"query": "discount"})[0] == 200
+
+
+def test_nothing_is_written_where_the_log_has_no_reader(target: Served, endpoints: list[Endpoint], tmp_path: Path):
+    """A line of the log for each bad request would fill the pipe of standard error, and the server would wait for a reader."""
+    for _ in range(300):
+        assert sent(target, "POST /api/search", b"{").status == 422
+    assert target.ask("search", {"query": "discount"})[0] == 200
