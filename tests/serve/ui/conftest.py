@@ -48,8 +48,8 @@ def browser() -> Iterator[Any]:
     """A real Chromium; without one these tests are skipped and say so, unless one is required."""
     path = chromium()
     if path is None:
-        if os.environ.get("WHENCE_REQUIRE_BROWSER"):
-            pytest.fail("there is no Chromium, and WHENCE_REQUIRE_BROWSER asks for one")
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail("there is no Chromium, and REQUIRE_BROWSER asks for one")
         pytest.skip("there is no Chromium on this machine (make browser installs Debian's)")
     from playwright.sync_api import sync_playwright
 

@@ -37,7 +37,7 @@ SECONDS_TO_START = 30
 
 def chromium() -> str | None:
     """The browser of this machine."""
-    return os.environ.get("WHENCE_TEST_BROWSER") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    return os.environ.get("TEST_BROWSER") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 @dataclass(frozen=True, slots=True)
