@@ -36,9 +36,12 @@ from whence.types import Freshness, Parsed
 if TYPE_CHECKING:
     from whence.explain.absence import Absence
     from whence.explain.rival import Rival
+    from whence.graph.completion import Completion
+    from whence.graph.neighbourhood import Neighbourhood, Surroundings
     from whence.graph.neighbours import Neighbour
     from whence.graph.package_hash import PackageHashes
     from whence.graph.questions import Questions
+    from whence.graph.symbols_named import Named
     from whence.graph.ways import Step
     from whence.packing import Packing
     from whence.packs import Pack
@@ -250,6 +253,22 @@ class Index(OpenIndex):
     def path(self, source: str, target: str, *, hops: int = 12) -> list[Step] | None:
         """The shortest way from one symbol to another, edge by edge; None when there is none."""
         return self.questions.path([self.questions.one(source)], [self.questions.one(target)], hops=hops)
+
+    @_from_one_view
+    def around(self, symbol: Named, **how: Any) -> Neighbourhood:
+        """What a walk from a symbol comes to most, and the edges among that; `how` as in `Surroundings.around`."""
+        from whence.graph.neighbourhood import Surroundings  # noqa: PLC0415
+
+        surroundings: Surroundings = self._made("surroundings", lambda: Surroundings(self.graph))
+        return surroundings.around(symbol, **how)
+
+    @_from_one_view
+    def completed(self, text: str, most: int) -> list[tuple[Named, int]]:
+        """Symbols for the beginning or a part of a name, the most used first, each with how often it is used."""
+        from whence.graph.completion import Completion  # noqa: PLC0415
+
+        completion: Completion = self._made("completion", lambda: Completion(self.graph))
+        return completion.symbols(text, most)
 
     @_from_one_view
     def symbol_keys(self, name: str) -> list[str]:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.errors import UsageError
+from whence.graph.groups import DRAWN, GROUP_OF, GROUPS
 from whence.graph.neighbours import place_of, written
 from whence.graph.paths import edges_of
 from whence.graph.symbols_named import Named
@@ -21,17 +22,6 @@ from whence.types import EDGE_KINDS, PROVENANCES
 
 DEPTH, DEEPEST = 2, 4
 MOST, MOST_EVER = 60, 500
-#: Kinds of edge by what they say; every other kind is `other`.
-_KINDS_OF = {
-    "calls": frozenset({"calls"}),
-    "inheritance": frozenset({"extends", "implements", "overrides", "inherits"}),
-    "tests": frozenset({"tests", "tested_by", "co_tested_with"}),
-    "contains": frozenset({"contains", "member_of"}),
-}
-GROUPS = (*_KINDS_OF, "other")
-_GROUP_OF = {kind: next((group for group, kinds in _KINDS_OF.items() if kind in kinds), "other") for kind in EDGE_KINDS}
-#: Edges of these kinds say once more, from its other end, what an edge of another kind says. They are walked, not shown.
-_SAID_TWICE = np.array([kind in ("member_of", "tested_by") for kind in EDGE_KINDS])
 #: Scores that differ by less are equal: the order in which numbers are summed is not that of any two indexes.
 _DIGITS = 6
 
@@ -99,7 +89,7 @@ class Surroundings:
     def around(self, symbol: Named, *, groups: Collection[str] = GROUPS, depth: int = DEPTH, most: int = MOST) -> Neighbourhood:
         """The places to which a walk from a symbol along edges of some groups comes most often, within some hops."""
         _check(groups, depth, most)
-        reached = self._within(np.array(symbol.nodes, np.int64), np.array([_GROUP_OF[kind] in groups for kind in EDGE_KINDS]), depth)
+        reached = self._within(np.array(symbol.nodes, np.int64), np.array([group in groups for group in GROUP_OF]), depth)
         scores = self._walked(reached, depth)
         best = self._best(symbol, reached, scores, most)
         places = [self._place(key, int(reached.spot[at]), float(scores[at]), int(reached.distance[at])) for key, at in best]
@@ -205,21 +195,24 @@ class Surroundings:
         kept = np.zeros(len(reached.spot), bool)
         kept[list(keys)] = True
         source, target = reached.number[graph.source[reached.edge]], reached.number[graph.target[reached.edge]]
-        shown = kept[source] & kept[target] & ~_SAID_TWICE[graph.kind[reached.edge]]
+        shown = kept[source] & kept[target] & DRAWN[graph.kind[reached.edge]]
         edge, source, target = reached.edge[shown], source[shown], target[shown]
         same = (source * len(reached.spot) + target) * len(EDGE_KINDS) + graph.kind[edge]
         order = np.lexsort((graph.line[edge], -graph.confidence[edge], same))
         first = first_of_each(same[order])
         counts = np.diff(first, append=len(order)).tolist()
         rows = order[first].tolist()
-        joints = [self._joint(int(edge[row]), keys[int(source[row])], keys[int(target[row])], count) for row, count in zip(rows, counts, strict=True)]
+        joints = [
+            self._joint(int(edge[row]), keys[int(source[row])], keys[int(target[row])], count)
+            for row, count in zip(rows, counts, strict=True)
+        ]
         return sorted(joints, key=lambda one: (one.source, one.target, one.kind))
 
     def _joint(self, edge: int, source: str, target: str, count: int) -> Joint:
         graph = self._graph
-        kind = EDGE_KINDS[int(graph.kind[edge])]
-        provenance = PROVENANCES[int(graph.provenance[edge])]
-        return Joint(source, target, kind, _GROUP_OF[kind], round(float(graph.confidence[edge]), 3), provenance, int(graph.line[edge]), count)
+        kind, provenance = int(graph.kind[edge]), PROVENANCES[int(graph.provenance[edge])]
+        confidence = round(float(graph.confidence[edge]), 3)
+        return Joint(source, target, EDGE_KINDS[kind], GROUP_OF[kind], confidence, provenance, int(graph.line[edge]), count)
 
 
 def _check(groups: Collection[str], depth: int, most: int) -> None:
