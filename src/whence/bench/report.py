@@ -68,10 +68,36 @@ def settings(provenance: Iterable[Setting]) -> list[dict[str, Any]]:
     return [{"name": one.name, "value": one.value, "source": one.source} for one in provenance]
 
 
+def complete(value: dict[str, Any]) -> dict[str, Any]:
+    """A report with the versions and the machine it is of, as it is read back from JSON."""
+    found: dict[str, Any] = json.loads(json.dumps({**value, "versions": versions(), "machine": machine()}))
+    return found
+
+
 def write_json(path: str | os.PathLike[str], value: dict[str, Any]) -> None:
     """Write a report with the versions and the machine it is of."""
-    complete = {**value, "versions": versions(), "machine": machine()}
+    write_text(path, json.dumps(complete(value), indent=2, ensure_ascii=True) + "\n")
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write what was measured, in whatever form."""
     try:
-        Path(path).write_text(json.dumps(complete, indent=2, ensure_ascii=True) + "\n", encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Whether a file can be written, before the minutes it takes to have something to write; nothing is left of the trial."""
+    place = Path(path)
+    try:
+        # What is no plain file, such as a pipe, may notice that it is opened.
+        if place.exists() and not place.is_file():
+            return
+        there = place.exists()
+        with place.open("ab"):
+            pass
+        if not there:
+            place.unlink()
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}") from error

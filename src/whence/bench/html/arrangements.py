@@ -10,7 +10,7 @@ from whence.bench import confidence, confidence_plot
 from whence.bench.html import goals
 from whence.bench.html.blocks import Block, Figure, Section, Table
 from whence.bench.html.parts import Faults, Goals, Groups, Part, SpeedRows, Spreads, Worths
-from whence.bench.html.systems import Measure, Result, Systems
+from whence.bench.html.systems import CPU, Measure, Result, Systems
 from whence.bench.html.walking import titled, walked
 from whence.bench.memory import DEPTHS
 from whence.bench.pastes import REACHES
@@ -173,6 +173,7 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
                 "repository",
                 ("repository", "text"),
                 _of_history,
+                holds=("by_repository", "by_language", "questions", "baseline"),
             ),
             _REPOSITORIES,
         ),
@@ -203,6 +204,11 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
         "Every figure was measured in a process of its own, turn by turn with a peer or a floor where there is one.",
         (SpeedRows(),),
     ),
+    "ui": Arrangement(
+        "How the page feels",
+        "The page was served from a tree of real source and used in a real browser: typed into, loaded, moved, and looked at by axe.",
+        (SpeedRows(),),
+    ),
     "agents": Arrangement(
         "What an agent pays",
         "The real server was asked over standard streams; tokens are compared with grep for the question's words and reading what matches.",
@@ -212,13 +218,14 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
                 "answers",
                 "Question by question",
                 {
-                    "tokens": "tokens",
-                    "call_ms": "ms of CPU",
-                    "search_ms": "ms of CPU",
-                    "grep_tokens": "tokens",
-                    "grep_all_tokens": "tokens",
+                    "tokens": ("Tokens until a wanted file is in sight", "tokens"),
+                    "grep_tokens": ("Tokens of grep and reading until it is found", "tokens"),
+                    "grep_all_tokens": ("Tokens of grep and reading all that matches", "tokens"),
+                    "call_ms": ("CPU of the server for the first call", CPU),
+                    "search_ms": ("CPU of the search itself", CPU),
                 },
-                "repository",
+                by="category",
+                place="repository",
             ),
             Walked("calls", "Found by so many calls"),
             Walked("idle", "Servers that are not asked any more"),
@@ -238,7 +245,17 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
             Groups("pasted_by_form", "By form, NDCG@10", "pastes", _PASTED, ("alone", "as_is", "found")),
             Groups("traced", "Traces, wanted file in the first results", "traces", _TRACED, ("as_is_in_1", "found_in_1")),
             Groups("traced_by_language", "Traces by language", "traces", _TRACED, ("as_is_in_1", "found_in_1")),
-            Spreads("pastes", "Paste by paste", {"as_is": "NDCG@10, paste as it is", "found": "NDCG@10, question found"}, "part"),
+            Spreads(
+                "pastes",
+                "Paste by paste",
+                {
+                    "alone": ("The question alone", "NDCG@10"),
+                    "as_is": ("The paste as it is", "NDCG@10"),
+                    "found": ("The question found in the paste", "NDCG@10"),
+                },
+                by="part",
+                place="repository",
+            ),
         ),
     ),
     "faults": Arrangement(

@@ -64,7 +64,7 @@ class Table:
     def markup(self) -> Markup:
         """A table; numbers are to the right."""
         shown = self.rows[:MOST_ROWS]
-        forms = [form_of(row[at] for row in shown if isinstance(row[at], float)) for at in range(len(self.header))]
+        forms = [form_of(cell for row in shown if isinstance(cell := row[at], float)) for at in range(len(self.header))]
         texts = [[_word(cell, forms[at]) for at, cell in enumerate(row)] for row in shown]
         right = [column > 0 and all(_is_number(row[column]) for row in texts) for column in range(len(self.header))]
         head = [element("th", name, scope="col", class_="number" if right[at] else None) for at, name in enumerate(self.header)]
@@ -99,7 +99,8 @@ def _cut(text: str) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text == NOTHING or text.lstrip("+-").replace(".", "", 1).replace(",", "").replace("%", "").strip().isdigit()
+    plain = text.lstrip("+-").replace(".", "", 1).replace(",", "").replace("%", "").strip()
+    return text == NOTHING or plain.isdigit() or plain in ("inf", "nan")
 
 
 @dataclass(frozen=True, slots=True)

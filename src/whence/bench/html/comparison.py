@@ -8,7 +8,8 @@ from whence.bench.ablation import worth_of
 from whence.bench.html.arrangements import arrangement_of
 from whence.bench.html.blocks import Block, Figure, Folded, Section, Table
 from whence.bench.html.plots import Mark, Row, dots
-from whence.bench.html.systems import Measure, Result, Systems, spread
+from whence.bench.html.scales import written
+from whence.bench.html.systems import UNKNOWN_SHAPE, Measure, Result, Systems, spread
 from whence.bench.html.walking import is_figure, titled
 from whence.bench.metrics import mean
 from whence.errors import UsageError
@@ -19,17 +20,44 @@ MOST_CHANGED = 60
 NAMES = ("what", "part", "name")
 
 
-def compared(result: Result, other: Result) -> Iterator[Section]:
-    """The differences of a result from another one of the same benchmark."""
+def check_alike(result: Result, other: Result) -> None:
+    """Only what was measured alike can stand side by side."""
     if result.get("benchmark") != other.get("benchmark"):
         raise UsageError(
-            f"one result is of {result.get('benchmark')!r}, the other of {other.get('benchmark')!r}", hint="compare two of one benchmark"
+            f"one result is of {_benchmark(result)}, the other of {_benchmark(other)}",
+            hint="give one that the same benchmark wrote, with the same flags",
         )
+
+
+def _benchmark(result: Result) -> str:
+    return f"`whence bench {result['benchmark']}`" if isinstance(result.get("benchmark"), str) else "nothing that is known"
+
+
+def compared(result: Result, other: Result) -> Section:
+    """The differences of a result from another one of the same benchmark."""
+    check_alike(result, other)
     systems = [part for part in arrangement_of(result).parts if isinstance(part, Systems)]
-    blocks: list[Block] = [block for part in systems for block in _answers(part, result, other)]
-    if not systems:
-        blocks = [_figures(result, other)]
-    yield Section("Beside the other result", blocks or [_figures(result, other)])
+    try:
+        blocks: list[Block] = [block for part in systems for block in _answers(part, result, other)]
+    except UNKNOWN_SHAPE:
+        # The other result may be of a version that kept its answers in another form.
+        blocks = []
+    return Section("Beside the other result", [*_versions(result, other), *(blocks or [_figures(result, other)])])
+
+
+def _versions(result: Result, other: Result) -> list[Block]:
+    """What has another version in the other result: it may be the reason for a change."""
+    ours, theirs = ({**_mapping(one.get("versions")), **_mapping(one.get("machine"))} for one in (result, other))
+    rows = [
+        (name, written(theirs.get(name)), written(ours.get(name)))
+        for name in dict.fromkeys((*ours, *theirs))
+        if theirs.get(name) != ours.get(name)
+    ]
+    return [Table(("circumstance", "other", "this"), rows, "What was otherwise.")] if rows else []
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _answers(part: Systems, result: Result, other: Result) -> Iterator[Block]:

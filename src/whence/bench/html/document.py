@@ -9,28 +9,40 @@ from pathlib import Path
 from typing import Any
 
 from whence.bench.html.arrangements import arrangement_of
-from whence.bench.html.blocks import Block, Folded, Listing, Prose, Section, Table
+from whence.bench.html.blocks import Block, Folded, Listing, Plain, Prose, Section, Table
 from whence.bench.html.comparison import compared
 from whence.bench.html.markup import Markup, element, joined
+from whence.bench.html.parts import Part
 from whence.bench.html.style import DRAWING, PAGE, VARIABLES
-from whence.bench.html.systems import Result
-from whence.bench.html.walking import titled, walked
+from whence.bench.html.systems import UNKNOWN_SHAPE, Result
+from whence.bench.html.walking import said, titled, walked
 from whence.errors import StorageError, UsageError
 
 #: Fields that every result may have, and that are told at the end.
 CIRCUMSTANCES = ("benchmark", "versions", "version", "machine", "settings", "missing", "notes", "seed")
+#: Said where a part of a result has not the form that its benchmark gives it.
+OTHERWISE = "This is not in the form that is known here, so it is shown as it is."
 
 
 def as_html(result: Result, against: Result | None = None) -> str:
     """The page of a result, perhaps beside another of the same benchmark."""
     arrangement = arrangement_of(result)
-    sections = list(compared(result, against)) if against is not None else []
+    shown = {key for part in arrangement.parts for key in part.keys}
+    sections = [compared(result, against)] if against is not None else []
     for part in arrangement.parts:
-        sections += part.sections(result)
-    sections += [*_the_rest(result, {key for part in arrangement.parts for key in part.keys}), _circumstances(result)]
+        sections += _shown(part, result)
+    sections += [*_the_rest(result, shown), _circumstances({key: value for key, value in result.items() if key not in shown})]
     main = element("main", joined(one.markup(2, f"part-{number}") for number, one in enumerate(sections, 1)))
     header = element("header", element("h1", arrangement.title), _introduction(result, arrangement.about), _contents(sections))
     return "<!doctype html>\n" + _page(arrangement.title, element("body", header, main)) + "\n"
+
+
+def _shown(part: Part, result: Result) -> list[Section]:
+    """What a part shows; a result that it cannot read is shown by its shape, and says so."""
+    try:
+        return part.sections(result)
+    except UNKNOWN_SHAPE:
+        return [Section(titled(key), [Prose(OTHERWISE), *walked(key, result[key])]) for key in part.keys if result.get(key)]
 
 
 def _contents(sections: Sequence[Section]) -> Markup:
@@ -57,7 +69,7 @@ def _page(title: str, body: Markup) -> Markup:
 def _introduction(result: Result, about: str) -> list[Markup]:
     """What was measured, and in short with what and where."""
     name = str(result.get("benchmark", "figures")).partition(",")[0]
-    versions, machine = result.get("versions", {}), result.get("machine", {})
+    versions, machine = _fields(result, "versions"), _fields(result, "machine")
     facts = [f"whence {versions['whence']}" if "whence" in versions else "", str(machine.get("platform", ""))]
     facts.append(f"{machine['cpus']} CPUs" if "cpus" in machine else "")
     where = "".join(f" · {fact}" for fact in facts if fact)
@@ -67,7 +79,7 @@ def _introduction(result: Result, about: str) -> list[Markup]:
 def _the_rest(result: Result, shown: set[str]) -> list[Section]:
     """What no part has shown."""
     rest = {name: value for name, value in result.items() if name not in shown and name not in CIRCUMSTANCES}
-    plain = {name: value for name, value in rest.items() if not isinstance(value, Mapping | list)}
+    plain = {name: value for name, value in rest.items() if value is not None and not isinstance(value, Mapping | list)}
     others = [Section(titled(name), walked(name, value)) for name, value in rest.items() if name not in plain and value]
     return [*([Section("Further figures", walked("", plain))] if plain else []), *others]
 
@@ -75,19 +87,37 @@ def _the_rest(result: Result, shown: set[str]) -> list[Section]:
 def _circumstances(result: Result) -> Section:
     """What it takes to repeat the figures."""
     blocks: list[Block] = []
-    if result.get("missing"):
-        blocks.append(Prose(f"Listed and not there, so left out: {', '.join(result['missing'])}."))
-    if result.get("notes"):
-        blocks.append(Listing([str(one) for one in result["notes"]]))
-    facts = {**result.get("machine", {}), **({"seed": result["seed"]} if "seed" in result else {})}
-    if facts:
-        blocks.append(Table(("machine", "what"), [(name, str(value)) for name, value in facts.items()]))
-    if result.get("versions"):
-        blocks.append(Table(("package", "version"), [(name, str(value)) for name, value in result["versions"].items()]))
-    if result.get("settings"):
-        rows = [(one["name"], json.dumps(one["value"]), one["source"]) for one in result["settings"]]
-        blocks.append(Folded(f"Settings ({len(rows)})", [Table(("setting", "value", "from"), rows)]))
-    return Section("Circumstances", blocks)
+    for name, title in (("missing", "Listed and not there, so left out"), ("notes", "Notes")):
+        if lines := _lines(result.get(name)):
+            blocks += [Prose(f"{title}:"), Listing(lines)]
+    facts = {**_fields(result, "machine"), **{name: result[name] for name in ("version", "seed") if name in result}}
+    for header, of in ((("machine", "what"), facts), (("package", "version"), _fields(result, "versions"))):
+        if of:
+            blocks.append(Table(header, [(str(name), said(value)) for name, value in of.items()]))
+    if settings := _lines(result.get("settings")):
+        blocks.append(Folded(f"Settings ({len(settings)})", [_settings(result["settings"])]))
+    return Section("Circumstances", blocks or [Prose("Nothing is known of them.")])
+
+
+def _settings(given: Any) -> Plain:
+    """Settings as every benchmark writes them; others line by line."""
+    try:
+        return Table(("setting", "value", "from"), [(one["name"], json.dumps(one["value"]), one["source"]) for one in given])
+    except UNKNOWN_SHAPE:
+        return Listing(_lines(given))
+
+
+def _fields(result: Result, name: str) -> Mapping[str, Any]:
+    """A field that holds others; none where it does not."""
+    found = result.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _lines(value: Any) -> list[str]:
+    """A field that holds several things, or one, in words."""
+    if isinstance(value, list):
+        return [said(one) for one in value]
+    return [] if value is None or value in ("", {}) else [said(value)]
 
 
 def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -96,17 +126,8 @@ def read_result(path: str | os.PathLike[str]) -> dict[str, Any]:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}", hint="give a file that `whence bench ... --json FILE` wrote") from error
     if not isinstance(found, dict):
         raise UsageError(f"{path} holds no figures", hint="give a file that `whence bench ... --json FILE` wrote")
     return found
-
-
-def write_html(path: str | os.PathLike[str], result: Result, against: Result | None = None) -> None:
-    """Write the page of a result."""
-    text = as_html(result, against)
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}") from error

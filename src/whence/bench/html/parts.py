@@ -11,7 +11,7 @@ from whence.bench.html.blocks import Block, Figure, Listing, Section, Table
 from whence.bench.html.plots import Mark, Row, dots
 from whence.bench.html.scales import written
 from whence.bench.html.systems import Measure, Result, grouped, spread
-from whence.bench.html.walking import course, titled, walked
+from whence.bench.html.walking import course, is_figure, said, titled, walked
 
 
 class Part(Protocol):
@@ -97,7 +97,9 @@ class SpeedRows:
         if not found or not found.get("rows"):
             return []
         notes: list[Block] = [Listing(found["notes"])] if found.get("notes") else []
-        sections = [Section(titled(self.key) or "Figures", [*_ratios(found["rows"]), *notes])]
+        told = [(titled(name), said(value)) for name, value in found.items() if self.key and is_figure(value)]
+        facts: list[Block] = [Table(("what", "figure"), told)] if told else []
+        sections = [Section(titled(self.key) or "Figures", [*_ratios(found["rows"]), *notes, *facts])]
         if found.get("measured"):
             sections.append(Section("What was measured for it", walked("measured", found["measured"])))
         return sections

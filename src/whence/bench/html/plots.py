@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from whence.bench.html.drawing import LETTER, LINE, WIDTH, Drawing, below, legend, line, path, shape, shortened, word
 from whence.bench.html.markup import Markup, element
-from whence.bench.html.scales import Scale, scale_over, spread_wide, written
+from whence.bench.html.scales import Scale, drawable, scale_over, spread_wide, written
 from whence.bench.metrics import percentile
 
 Reach = tuple[float, float] | None
@@ -21,6 +20,8 @@ MOST_DOTS, BINS = 60, 40
 APART = 3.0
 #: The height of one distribution.
 BAND = 56
+#: What a drawing says that has nothing to show.
+NOTHING_MEASURED = "Nothing was measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Point:
 
 def dots(title: str, unit: str, rows: Sequence[Row], series: Sequence[str] = (), *, reach: Reach = None, bars: bool = False) -> Drawing:
     """Values side by side, a line for each name: as dots, or as bars from zero. Bounds are whiskers, goals are broken lines."""
+    rows = [Row(row.name, tuple(map(_placed, row.marks))) for row in rows]
     beside = max((len(shortened(row.name)) for row in rows), default=0) * LETTER + 12
     shown, top = legend(series, 0, 0) if len(series) > 1 else ([], 4.0)
     bottom = top + len(rows) * LINE
@@ -75,6 +77,14 @@ def dots(title: str, unit: str, rows: Sequence[Row], series: Sequence[str] = (),
                 moved = y + (place - (len(row.marks) - 1) / 2) * min(APART, LINE / 2 / len(row.marks))
                 parts += _marked(scale, place, mark, moved, f"{row.name}: {written(mark.value)}", bars=bars)
     return Drawing(title, _said_of_rows(rows, series, unit), bottom + AXIS, tuple(parts))
+
+
+def _placed(mark: Mark | None) -> Mark | None:
+    """A mark without what has no place in a drawing."""
+    if mark is None or not drawable(mark.value):
+        return None
+    low, high, goal = (one if one is not None and drawable(one) else None for one in (mark.low, mark.high, mark.goal))
+    return replace(mark, low=low, high=high, goal=goal)
 
 
 def _marked(scale: Scale, series: int, mark: Mark, y: float, hint: str, *, bars: bool) -> list[Markup]:
@@ -95,13 +105,14 @@ def _marked(scale: Scale, series: int, mark: Mark, y: float, hint: str, *, bars:
 def _said_of_rows(rows: Sequence[Row], series: Sequence[str], unit: str) -> str:
     values = [mark.value for row in rows for mark in row.marks if mark]
     if not values:
-        return "Nothing was measured."
+        return NOTHING_MEASURED
     of = f", {', '.join(series)}" if len(series) > 1 else ""
     return f"{len(rows)} lines{of}: from {written(min(values))} to {written(max(values))} {unit}."
 
 
 def spreads(title: str, unit: str, series: Sequence[tuple[str, Sequence[float]]], *, reach: Reach = None) -> Drawing:
     """Distributions over one axis: each value a dot where there are few, bins where there are many; a line at the median."""
+    series = [(name, [value for value in of if drawable(value)]) for name, of in series]
     values = [value for _, of in series for value in of]
     scale = scale_over(values, 14, WIDTH - 22, reach=reach, powers=reach is None and spread_wide(values))
     bottom = len(series) * BAND
@@ -115,7 +126,7 @@ def spreads(title: str, unit: str, series: Sequence[tuple[str, Sequence[float]]]
             middle = scale.at(median(of))
             parts.append(line(middle, floor - BAND + 20, middle, floor, "goal"))
     said = "; ".join(f"{name}: median {written(median(of))}, 95 % at most {written(percentile(of, 0.95))}" for name, of in series if of)
-    return Drawing(title, f"{said} {unit}.", bottom + AXIS, tuple(parts))
+    return Drawing(title, f"{said} {unit}." if said else NOTHING_MEASURED, bottom + AXIS, tuple(parts))
 
 
 def _one_spread(scale: Scale, number: int, values: Sequence[float], floor: float) -> list[Markup]:
@@ -165,6 +176,7 @@ def lines(
     height: int = 220,
 ) -> Drawing:
     """Points joined by lines, over two axes."""
+    series = [(name, [point for point in of if drawable(point.x) and drawable(point.y)]) for name, of in series]
     points = [point for _, of in series for point in of]
     shown, top = legend([name for name, _ in series], 0, 0) if len(series) > 1 else ([], 4.0)
     top += 16
@@ -179,11 +191,13 @@ def lines(
         ]
     parts += _extra(x, y, extras or Extras())
     for number, (_, of) in enumerate(series):
-        parts.append(path([(x.at(point.x), y.at(point.y)) for point in of], f"k{number % 6}"))
+        if of:
+            parts.append(path([(x.at(point.x), y.at(point.y)) for point in of], f"k{number % 6}"))
         if len(of) <= MOST_DOTS:
             parts += [shape(number, x.at(point.x), y.at(point.y), point.size, point.says) for point in of]
-    values = [point.y for point in points] or [math.nan]
-    said = f"{upright.name} over {across.name}: from {written(min(values))} to {written(max(values))}."
+    values = [point.y for point in points]
+    reached = f"from {written(min(values))} to {written(max(values))}." if values else NOTHING_MEASURED
+    said = f"{upright.name} over {across.name}: {reached}"
     return Drawing(title, said, top + height + AXIS, tuple(parts))
 
 
@@ -196,7 +210,7 @@ def _extra(x: Scale, y: Scale, extras: Extras) -> list[Markup]:
         parts.append(word(left + 5, bottom - 5, "bar"))
     if extras.diagonal:
         parts.append(line(x.start, y.start, x.end, y.end, "goal"))
-    if extras.ring:
+    if extras.ring and drawable(extras.ring.x) and drawable(extras.ring.y):
         at = (x.at(extras.ring.x), y.at(extras.ring.y))
         parts += [element("circle", cx=at[0], cy=at[1], r=7, class_="ring"), word(at[0] + 11, at[1] + 14, extras.ring.says)]
     return parts

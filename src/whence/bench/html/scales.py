@@ -14,6 +14,10 @@ _STEPS = (1, 2, 2.5, 5, 10)
 WIDE = 50.0
 #: Marks of this size are written in thousands or millions.
 MANY = 1e4
+#: What is beyond this has no place in a drawing; steps between such values could not be counted.
+LARGEST = 1e100
+#: Values that differ by a smaller share of themselves are drawn as the same.
+ALIKE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +48,22 @@ class Scale:
         return f"{mark:,.{decimals}f}"
 
 
+def drawable(value: float) -> bool:
+    """Whether a value has a place in a drawing: what is infinite or no number has none."""
+    return abs(value) < LARGEST
+
+
 def scale_over(
     values: Iterable[float], start: float, end: float, *, reach: tuple[float, float] | None = None, count: int = 5, powers: bool = False
 ) -> Scale:
     """A scale that holds all values, or `reach`, from a round number to a round number."""
-    found = [value for value in values if math.isfinite(value)]
+    found = [value for value in values if drawable(value)]
     low, high = reach or (min(found, default=0.0), max(found, default=1.0))
     if powers and low > 0:
         least = math.floor(math.log10(low))
         most = max(math.ceil(math.log10(high)), least + 1)
         return Scale(10.0**least, 10.0**most, start, end, tuple(10.0**power for power in range(least, most + 1)), powers=True)
-    if high <= low:
+    if high - low <= ALIKE * max(abs(low), abs(high), ALIKE):
         low, high = low - abs(low) * 0.1 - 1e-9, high + abs(high) * 0.1 + 1e-9
     step = _step((high - low) / count)
     first, last = (low, high) if reach else (math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step)
@@ -69,12 +78,13 @@ def _step(rough: float) -> float:
 
 def spread_wide(values: Sequence[float]) -> bool:
     """Whether values are better told apart by powers of ten."""
-    return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
+    found = [value for value in values if drawable(value)]
+    return bool(found) and min(found) > 0 and max(found) / min(found) > WIDE
 
 
 def form_of(values: Iterable[float]) -> str:
     """How figures that stand together are written: with as many decimals as it takes to tell them apart, all alike."""
-    sizes = [abs(value) for value in values]
+    sizes = [abs(value) for value in values if math.isfinite(value)]
     least, most = min((size for size in sizes if size), default=0.0), max(sizes, default=0.0)
     if most >= 1000:
         return ",.0f" if least >= 1 else ",.3f"
@@ -86,6 +96,8 @@ def written(value: object, form: str = "") -> str:
     if value is None or value == "":
         return NOTHING
     if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if form:
         return f"{value:{form}}"

@@ -9,10 +9,12 @@ from typing import Any
 from whence.bench.ablation import worth_of
 from whence.bench.html.blocks import Block, Figure, Folded, Section, Table
 from whence.bench.html.plots import Mark, Reach, Row, dots, spreads
-from whence.bench.html.scales import written
+from whence.bench.html.scales import drawable, written
 from whence.bench.metrics import mean, percentile
 
 Result = Mapping[str, Any]
+#: What reading a result can end with that another version wrote, or that was cut short: it is shown by its shape then.
+UNKNOWN_SHAPE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 #: Questions that are listed by themselves: those where the first way did worst.
 WORST = 150
 #: The unit of everything that is called `cpu_ms`.
@@ -47,11 +49,12 @@ class Systems:
     words: tuple[str, ...]  # fields of an answer that say what was asked
     ways: Callable[[Result, str], dict[str, Any]] = as_given
     goals: Mapping[str, float] | None = None  # what the first measure must reach, by way
+    holds: tuple[str, ...] = ()  # further fields of the result that `ways` is made of
 
     @property
     def keys(self) -> tuple[str, ...]:
         """What it shows of a result."""
-        return (self.key,)
+        return (self.key, *self.holds)
 
     def sections(self, result: Result) -> list[Section]:
         """All of it."""
@@ -130,11 +133,11 @@ class Systems:
 
     def _worst(self, ways: Mapping[str, Any]) -> Block:
         key = self.measures[0].key
-        leading = next(iter(ways.values()))["answers"]
+        first, leading = next((name, of["answers"]) for name, of in ways.items() if of.get("answers"))
         others = {name: {self.named(one): one[key] for one in of.get("answers", ())} for name, of in ways.items()}
         order = sorted(leading, key=lambda one: (one[key], self.named(one)))[:WORST]
         rows = [(*self.named(one), *(written(of.get(self.named(one)), ".3f") for of in others.values())) for one in order]
-        title = f"The {len(order)} of {len(leading):,} questions where {next(iter(ways))} has least {self.measures[0].title}"
+        title = f"The {len(order)} of {len(leading):,} questions where {first} has least {self.measures[0].title}"
         return Folded(title, [Table((*self.words, *ways), rows)])
 
     def named(self, answer: Result) -> tuple[str, ...]:
@@ -155,9 +158,13 @@ def values_of(way: Result, key: str) -> list[float]:
 def spread(title: str, unit: str, series: Mapping[str, Sequence[float]], reach: Reach = None) -> Figure:
     """Distributions, drawn and in numbers."""
     shares = (0.05, 0.25, 0.5, 0.75, 0.95)
+    known = {name: [value for value in of if drawable(value)] for name, of in series.items()}
+    left_out = sum(map(len, series.values())) - sum(map(len, known.values()))
+    series = known
     rows = [(name, len(of), mean(of), *(percentile(of, share) for share in shares), max(of, default=0.0)) for name, of in series.items()]
     table = Table((unit, "values", "mean", *(f"p{share * 100:.0f}" for share in shares), "most"), rows)
-    return Figure(spreads(title, unit, list(series.items()), reach=reach), table, f"{title}: a broken line at the median.")
+    said = f"{title}: a broken line at the median." + (f" Left out: {left_out} that are no numbers." if left_out else "")
+    return Figure(spreads(title, unit, list(series.items()), reach=reach), table, said)
 
 
 def grouped(title: str, of: Mapping[str, Any], count: str, measures: Iterable[Measure], drawn: Sequence[str]) -> Figure:

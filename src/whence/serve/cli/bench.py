@@ -13,6 +13,7 @@ import click
 from whence.errors import StorageError, UsageError
 from whence.serve.cli.bench_agents import agents, confidence, pastes
 from whence.serve.cli.bench_faults import faults
+from whence.serve.cli.bench_files import Files, into_files
 from whence.serve.cli.bench_ui import ui
 from whence.serve.cli.shared import Progress
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from whence.bench.context import Run as ContextRun
     from whence.bench.context_corpus import ContextCorpus
     from whence.bench.corpus import Corpus
-
-json_file_option = click.option(
-    "--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE."
-)
 
 judged_option = click.option(
     "--judged",
@@ -54,11 +51,10 @@ for one in (agents, confidence, faults, pastes, ui):
 @click.option("--ablate", is_flag=True, help="What each retriever and signal of a profile is worth, instead.")
 @click.option("--learn", is_flag=True, help="Learn weights from all repositories but the one asked, instead.")
 @judged_option
-@json_file_option
-def search(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
+@into_files(ablate="ablated", learn="learned")
+def search(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
     """How well files are ranked: NDCG@10, recall of wanted files, CPU time of a query."""
     from whence.bench import corpus as corpora  # noqa: PLC0415
-    from whence.bench import report  # noqa: PLC0415
     from whence.bench import search as benchmark  # noqa: PLC0415
 
     loaded = corpora.load(Path(corpus), names)
@@ -75,8 +71,7 @@ def search(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
     click.echo(text)
     for name in loaded.missing:
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
-    if json_file:
-        report.write_json(json_file, figures)
+    files.write(figures)
     return 0
 
 
@@ -117,15 +112,15 @@ def _taken_apart(
 @click.option("--learn", is_flag=True, help="With weights learned from all repositories but the one asked, instead: slow.")
 @click.option("--knowing", metavar="PATH", help="The knowing command to run beside, for its CPU time.")
 @click.option("--knowing-quality", "quality", is_flag=True, help="Also measure its answers to all tasks: slow.")
-@json_file_option
-def context(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
+@into_files(ablate="ablated", learn="learned")
+def context(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
     """How well the symbols that a task needs are ranked: P@10, R@10, NDCG@10, MRR, and strictly.
 
     Official figures follow the public benchmark, where several results may
     match one wanted name. Strict ones credit every wanted name once. Nothing
     is learned from one task for the next.
     """
-    from whence.bench import context_corpus, report  # noqa: PLC0415
+    from whence.bench import context_corpus  # noqa: PLC0415
 
     loaded = context_corpus.load(Path(corpus), names)
     progress = Progress("measuring")
@@ -136,8 +131,7 @@ def context(corpus: str, names: tuple[str, ...], index_dir: str | None, json_fil
     click.echo(text)
     for line in [*(f"{name} is listed and is not there; left out" for name in loaded.missing), *figures["notes"]]:
         _warn(line)
-    if json_file:
-        report.write_json(json_file, figures)
+    files.write(figures)
     return 0
 
 
@@ -198,15 +192,15 @@ def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: Progress
 @click.option("--repositories", "names", metavar="A,B", help="Only these of the folder (default: those of the benchmark).")
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
 @judged_option
-@json_file_option
-def history(corpus: str, names: str | None, json_file: str | None, judged_file: str | None, **how: Any) -> int:
+@into_files()
+def history(corpus: str, names: str | None, files: Files, judged_file: str | None, **how: Any) -> int:
     """How well the files are found that a commit changed, asked with its message, beside BM25.
 
     Every question is asked of the tree before the commit, which is laid out in
     a temporary folder; the repositories themselves are only read. Beside the
     profiles stand weights learned from the other repositories' questions.
     """
-    from whence.bench import features, report  # noqa: PLC0415
+    from whence.bench import features  # noqa: PLC0415
     from whence.bench import fetch as fetching  # noqa: PLC0415
     from whence.bench import history as benchmark  # noqa: PLC0415
 
@@ -224,8 +218,7 @@ def history(corpus: str, names: str | None, json_file: str | None, judged_file: 
         features.save(done.judged, Path(judged_file))
     done = benchmark.learned_apart(done)
     click.echo(benchmark.as_text(done))
-    if json_file:
-        report.write_json(json_file, benchmark.as_json(done))
+    files.write(benchmark.as_json(done))
     return 0
 
 
@@ -244,15 +237,13 @@ def history(corpus: str, names: str | None, json_file: str | None, judged_file: 
     help="Recall among N made notes (100000), beside plain full-text search: minutes.",
 )
 @click.option("--writers", is_flag=True, help="Four processes remember 10,000 notes at once, and one is killed half way.")
-@json_file_option
-def memory(corpus: str | None, count: int | None, writers: bool, json_file: str | None, **how: Any) -> int:
+@into_files()
+def memory(corpus: str | None, count: int | None, writers: bool, files: Files, **how: Any) -> int:
     """How well the sessions that answer a question are recalled: R@5 and R@10.
 
     Words alone, vectors alone, their union as it is shipped, and the classic
     rule stand side by side.
     """
-    from whence.bench import report  # noqa: PLC0415
-
     if not (corpus or count or writers):
         raise UsageError("there is nothing to measure", hint="give --corpus PATH, --load or --writers")
     if not corpus and any(how.values()):
@@ -272,8 +263,7 @@ def memory(corpus: str | None, count: int | None, writers: bool, json_file: str 
         written = memory_writers.run_writers(_say)
         click.echo(memory_writers.as_text(written))
         figures["writers"] = memory_writers.as_json(written)
-    if json_file:
-        report.write_json(json_file, figures)
+    files.write(figures)
     return 0
 
 
@@ -306,21 +296,19 @@ def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict
 @click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees of this source.")
 @click.option("--large", is_flag=True, help="Also a tree of 500,000 units: minutes, and a gigabyte of space.")
 @click.option("--semble", metavar="PATH", help="The semble command to run beside (default: the one on the path).")
-@json_file_option
-def speed(tree: str | None, large: bool, semble: str | None, json_file: str | None) -> int:
+@into_files()
+def speed(tree: str | None, large: bool, semble: str | None, files: Files) -> int:
     """How fast, beside semble, ripgrep and git where they are installed.
 
     The trees are made in a temporary folder from real source, by default this
     package and the standard library of Python.
     """
-    from whence.bench import report  # noqa: PLC0415
     from whence.bench import speed as benchmark  # noqa: PLC0415
 
     sizes = benchmark.Sizes(large_units=benchmark.LARGE_UNITS if large else 0)
     room = benchmark.run(Path(tree) if tree else None, sizes, semble, _say)
     click.echo(benchmark.as_text(room))
-    if json_file:
-        report.write_json(json_file, benchmark.as_json(room))
+    files.write(benchmark.as_json(room))
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.errors import StorageError
+from whence.serve.cli.bench_files import Files, into_files
 from whence.serve.cli.shared import Progress
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ corpus_options = (
     click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` lays it out."),
     click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again."),
     click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed)."),
-    click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE."),
+    into_files(),
 )
 
 
@@ -42,19 +42,17 @@ def _measured(run: Callable[..., Any], corpus: str, names: tuple[str, ...], inde
 
 @click.command()
 @over_a_corpus
-def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None) -> int:
+def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files) -> int:
     """What an agent pays: tokens to the wanted file, CPU of a call, the first answer.
 
     The real server is asked over standard streams. Tokens are compared with
     grep for the words of a question and reading the files that match.
     """
     from whence.bench import agents as benchmark  # noqa: PLC0415
-    from whence.bench import report  # noqa: PLC0415
 
     done, loaded = _measured(benchmark.run, corpus, names, index_dir)
     click.echo(benchmark.as_text(done))
-    if json_file:
-        report.write_json(json_file, benchmark.as_json(done, loaded))
+    files.write(benchmark.as_json(done, loaded))
     return 0
 
 
@@ -63,7 +61,7 @@ def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file
 @click.option("--learn", "apart", is_flag=True, help="With weights learned from all repositories but the one asked.")
 @click.option("--line", type=click.FloatRange(0, 1), metavar="P", help="Below this it is not here (default: the setting's).")
 @click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Also draw the figures, as SVG.")
-def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None, **how: Any) -> int:
+def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
     """How far "not here" can be believed.
 
     Questions that have an answer are asked of their own repository, and of
@@ -72,31 +70,27 @@ def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, json_
     from whence.bench import confidence as benchmark  # noqa: PLC0415
     from whence.bench import confidence_plot, report  # noqa: PLC0415
 
+    if how["plot"]:
+        report.check_writable(how["plot"])
     found, _ = _measured(benchmark.run, corpus, names, index_dir, apart=how["apart"], line=how["line"])
     click.echo(benchmark.as_text(found))
     if how["plot"]:
-        try:
-            Path(how["plot"]).write_text(confidence_plot.as_svg(found), encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"cannot write {how['plot']}: {error.strerror}") from error
-    if json_file:
-        report.write_json(json_file, found)
+        report.write_text(how["plot"], confidence_plot.as_svg(found))
+    files.write(found)
     return 0
 
 
 @click.command()
 @over_a_corpus
-def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, json_file: str | None) -> int:
+def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files) -> int:
     """How well a question is found in what is pasted around it.
 
     Questions are wrapped in prompts, chats, envelopes and forms, and traces are
     made of real functions; each is searched as it is, and as it is read.
     """
     from whence.bench import pastes as benchmark  # noqa: PLC0415
-    from whence.bench import report  # noqa: PLC0415
 
     done, loaded = _measured(benchmark.run, corpus, names, index_dir)
     click.echo(benchmark.as_text(done))
-    if json_file:
-        report.write_json(json_file, benchmark.as_json(done, loaded))
+    files.write(benchmark.as_json(done, loaded))
     return 0

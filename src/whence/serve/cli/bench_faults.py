@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from whence.errors import UsageError
+from whence.serve.cli.bench_files import Files, into_files
 
 
 @click.command()
@@ -15,15 +16,14 @@ from whence.errors import UsageError
 @click.option("--seconds", type=click.FloatRange(min=1), help="The most that each part may take (default: its own).")
 @click.option("--small", is_flag=True, help="Some of everything, in a minute or two.")
 @click.option("--seed", type=int, default=1, show_default=True, help="What makes a run repeatable.")
-@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE.")
-def faults(names: tuple[str, ...], seconds: float | None, small: bool, seed: int, json_file: str | None) -> int:
+@into_files()
+def faults(names: tuple[str, ...], seconds: float | None, small: bool, seed: int, files: Files) -> int:
     """Whether it keeps working: kills, damage, crowds, hostile trees and input, secrets.
 
     Everything happens in a folder of its own that is removed afterwards. A PART
     is one of kills, corruption, crowds, load, trees, fuzz, secrets, worktrees
     (default: all). Exit code 1 when anything was wrong.
     """
-    from whence.bench import report  # noqa: PLC0415
     from whence.bench.faults import running  # noqa: PLC0415
 
     unknown = [name for name in names if name not in running.PARTS]
@@ -32,6 +32,5 @@ def faults(names: tuple[str, ...], seconds: float | None, small: bool, seed: int
     with TemporaryDirectory(prefix="whence-faults-") as scratch:
         parts = running.run(names, Path(scratch), seconds=seconds, seed=seed, small=small, tell=lambda line: click.echo(line, err=True))
     click.echo(running.as_text(parts))
-    if json_file:
-        report.write_json(json_file, running.as_json(parts, seed))
+    files.write(running.as_json(parts, seed))
     return 1 if any(part.wrong for part in parts) else 0

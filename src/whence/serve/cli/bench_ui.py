@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from whence.serve.cli.bench_files import Files, into_files
+
 
 @click.command()
 @click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the tree of this source.")
-@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write all figures to FILE.")
-def ui(tree: str | None, json_file: str | None) -> int:
+@into_files()
+def ui(tree: str | None, files: Files) -> int:
     """How the page feels: key press to results, weight, first paint, frames, accessibility.
 
     A tree of 10,000 units is made in a temporary folder from real source, by
@@ -19,13 +21,11 @@ def ui(tree: str | None, json_file: str | None) -> int:
     at in the Chromium of this machine, which playwright drives. Exit code 1
     when a bar is missed.
     """
-    from whence.bench import report  # noqa: PLC0415
     from whence.bench import ui as benchmark  # noqa: PLC0415
 
     room = benchmark.run(Path(tree) if tree else None, _say)
     click.echo(benchmark.as_text(room))
-    if json_file:
-        report.write_json(json_file, benchmark.as_json(room))
+    files.write(benchmark.as_json(room))
     return 1 if any(row.kept is False for row in room.rows) else 0
 
 
