@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 
@@ -110,7 +111,7 @@ def _offered(root: str, text: str, most: int, index: Index | None, standing: Sta
     return SymbolsAnswer(root=root, symbols=[_offer(one, uses) for one, uses in found])
 
 
-def _answered(root: str, symbol: str, how: dict[str, object], index: Index | None, standing: Standing) -> GraphAnswer:
+def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, standing: Standing) -> GraphAnswer:
     began, whole = time.perf_counter(), ready(index, standing)
     meant = whole.questions.meant(symbol)
     only = meant[0] if len(meant) == 1 else None

@@ -1,9 +1,8 @@
 // The symbols of a pack, best first, each with what it takes, why it is there, and its code.
 import { change, linkTo } from "../../lib/address.js";
-import { get } from "../../lib/api.js";
-import { useAnswer } from "../../lib/asking.js";
 import { html } from "../../lib/dom.js";
-import { Code, counted, Wrong } from "../../lib/parts.js";
+import { Excerpt } from "../../lib/excerpt.js";
+import { counted } from "../../lib/parts.js";
 import { Receipt } from "./receipt.js";
 import { FORMS, isShown, nameIn, tokensOf, whyLeftOut } from "./words.js";
 
@@ -49,7 +48,7 @@ export function SymbolRow({ symbol, pack, wanted, root, open, panel, most, light
     ${!isShown(symbol) && html`<p class="dim whole">${whyLeftOut(symbol, pack.counts)}</p>`}
     ${form === "inside" && html`<p class="dim whole">in the source of ${nameIn(symbol.holder)}</p>`}
     ${opened === "why" && html`<div class="whole"><${Receipt} wanted=${wanted} symbol=${symbol} /></div>`}
-    ${opened === "code" && html`<div class="whole"><${SymbolCode} root=${root} symbol=${symbol} /></div>`}
+    ${opened === "code" && html`<div class="whole"><${Excerpt} root=${root} path=${symbol.path} first=${symbol.start_line} last=${symbol.end_line} /></div>`}
   </li>`;
 }
 
@@ -60,12 +59,4 @@ function Cost({ symbol, most }) {
     ${symbol.tokens > 0 &&
     html`<span class="tokens"><i class="length" aria-hidden="true"><i class=${`form-${symbol.form}`} style=${`width:${(symbol.tokens / most) * 100}%`}></i></i><span class="count">${tokensOf(symbol.tokens)}<span class="hidden"> tokens</span></span></span>`}
   </div>`;
-}
-
-/** @param {{root: string, symbol: PackedSymbol}} props */
-function SymbolCode({ root, symbol }) {
-  const asked = { root, path: symbol.path, first: symbol.start_line, last: symbol.end_line };
-  const { answer, error } = useAnswer(asked, (one, signal) => get("source", one, signal));
-  if (error) return html`<${Wrong} error=${error} />`;
-  return answer ? html`<${Code} lines=${answer.lines} />` : html`<p class="dim">Reading …</p>`;
 }
