@@ -66,7 +66,7 @@ class GraphEdge(Shape):
     confidence: float  # of the surest
     provenance: str  # how that one is known
     line: int  # where it is written, in the file of the source; 0 where that is not known
-    count: int
+    count: int  # of edges: a symbol may have several definitions
 
 
 class GraphAnswer(Shape):

@@ -82,6 +82,6 @@ function Head({ node, focus, root, code }) {
 function Line({ edge, node }) {
   return html`<li key=${`${edge.kind} ${node.key}`}>
     <a href=${linkTo("/graph", { ...given(), symbol: node.key, open: null })}>${node.name || node.path || node.key}</a>
-    <span class="dim"> ${edge.kind !== edge.group ? `${edge.kind.replaceAll("_", " ")} · ` : ""}${node.path && `${node.path}:${node.line}`}${edge.count > 1 ? ` · ${edge.count} times` : ""}${edge.confidence < SURE ? ` · ${edge.provenance.replaceAll("_", " ")}, ${edge.confidence.toFixed(2)}` : ""}</span>
+    <span class="dim"> ${edge.kind !== edge.group ? `${edge.kind.replaceAll("_", " ")} · ` : ""}${node.path && `${node.path}:${node.line}`}${edge.count > 1 ? ` · ${edge.count} edges` : ""}${edge.confidence < SURE ? ` · ${edge.provenance.replaceAll("_", " ")}, ${edge.confidence.toFixed(2)}` : ""}</span>
   </li>`;
 }

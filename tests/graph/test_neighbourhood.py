@@ -1,0 +1,136 @@
+"""What lies around a symbol, asked of a small real tree (W3, W5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sample_trees import write
+from whence import Index
+from whence.errors import UsageError
+from whence.graph.groups import GROUPS
+from whence.graph.neighbourhood import Neighbourhood
+from whence.types import EDGE_KINDS
+
+FILES = {
+    "shop/store.py": """class Store:
+    def save(self, item):
+        check(item)
+        return check(item)
+
+
+class FileStore(Store):
+    def save(self, item):
+        return check(item)
+
+
+def check(item):
+    return check(item.next) if item.next else deep(item)
+
+
+def deep(item):
+    return deeper(item)
+
+
+def deeper(item):
+    return item
+
+
+def alone():
+    return 1
+""",
+    "web/page.py": "from shop.store import check\n\n\ndef page(item):\n    return check(item)\n",
+    "tests/test_store.py": "from shop.store import Store, check\n\n\ndef test_it_is_saved():\n    assert Store().save(1) and check(1)\n",
+}
+STORE, SAVE, FILE_SAVE, CHECK, DEEP, DEEPER = (
+    f"shop/store.py#{name}" for name in ("Store", "Store.save", "FileStore.save", "check", "deep", "deeper")
+)
+TEST = "tests/test_store.py#test_it_is_saved"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    place = tmp_path_factory.mktemp("around")
+    with Index.open(write(place / "tree", FILES), data_dir=place / "data") as opened:
+        yield opened
+
+
+def around(index: Index, name: str, **how: Any) -> Neighbourhood:
+    return index.around(index.questions.one(name), **how)
+
+
+def keys(found: Neighbourhood) -> set[str]:
+    return {one.key for one in found.places}
+
+
+def test_the_symbol_itself_stands_first_and_is_where_the_walk_is_most(index):
+    found = around(index, "check")
+    first = found.places[0]
+    assert (found.focus, first.key, first.score, first.distance) == (CHECK, CHECK, 1.0, 0)
+    scores = [one.score for one in found.places[1:]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 < score < 1 for score in scores)
+
+
+def test_what_calls_it_and_what_it_calls_is_around_it_with_kind_and_place(index):
+    found = around(index, "check", depth=1)
+    assert {SAVE, FILE_SAVE, DEEP, TEST, "web/page.py#page"} <= keys(found)
+    page = next(one for one in found.places if one.key == "web/page.py#page")
+    assert (page.name, page.kind, page.path, page.line, page.end_line, page.folder) == ("page", "function", "web/page.py", 4, 5, "web")
+    assert [one.key for one in found.places if one.in_tests] == [TEST]
+
+
+@pytest.mark.parametrize(("depth", "reached"), [(1, set()), (2, {DEEPER})])
+def test_no_more_hops_are_gone_than_asked(index, depth, reached):
+    found = around(index, "check", depth=depth, groups=["calls"])
+    assert keys(found) & {DEEPER} == reached
+    assert max(one.distance for one in found.places) <= depth
+
+
+def test_only_edges_of_the_groups_that_are_asked_for_are_followed(index):
+    found = around(index, "Store.save", groups=["inheritance"], depth=1)
+    assert keys(found) == {SAVE, FILE_SAVE}
+    assert {(one.source, one.group, one.target) for one in found.joints} == {(FILE_SAVE, "inheritance", SAVE)}
+
+
+def test_two_calls_on_two_lines_are_one_edge_at_the_first(index):
+    found = around(index, "Store.save", groups=["calls"], depth=1)
+    [calls] = [one for one in found.joints if (one.source, one.target) == (SAVE, CHECK)]
+    assert (calls.kind, calls.group, calls.count, calls.line) == ("calls", "calls", 1, 3)
+    assert 0 < calls.confidence <= 1
+
+
+def test_what_is_said_from_both_ends_is_shown_once_and_a_call_of_itself_never(index):
+    found = around(index, "check")
+    assert {one.kind for one in found.joints} <= set(EDGE_KINDS) - {"member_of", "tested_by", "co_tested_with"}
+    assert [one for one in found.joints if one.source == one.target] == []
+
+
+def test_no_more_symbols_are_shown_than_asked_and_the_others_are_counted(index):
+    whole = around(index, "check")
+    some = around(index, "check", most=3)
+    assert [one.key for one in some.places] == [one.key for one in whole.places[:3]]
+    assert some.left_out == len(whole.places) + whole.left_out - 3
+    assert {end for one in some.joints for end in (one.source, one.target)} <= keys(some)
+
+
+def test_what_nothing_is_joined_to_stands_by_itself(index):
+    found = around(index, "alone", groups=["calls"])
+    assert keys(found) == {"shop/store.py#alone"}
+    assert (found.joints, found.left_out) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"), [({"groups": ["kalls"]}, "kalls"), ({"depth": 0}, "depth of 0"), ({"depth": 5}, "depth of 5"), ({"most": 501}, "501")]
+)
+def test_what_cannot_be_asked_is_refused_with_what_can(index, how, said):
+    with pytest.raises(UsageError, match=said) as refused:
+        around(index, "check", **how)
+    assert refused.value.hint
+
+
+def test_every_group_can_be_asked_for(index):
+    for group in GROUPS:
+        assert around(index, "check", groups=[group]).places[0].key == CHECK
