@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from whence.bench import confidence, confidence_plot
@@ -153,7 +153,7 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
     "context, ablated": Arrangement(
         "What each stage of a context pack is worth",
         "Every task was answered with the whole profile and then without each of its stages.",
-        (Worths("parts"), _CONTEXT, _REPOSITORIES),
+        (Worths("parts"), replace(_CONTEXT, parts=()), _REPOSITORIES),
     ),
     "context, learned": Arrangement(
         "Context with weights learned without the repository asked",

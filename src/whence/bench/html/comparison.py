@@ -18,6 +18,8 @@ from whence.errors import UsageError
 MOST_CHANGED = 60
 #: Fields of rows by which they are known again.
 NAMES = ("what", "part", "name")
+#: Figures inside fields inside fields are compared so far down.
+DEEPEST = 12
 
 
 def check_alike(result: Result, other: Result) -> None:
@@ -148,16 +150,18 @@ def _figures(result: Result, other: Result) -> Block:
     return Table(("figure", "other", "this", "change"), rows)
 
 
-def _named(value: object, name: str = "") -> Iterator[tuple[str, float]]:
+def _named(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, float]]:
     """Figures with the path to them; rows of a list by what they say they are, and other lists not at all."""
+    if depth > DEEPEST:
+        return
     if isinstance(value, Mapping):
         for key, one in value.items():
             if key not in ("machine", "versions", "settings", "answers", "seed"):
-                yield from _named(one, f"{name}, {titled(str(key))}" if name else titled(str(key)))
+                yield from _named(one, f"{name}, {titled(str(key))}" if name else titled(str(key)), depth + 1)
     elif isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
         for one in value:
             known = next((str(one[field]) for field in NAMES if field in one), "")
             if known:
-                yield from _named({key: of for key, of in one.items() if key not in NAMES}, f"{name}, {known}")
+                yield from _named({key: of for key, of in one.items() if key not in NAMES}, f"{name}, {known}", depth + 1)
     elif is_figure(value) and isinstance(value, int | float):
         yield name, value

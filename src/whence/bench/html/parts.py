@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, Protocol
 
-from whence.bench.html.blocks import Block, Figure, Listing, Section, Table
+from whence.bench.html.blocks import Block, Figure, Listing, Prose, Section, Table
 from whence.bench.html.plots import Mark, Row, dots
 from whence.bench.html.scales import written
 from whence.bench.html.systems import Measure, Result, grouped, spread
-from whence.bench.html.walking import course, is_figure, said, titled, walked
+from whence.bench.html.walking import COURSE, course, is_figure, said, titled, walked
+from whence.bench.metrics import percentile
 
 
 class Part(Protocol):
@@ -174,7 +174,7 @@ class Spreads:
 
     def _places(self, records: Sequence[Result]) -> Block:
         medians = {
-            name: {"count": len(of), **{field: median(float(one[field]) for one in of) for field in self.fields}}
+            name: {"count": len(of), **{field: percentile([float(one[field]) for one in of], 0.5) for field in self.fields}}
             for name, of in sorted(self._grouped(records, self.place).items())
         }
         measures = [Measure(field, title, "", None) for field, (title, _) in self.fields.items()]
@@ -200,8 +200,10 @@ class Faults:
 
 def _fault(part: Mapping[str, Any]) -> list[Block]:
     facts = dict(part["facts"])
-    courses = {name: facts.pop(name) for name in list(facts) if "by the second" in name}
-    found: list[Block] = [Section("Wrong", [Listing(part["wrong"])])] if part["wrong"] else []
+    courses = {name: facts.pop(name) for name in list(facts) if COURSE in name}
+    found: list[Block] = [Prose(f"Skipped: {part['skipped']}.")] if part["skipped"] else []
+    if part["wrong"]:
+        found.append(Section("Wrong", [Listing(part["wrong"])]))
     if courses:
         found.append(course("memory, MB", {name.partition(":")[0]: of for name, of in courses.items()}))
     return [*found, *walked("facts", facts)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 from whence.bench.html.drawing import LETTER, LINE, WIDTH, Drawing, below, legend, line, path, shape, shortened, word
 from whence.bench.html.markup import Markup, element
 from whence.bench.html.scales import Scale, drawable, scale_over, spread_wide, written
+from whence.bench.html.style import SERIES
 from whence.bench.metrics import percentile
 
 Reach = tuple[float, float] | None
@@ -18,6 +18,8 @@ AXIS = 36
 MOST_DOTS, BINS = 60, 40
 #: How far marks of one line stand above one another, so that none hides another.
 APART = 3.0
+#: Room beside a distribution, for half of the number under each end.
+SIDES = 22
 #: The height of one distribution.
 BAND = 56
 #: What a drawing says that has nothing to show.
@@ -71,6 +73,8 @@ def dots(title: str, unit: str, rows: Sequence[Row], series: Sequence[str] = (),
         parts.append(line(scale.at(0), top, scale.at(0), bottom, "axis"))
     for number, row in enumerate(rows):
         y = top + number * LINE + LINE / 2
+        if not bars:
+            parts.append(line(scale.start, y, scale.end, y, "grid"))
         parts.append(word(0, y + 4, shortened(row.name)))
         for place, mark in enumerate(row.marks):
             if mark is not None:
@@ -92,9 +96,9 @@ def _marked(scale: Scale, series: int, mark: Mark, y: float, hint: str, *, bars:
     if bars:
         left, right = sorted((scale.at(0), scale.at(mark.value)))
         drawn = element("title", hint)
-        parts.append(element("rect", drawn, x=left, y=y - 5, width=max(right - left, 1.0), height=10, class_=f"f{series}"))
+        parts.append(element("rect", drawn, x=left, y=y - 5, width=max(right - left, 1.0), height=10, class_=f"f{series % len(SERIES)}"))
     if mark.low is not None and mark.high is not None:
-        style = "axis" if bars else f"k{series}"
+        style = "axis" if bars else f"k{series % len(SERIES)}"
         low, high = scale.at(mark.low), scale.at(mark.high)
         parts += [line(low, y, high, y, style), line(low, y - 3, low, y + 3, style), line(high, y - 3, high, y + 3, style)]
     if mark.goal is not None:
@@ -114,18 +118,20 @@ def spreads(title: str, unit: str, series: Sequence[tuple[str, Sequence[float]]]
     """Distributions over one axis: each value a dot where there are few, bins where there are many; a line at the median."""
     series = [(name, [value for value in of if drawable(value)]) for name, of in series]
     values = [value for _, of in series for value in of]
-    scale = scale_over(values, 14, WIDTH - 22, reach=reach, powers=reach is None and spread_wide(values))
+    scale = scale_over(values, SIDES, WIDTH - SIDES, reach=reach, powers=reach is None and spread_wide(values))
     bottom = len(series) * BAND
     parts = below(scale, 4, bottom, unit)
     for number, (name, of) in enumerate(series):
         floor = (number + 1) * BAND
         parts += [line(scale.start, floor, scale.end, floor, "grid"), *_one_spread(scale, number, of, floor)]
         if len(series) > 1:
-            parts.append(word(14, floor - BAND + 15, shortened(name, 40)))
+            parts.append(word(SIDES, floor - BAND + 15, shortened(name, 40)))
         if of:
-            middle = scale.at(median(of))
+            middle = scale.at(percentile(of, 0.5))
             parts.append(line(middle, floor - BAND + 20, middle, floor, "goal"))
-    said = "; ".join(f"{name}: median {written(median(of))}, 95 % at most {written(percentile(of, 0.95))}" for name, of in series if of)
+    said = "; ".join(
+        f"{name}: median {written(percentile(of, 0.5))}, 95 % at most {written(percentile(of, 0.95))}" for name, of in series if of
+    )
     return Drawing(title, f"{said} {unit}." if said else NOTHING_MEASURED, bottom + AXIS, tuple(parts))
 
 
@@ -145,7 +151,7 @@ def _one_spread(scale: Scale, number: int, values: Sequence[float], floor: float
         elif count:
             height = max(room * count / most, 1.0)
             hint = element("title", f"{count} of {len(values)}")
-            parts.append(element("rect", hint, x=x, y=floor - height, width=width - 1, height=height, class_=f"f{number % 6}"))
+            parts.append(element("rect", hint, x=x, y=floor - height, width=width - 1, height=height, class_=f"f{number % len(SERIES)}"))
     return parts
 
 
@@ -192,7 +198,7 @@ def lines(
     parts += _extra(x, y, extras or Extras())
     for number, (_, of) in enumerate(series):
         if of:
-            parts.append(path([(x.at(point.x), y.at(point.y)) for point in of], f"k{number % 6}"))
+            parts.append(path([(x.at(point.x), y.at(point.y)) for point in of], f"k{number % len(SERIES)}"))
         if len(of) <= MOST_DOTS:
             parts += [shape(number, x.at(point.x), y.at(point.y), point.size, point.says) for point in of]
     values = [point.y for point in points]

@@ -64,7 +64,7 @@ def scale_over(
         most = max(math.ceil(math.log10(high)), least + 1)
         return Scale(10.0**least, 10.0**most, start, end, tuple(10.0**power for power in range(least, most + 1)), powers=True)
     if high - low <= ALIKE * max(abs(low), abs(high), ALIKE):
-        low, high = low - abs(low) * 0.1 - 1e-9, high + abs(high) * 0.1 + 1e-9
+        low, high = (low - abs(low) * 0.1, high + abs(high) * 0.1) if abs(high) > ALIKE else (0.0, 1.0)
     step = _step((high - low) / count)
     first, last = (low, high) if reach else (math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step)
     begin = math.ceil(first / step - 1e-9)

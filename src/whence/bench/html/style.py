@@ -89,7 +89,13 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace
 .lines li { overflow-wrap: anywhere; }
 details { margin: 0.5rem 0; }
 summary { cursor: pointer; color: var(--accent); }
-@media (max-width: 800px) { figure { grid-template-columns: minmax(0, 1fr); } }
+tr > :first-child { position: sticky; left: 0; background: var(--ground); }
+@media (max-width: 800px) {
+  figure { grid-template-columns: minmax(0, 1fr); }
+  th, td { padding-right: 0.7rem; }
+  td.text { min-width: 4.5rem; }
+  tbody th, figure tbody th { min-width: 6.5rem; max-width: 11rem; }
+}
 @media print {
   body { font-size: 11px; }
   .beside, .beside.long { max-height: none; overflow: visible; }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from whence.bench.ablation import worth_of
-from whence.bench.html.blocks import Block, Figure, Folded, Section, Table
+from whence.bench.html.blocks import Block, Figure, Folded, Prose, Section, Table
 from whence.bench.html.plots import Mark, Reach, Row, dots, spreads
 from whence.bench.html.scales import drawable, written
+from whence.bench.html.style import SERIES
 from whence.bench.metrics import mean, percentile
 
 Result = Mapping[str, Any]
@@ -62,9 +64,13 @@ class Systems:
         if not ways:
             return []
         found = [Section("Summary", [self._summary(ways)])]
-        found += [Section(f"By {part}", self._by(ways, part)) for part in self.parts if any(f"by_{part}" in of for of in ways.values())]
-        if any(of.get("answers") for of in ways.values()):
-            found.append(Section("Question by question", self._questions(ways)))
+        # No more than can be told apart in a drawing, or stand beside one another in a table.
+        few = dict(islice(ways.items(), len(SERIES)))
+        said = [Prose(f"The first {len(few)} of {len(ways)}; all are in the summary.")] if len(few) < len(ways) else []
+        parts = [part for part in self.parts if any(f"by_{part}" in of for of in few.values())]
+        found += [Section(f"By {part}", [*said, *self._by(few, part)]) for part in parts]
+        if any(of.get("answers") for of in few.values()):
+            found.append(Section("Question by question", [*said, *self._questions(few)]))
         return found
 
     def _summary(self, ways: Mapping[str, Any]) -> Block:
@@ -80,8 +86,10 @@ class Systems:
                 for name, of in ways.items()
             ],
         )
-        bounds = f"Whiskers: 95 % of {first.title}, every {self.place} drawn with replacement. Broken lines: the bar, where there is one."
-        return Figure(dots(first.title, first.title, rows), table, bounds)
+        marks = [mark for row in rows for mark in row.marks if mark]
+        said = [f"Whiskers: 95 % of {first.title}, every {self.place} drawn with replacement."] if any(one.low for one in marks) else []
+        said += ["Broken lines: the bar."] if any(one.goal for one in marks) else []
+        return Figure(dots(first.title, first.title, rows), table, " ".join(said))
 
     def _bounded(self, name: str, of: Result) -> Mark:
         key, goal = self.measures[0].key, (self.goals or {}).get(name)

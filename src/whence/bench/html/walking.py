@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whence.bench.html.blocks import Block, Figure, Folded, Listing, Plain, Section, Table
+from whence.bench.html.blocks import LONG, Block, Figure, Folded, Listing, Plain, Section, Table
 from whence.bench.html.plots import Point, Side, lines
 from whence.bench.html.scales import LARGEST, written
 from whence.bench.html.systems import spread
@@ -92,7 +92,9 @@ def _records(rows: Sequence[Mapping[str, Any]]) -> list[Block]:
         figures = {name: [row[name] for row in rows if name in row] for name in names}
         drawn += [_numbers(name, of) for name, of in figures.items() if all(map(is_figure, of))]
     tables = _tables(rows, [name for name in names if not lists[name]])
-    return [*drawn, Folded(f"All {len(rows):,}", tables)] if drawn and len(rows) >= MANY else [*tables, *drawn]
+    if tables and len(rows) >= (MANY if drawn else LONG):
+        return [*drawn, Folded(f"All {len(rows):,}", tables)]
+    return [*tables, *drawn]
 
 
 def _all_numbers(rows: Sequence[Mapping[str, Any]], name: str) -> list[float]:
