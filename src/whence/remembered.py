@@ -174,8 +174,11 @@ class OpenMemory:
         return replace(found, repository="") if is_team_folder(self.directory, root) else found
 
     def as_now(self, about: Iterable[About]) -> list[About]:
-        """Code that a note speaks of, taken as it is now."""
-        return [self.code(one.code, self.root_of(one)) for one in about]
+        """Code that a note speaks of, taken as it is now; an error where some of it is gone."""
+        try:
+            return [self.code(one.code, self.root_of(one)) for one in about]
+        except UsageError as error:
+            raise UsageError(error.message, hint="edit the note: say which code it speaks of now, or leave it out") from None
 
     def _became(self, about: About) -> str:
         state = self.code_state(about)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 from serve.ui.conftest import WIDE
 from serve.ui.pages import Served
 
+SECONDS = 10
+
 
 @contextmanager
 def opened(browser: Any, served: Served, address: str = "/", *, token: bool = True, **options: Any) -> Iterator[Any]:
     """A page in a browser that knows nothing of others; whatever it complains about fails the test."""
     context = browser.new_context(**{"viewport": WIDE, "color_scheme": "light", "reduced_motion": "reduce", **options})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(SECONDS * 1000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -24,3 +27,19 @@ def opened(browser: Any, served: Served, address: str = "/", *, token: bool = Tr
     yield page
     context.close()
     assert complaints == []
+
+
+def url_has(page: Any, *texts: str) -> None:
+    """Wait until the address holds some texts: the page tells the browser a moment after it was changed."""
+    until = time.monotonic() + SECONDS
+    while not all(text in page.url for text in texts):
+        assert time.monotonic() < until, page.url
+        page.wait_for_timeout(20)
+
+
+def counts(page: Any, selector: str, count: int) -> None:
+    """Wait until there are so many of something; a function to wait for is refused by the page's own rules."""
+    until = time.monotonic() + SECONDS
+    while (found := page.locator(selector).count()) != count:
+        assert time.monotonic() < until, f"{found} of {selector}"
+        page.wait_for_timeout(20)

@@ -16,6 +16,7 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from serve.mcp.conftest import FILES
 from serve.ui.conftest import PHONE
+from serve.ui.opened import counts, url_has
 from serve.ui.pages import Served, serving
 from whence.serve.ui.api.index import part_of
 
@@ -197,13 +198,14 @@ def test_a_refresh_takes_in_what_changed_and_is_told(own, moving):
 def test_an_index_can_be_built_anew_beside_the_server(own):
     before = settled(own)
     database = Path(before["held"]["directory"]) / "truth.db"
-    inode = database.stat().st_ino
+    written = before["runs"][0]["at"]
     status, progress = own.ask("index/refresh", {"force": True})
     assert (status, progress["building"]) == (200, True)
     after = settled(own)
     assert after["held"]["files"] == before["held"]["files"]
-    assert database.stat().st_ino != inode
+    assert database.is_file()
     assert [one["what"] for one in after["runs"]] == ["built"]
+    assert after["runs"][0]["at"] > written
     assert own.ask("search", {"query": "discount"})[1]["results"][0]["path"] == "shop/price.py"
 
 
@@ -215,10 +217,11 @@ def test_an_unknown_wish_for_a_refresh_is_refused(own):
 def test_bars_are_of_the_chosen_measure_and_a_language_narrows_the_list(show):
     page = show("/index")
     page.click(".measures button:has-text('Files')")
-    assert "by=files" in page.url
+    url_has(page, "by=files")
     assert page.get_attribute(".languages th[aria-sort]", "class") == "number by"
     page.click(".languages button:has-text('markdown')")
-    page.wait_for_function("document.querySelectorAll('.files tbody tr').length === 1")
+    counts(page, ".files tbody tr", 1)
+    url_has(page, "language=markdown")
     assert page.inner_text(".files tbody tr td.path") == "README.md"
 
 
@@ -229,7 +232,7 @@ def test_keys_refresh_and_lead_to_the_filter(show):
         page.keyboard.press("r")
     page.keyboard.press("/")
     page.keyboard.type("price")
-    page.wait_for_function("document.querySelectorAll('.files tbody tr').length === 1")
+    counts(page, ".files tbody tr", 1)
     page.click(".files tbody a")
     page.wait_for_selector(".source h2:has-text('shop/price.py')")
 

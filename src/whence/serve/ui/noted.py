@@ -194,14 +194,16 @@ class Showing:
 
 def _versions(notes: Sequence[Note]) -> list[Version]:
     """Versions, oldest first, as they are shown: newest first, each with what was changed."""
-    clean = [without_secrets(note)[0] for note in notes]
+    first = max(len(notes) - MOST_VERSIONS, 0)
+    earlier = without_secrets(notes[first - 1])[0] if first else None
+    clean = [without_secrets(note)[0] for note in notes[first:]]
     made = []
-    for number, (before, note) in enumerate(zip([None, *clean[:-1]], clean, strict=True), 1):
+    for number, (before, note) in enumerate(zip([earlier, *clean[:-1]], clean, strict=True), first + 1):
         fields = [name for name in _FIELDS if before is not None and getattr(before, name) != getattr(note, name)]
         lines = compared(numbered(before.text), numbered(note.text)) if before is not None else []
         when = _time(note.updated or note.created)
         made.append(Version(number=number, updated=when, text=note.text, changed=fields, lines=DiffLine.all_of(lines or ())))
-    return made[::-1][:MOST_VERSIONS]
+    return made[::-1]
 
 
 def _time(moment: datetime | None) -> str | None:

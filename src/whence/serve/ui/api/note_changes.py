@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ from whence.serve.ui.shapes import Desks, Shape, Text, Trouble
 
 if TYPE_CHECKING:
     from whence.memories import Memory
-    from whence.memory.note import Note
+    from whence.memory.note import About, Note
 
 _T = TypeVar("_T")
 router = APIRouter()
@@ -58,7 +58,7 @@ class Remembering(Writing):
 class Editing(Writing):
     """A change of a note."""
 
-    expected: str  # `seen` of the note that was changed
+    expected: str = Field(min_length=1)  # `seen` of the note that was changed
 
 
 class Acting(Shape):
@@ -141,6 +141,7 @@ def _remembered(given: Remembering, memory: Memory, showing: Showing) -> NoteWho
 
     project = given.project if given.project is not None else memory.repository.name if memory.repository else ""
     folder = folder_of(project) if project else GENERAL
+    memory.catalog.refresh()  # another may have written one of this topic a moment ago
     same = memory.catalog.keys_of(folder, given.topic) if given.topic and not given.replace else []
     if same:
         return _conflict(showing, memory.get(same[0]), given.text, f"{same[0]} has this topic already", "edit it, or choose another topic")
@@ -188,12 +189,25 @@ async def edit(house: Desks, folder: str, slug: str, given: Editing) -> NoteWhol
     """Change a note; what it was stays in its history."""
 
     def edited(memory: Memory, before: Note) -> Note:
-        known = {about.code: about for about in before.about}
         fields = given.model_dump(exclude={"root", "expected", "about"}, exclude_none=True)
-        about = None if given.about is None else [known.get(one, one) for one in given.about]
+        about = None if given.about is None else _known(before, given.about)
         return memory.edit(before.key, expected=before, about=about, **fields)
 
     return await _change(house, f"{folder}/{slug}", Acting(root=given.root, expected=given.expected), edited, given.text)
+
+
+def _known(before: Note, code: Sequence[str]) -> list[About | str]:
+    """Code as a note knows it, and names of what it does not know yet; two repositories may have code of one name."""
+    left = list(before.about)
+    found: list[About | str] = []
+    for name in code:
+        about = next((one for one in left if one.code == name), None)
+        if about is not None:
+            left.remove(about)
+            found.append(about)
+        elif all(name != (one if isinstance(one, str) else one.code) for one in found):
+            found.append(name)
+    return found
 
 
 @router.post("/notes/{folder}/{slug}/archive", response_model=NoteWhole, responses=_CONFLICT)

@@ -28,6 +28,7 @@ router.include_router(note_changes.router)
 MOST_NOTES = 500
 #: In place of a project: notes that belong to none.
 NO_PROJECT = "-"
+DAY = r"^(\d{4}-\d{2}-\d{2})?$"
 
 
 # Listing.
@@ -39,8 +40,8 @@ class Listing(Shape):
     kind: str = ""
     tag: str = ""
     state: Literal["", "fresh", "stale", "archived", "all"] = ""  # empty: all that are not archived
-    since: str = ""  # notes of this day and later, as 2026-11-16
-    until: str = ""  # and up to this one
+    since: str = Field("", pattern=DAY)  # notes of this day and later, as 2026-11-16
+    until: str = Field("", pattern=DAY)  # and up to this one
     root: str = ""
     k: int = Field(100, ge=1, le=MOST_NOTES)
 

@@ -4,13 +4,15 @@ const KEPT = "whence-token";
 
 /** What the server says is wrong, and what to do. */
 export class ApiError extends Error {
-  /** @param {number} status @param {string} message @param {string} hint @param {number | null} at */
-  constructor(status, message, hint = "", at = null) {
+  /** @param {number} status @param {string} message @param {string} hint @param {number | null} at @param {any} said */
+  constructor(status, message, hint = "", at = null, said = null) {
     super(message);
     this.status = status;
     this.hint = hint;
     /** The character of the query that is wrong, from 0. */
     this.at = at;
+    /** All that the server said, where it said more. */
+    this.said = said;
   }
 }
 
@@ -68,7 +70,7 @@ async function ask(method, path, body, signal) {
   } catch {
     throw new ApiError(response.status, text.trim() || `the server answered ${response.status}`);
   }
-  if (!response.ok) throw new ApiError(response.status, said.error ?? `the server answered ${response.status}`, said.hint, said.at ?? null);
+  if (!response.ok) throw new ApiError(response.status, said.error ?? `the server answered ${response.status}`, said.hint, said.at ?? null, said);
   return said;
 }
 

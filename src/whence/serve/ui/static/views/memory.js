@@ -2,7 +2,7 @@
 import { change, here, linkTo } from "../lib/address.js";
 import { get } from "../lib/api.js";
 import { useAnswer } from "../lib/asking.js";
-import { html, useEffect, useState } from "../lib/dom.js";
+import { html, useEffect, useRef, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
 import { counted, useNarrow, Wrong } from "../lib/parts.js";
 import { NewForm } from "./memory/edit.js";
@@ -10,6 +10,7 @@ import { Filters } from "./memory/filters.js";
 import { NoteList } from "./memory/list.js";
 import { MergePanel } from "./memory/merge.js";
 import { NotePanel } from "./memory/note.js";
+import { idOf, MOST_NOTES } from "./memory/notes.js";
 import { Timeline } from "./memory/timeline.js";
 
 /** @typedef {import("./memory/notes.js").Brief} Brief */
@@ -21,7 +22,7 @@ const MORE = 50;
 /** @param {import("../app.js").ViewProps} props */
 export function MemoryView({ roots, root, params }) {
   const [again, setAgain] = useState(0);
-  const k = Number(params.get("k")) || MORE;
+  const k = Math.max(1, Math.min(Number(params.get("k")) || MORE, MOST_NOTES));
   const asked = { ...Object.fromEntries(FILTERS.map((name) => [name, params.get(name) ?? ""])), root, k };
   /** @type {{answer: Listing | null, error: unknown, busy: boolean}} */
   const { answer, error, busy } = useAnswer(asked, (one, signal) => get("notes", one, signal), again);
@@ -30,18 +31,27 @@ export function MemoryView({ roots, root, params }) {
   useEffect(() => setAt(0), [params.get("q"), root]);
   const { chosen, choose, drop, clear } = useChosen();
   const open = params.get("note") ?? "";
+  const of = params.get("of") ?? root;
   const doing = params.get("do") ?? "";
   const narrow = useNarrow();
   const several = roots.length > 1;
   const changed = () => setAgain((count) => count + 1);
+  const isOpen = (/** @type {Brief} */ note) => note.key === open && (!of || note.root === of);
   useMemoryKeys({ notes, at, setAt, open, doing, several, choose });
   const panel = doing === "merge" || doing === "new" || open !== "";
+  useFocusBack(panel, at);
+  // On a phone a panel lies over the list, in which the others are to be ticked.
+  const merge = (/** @type {Brief} */ note) => {
+    const known = chosen.has(idOf(note));
+    if (!known) choose(note);
+    change(narrow && chosen.size + Number(!known) < 2 ? { note: null, of: null, do: null } : { do: "merge" }, { step: true });
+  };
 
   return html`<main class=${`memory ${panel ? "with-panel" : ""}`} aria-busy=${busy}>
     <h1 class="hidden">Memory</h1>
     <${Recall} query=${params.get("q") ?? ""} />
     <div class="states" role="status">
-      ${answer && html`<p class="dim">${summary(answer, params.get("q") ?? "")}</p>`}
+      ${answer && html`<p class="dim">${summary(answer, params)}</p>`}
       ${(answer?.said ?? []).map((one) => html`<p class="warning">${one}</p>`)}
     </div>
     <${Wrong} error=${error} />
@@ -51,16 +61,15 @@ export function MemoryView({ roots, root, params }) {
       ${answer && answer.every > 0 && html`<${Filters} counts=${answer.counts} params=${params} narrow=${narrow} />`}
       <div class="listed">
         ${answer && notes.length === 0 && html`<${Nothing} answer=${answer} />`}
-        <${NoteList} notes=${notes} at=${at} setAt=${setAt} open=${open} chosen=${new Set(chosen.keys())} choose=${choose} several=${several} />
-        ${notes.length === k && html`<p><button onClick=${() => change({ k: k + MORE })}>More notes</button></p>`}
+        <${NoteList} notes=${notes} at=${at} setAt=${setAt} isOpen=${isOpen} chosen=${new Set(chosen.keys())} choose=${choose} several=${several} />
+        ${notes.length === k && k < MOST_NOTES && html`<p><button onClick=${() => change({ k: k + MORE })}>More notes</button></p>`}
       </div>
       ${doing === "merge"
         ? html`<${MergePanel} chosen=${[...chosen.values()]} drop=${drop} done=${() => { clear(); changed(); }} />`
         : doing === "new"
           ? html`<${NewForm} root=${root} project=${params.get("project") ?? ""} changed=${changed} />`
           : open &&
-            html`<${NotePanel} noteKey=${open} root=${params.get("of") ?? root} doing=${doing} again=${again} brief=${notes.find((one) => one.key === open)} changed=${changed}
-              merge=${(/** @type {Brief} */ note) => { if (!chosen.has(note.key)) choose(note); change({ do: "merge" }, { step: true }); }} key=${open} />`}
+            html`<${NotePanel} noteKey=${open} root=${of} doing=${doing} again=${again} brief=${notes.find(isOpen)} changed=${changed} merge=${merge} narrow=${narrow} key=${`${of}:${open}`} />`}
     </div>
   </main>`;
 }
@@ -68,12 +77,29 @@ export function MemoryView({ roots, root, params }) {
 /** The notes that are ticked, in the order in which they were. */
 function useChosen() {
   const [chosen, set] = useState(/** @type {Map<string, {key: string, root: string, headline: string}>} */ (new Map()));
-  const drop = (/** @type {string} */ key) => set((before) => new Map([...before].filter(([one]) => one !== key)));
+  const drop = (/** @type {string} */ id) => set((before) => new Map([...before].filter(([one]) => one !== id)));
   const choose = (/** @type {{key: string, root: string, headline: string}} */ note) => {
-    if (chosen.has(note.key)) drop(note.key);
-    else set((before) => new Map([...before, [note.key, note]]));
+    if (chosen.has(idOf(note))) drop(idOf(note));
+    else set((before) => new Map([...before, [idOf(note), note]]));
   };
   return { chosen, choose, drop, clear: () => set(new Map()) };
+}
+
+/** When the panel is closed the focus goes back to the note in the list, unless it is somewhere already. @param {boolean} panel @param {number} at */
+function useFocusBack(panel, at) {
+  const was = useRef(false);
+  useEffect(() => {
+    if (was.current && !panel && (!document.activeElement || document.activeElement === document.body)) focusNote(at);
+    was.current = panel;
+  }, [panel]);
+}
+
+/** @param {number} place */
+function focusNote(place) {
+  const item = document.querySelectorAll(".notes > li")[place];
+  item?.scrollIntoView({ block: "nearest" });
+  const link = item?.querySelector("a");
+  if (link instanceof HTMLElement) link.focus({ preventScroll: true });
 }
 
 /**
@@ -85,10 +111,7 @@ function useMemoryKeys({ notes, at, setAt, open, doing, several, choose }) {
     const next = Math.max(0, Math.min(notes.length - 1, at + by));
     if (!notes[next]) return;
     setAt(next);
-    const item = document.querySelectorAll(".notes > li")[next];
-    item?.scrollIntoView({ block: "nearest" });
-    const link = item?.querySelector("a");
-    if (link instanceof HTMLElement) link.focus({ preventScroll: true });
+    focusNote(next);
     if (open) openNote(notes[next], false);
   };
   const inField = () => document.activeElement instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName);
@@ -126,14 +149,15 @@ function Recall({ query }) {
 /** @param {{count: number, clear: () => void}} props */
 function Selection({ count, clear }) {
   return html`<div class="selection" role="status"><span>${counted(count, "note")} selected</span>
-    <button class=${count > 1 ? "main" : ""} disabled=${count < 2} onClick=${() => change({ do: "merge" }, { step: true })}>Merge</button>
+    ${count < 2 ? html`<span class="dim">tick another to merge them</span>` : html`<button class="main" onClick=${() => change({ do: "merge" }, { step: true })}>Merge</button>`}
     <button class="plain" onClick=${clear}>Select none</button></div>`;
 }
 
-/** @param {Listing} answer @param {string} query */
-function summary({ notes, total, every, directories }, query) {
-  const of = total === every ? counted(every, "note") : `${counted(total, "note")} of ${every}`;
-  const found = query.trim() ? `${notes.length} recalled from ${of}` : of;
+/** @param {Listing} answer @param {URLSearchParams} params */
+function summary({ notes, total, every, counts, directories }, params) {
+  const away = params.get("state") ? 0 : counts.states.archived ?? 0;
+  const of = total + away === every ? `${counted(total, "note")}${away ? ` and ${away} archived` : ""}` : `${total} of ${counted(every, "note")}`;
+  const found = params.get("q")?.trim() ? `${notes.length} recalled from ${of}` : of;
   return `${found} in ${directories.join(", ")}`;
 }
 

@@ -19,6 +19,11 @@ export function focusFilter() {
   }
 }
 
+/** Show the list, which is far below what it is narrowed by. */
+export function showFiles() {
+  document.getElementById("files")?.scrollIntoView({ block: "start" });
+}
+
 /** @param {{root: string, params: URLSearchParams, languages: string[], settled: number}} props */
 export function FileList({ root, params, languages, settled }) {
   const asked = {

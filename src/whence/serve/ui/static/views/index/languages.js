@@ -2,6 +2,7 @@
 import { change } from "../../lib/address.js";
 import { html, useState } from "../../lib/dom.js";
 import { bytes } from "../../lib/parts.js";
+import { showFiles } from "./files.js";
 
 /** @typedef {{language: string, files: number, units: number, lines: number, bytes: number}} Language */
 /** @typedef {"bytes" | "lines" | "units" | "files"} Measure */
@@ -51,7 +52,10 @@ export function Languages({ languages, params }) {
 
 /** @param {{one: Language, by: Measure, most: number, chosen: boolean}} props */
 function Row({ one, by, most, chosen }) {
-  const choose = () => change({ language: chosen ? null : one.language, state: null, reason: null, page: null }, { step: true });
+  const choose = () => {
+    change({ language: chosen ? null : one.language, state: null, reason: null, page: null }, { step: true });
+    if (!chosen) showFiles();
+  };
   return html`<tr>
     <td><button class="plain name" aria-pressed=${chosen} onClick=${choose} title="list its files">${one.language}</button></td>
     <td class="plot" aria-hidden="true"><span class="bar" style=${`width:${(one[by] / most) * 100}%`}></span></td>

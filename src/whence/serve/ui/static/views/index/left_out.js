@@ -4,6 +4,7 @@ import { get } from "../../lib/api.js";
 import { useAnswer } from "../../lib/asking.js";
 import { html, useState } from "../../lib/dom.js";
 import { bytes, counted, Wrong } from "../../lib/parts.js";
+import { showFiles } from "./files.js";
 
 /** @param {{root: string, reasons: {reason: string, count: number}[], settled: number}} props */
 export function LeftOut({ root, reasons, settled }) {
@@ -26,6 +27,6 @@ function Reason({ root, reason, count, most, settled }) {
     <${Wrong} error=${error} />
     ${answer &&
     html`<ul>${answer.files.map((/** @type {import("./files.js").FileRow} */ one) => html`<li><span class="path">${one.path}</span>${one.bytes > 0 && html` <span class="dim">${bytes(one.bytes)}</span>`}</li>`)}</ul>
-    ${answer.pages > 1 && html`<p><a href=${linkTo("/index", { root, state: "left_out", reason })}>All ${answer.total.toLocaleString("en")} in the list below</a></p>`}`}
+    ${answer.pages > 1 && html`<p><a href=${linkTo("/index", { root, state: "left_out", reason })} onClick=${showFiles}>All ${answer.total.toLocaleString("en")} in the list below</a></p>`}`}
   </details>`;
 }

@@ -1,15 +1,20 @@
 // Writing: a new note, and a change of one. What another has written meanwhile is shown, not overwritten.
 import { change as address, go, linkTo } from "../../lib/address.js";
 import { ApiError, post } from "../../lib/api.js";
-import { html, useState } from "../../lib/dom.js";
+import { html, useEffect, useRef, useState } from "../../lib/dom.js";
 import { Wrong } from "../../lib/parts.js";
 import { Diff } from "./diff.js";
-import { change, day, KINDS, read } from "./notes.js";
+import { change, day, idOf, KINDS, NO_PROJECT } from "./notes.js";
 
 /** @typedef {import("./notes.js").Note} Note */
 /** @typedef {{text: string, topic: string, kind: string, tags: string, about: string, source: string, valid_from: string, valid_until: string}} Fields */
+/** @typedef {Event & {currentTarget: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement}} Typed */
 
-const EMPTY = { text: "", topic: "", kind: "durable", tags: "", about: "", source: "", valid_from: "", valid_until: "" };
+/** @type {Fields & {project: string}} */
+const EMPTY = { text: "", topic: "", kind: "durable", tags: "", about: "", source: "", valid_from: "", valid_until: "", project: "" };
+const NEW = "a new note";
+/** What was typed and not stored, by the note it is of: to look at another note in between loses nothing. @type {Map<string, any>} */
+const drafts = new Map();
 
 /** @param {Note} note @returns {Fields} */
 function fieldsOf(note) {
@@ -40,36 +45,60 @@ function changesOf(before, after) {
   return found;
 }
 
+/**
+ * What is typed, kept until it is stored or dropped.
+ * @template T
+ * @param {string} name @param {() => T} made
+ * @returns {{typed: T, type: (next: T) => void, drop: (next?: T) => void, found: boolean}}
+ */
+function useDraft(name, made) {
+  const [found, setFound] = useState(drafts.has(name));
+  const [typed, set] = useState(/** @type {() => T} */ (() => drafts.get(name) ?? made()));
+  const type = (/** @type {T} */ next) => {
+    drafts.set(name, next);
+    set(next);
+  };
+  const drop = (/** @type {T} */ next = made()) => {
+    drafts.delete(name);
+    set(next);
+    setFound(false);
+  };
+  return { typed, type, drop, found };
+}
+
 /** @param {{note: Note, changed: () => void}} props */
 export function EditForm({ note, changed }) {
-  const [seen, setSeen] = useState(note);
-  const [fields, setFields] = useState(() => fieldsOf(note));
+  const of = (/** @type {Note} */ one) => ({ base: one, fields: fieldsOf(one) });
+  const { typed, type, drop, found } = useDraft(idOf(note), () => of(note));
   const [error, setError] = useState(/** @type {unknown} */ (null));
-  const [now, setNow] = useState(/** @type {Note | null} */ (null));
+  const [now, setNow] = useState(/** @type {{note: Note, lines: import("./notes.js").DiffLine[]} | null} */ (null));
   const close = () => address({ do: null });
-  const store = async (/** @type {boolean} */ redact) => {
+  const start = () => {
+    drop(of(now?.note ?? note));
+    setNow(null);
+    setError(null);
+  };
+  // Only what was changed here is sent: what another has changed beside it stays.
+  const store = async (/** @type {boolean} */ redact, over = typed.base) => {
     try {
-      await change(seen, "", { ...changesOf(fieldsOf(seen), fields), redact });
+      await change(over, "", { ...changesOf(fieldsOf(typed.base), typed.fields), redact });
+      drop();
       close();
       changed();
     } catch (trouble) {
       setError(trouble);
-      setNow(trouble instanceof ApiError && trouble.status === 409 ? await read(note, new AbortController().signal) : null);
+      setNow(trouble instanceof ApiError && trouble.status === 409 ? { note: trouble.said.now, lines: trouble.said.lines } : null);
+      if (trouble instanceof ApiError && trouble.status === 409) changed();
     }
   };
-  const take = (/** @type {Note} */ one, /** @type {boolean} */ whole) => {
-    setSeen(one);
-    if (whole) setFields(fieldsOf(one));
-    setNow(null);
-    setError(null);
-  };
-  return html`<${Form} fields=${fields} setFields=${setFields} error=${error} store=${store} close=${close} named="Store">
+  return html`<${Form} fields=${typed.fields} setFields=${(/** @type {Fields} */ fields) => type({ ...typed, fields })} error=${error} store=${store}
+    close=${() => { drop(); close(); }} named="Store" kept=${found && start}>
     ${now &&
     html`<div class="conflict card" role="group" aria-label="What is there now">
-      <p>Another has changed the note since you opened it. ${now.versions[0].lines.length > 0 ? "The last change:" : "Its text is the same."}</p>
-      ${now.versions[0].lines.length > 0 && html`<${Diff} lines=${now.versions[0].lines} label="the last change" />`}
-      <div class="deeds"><button type="button" onClick=${() => take(now, true)}>Take what is there, drop mine</button>
-        <button type="button" onClick=${() => take(now, false)}>Keep mine, store it over that</button></div>
+      <p>${now.lines.length ? "From what you wrote to what is there now:" : "Its text is what you wrote; something else differs."}</p>
+      ${now.lines.length > 0 && html`<${Diff} lines=${now.lines} label="from what you wrote to what is there now" />`}
+      <div class="deeds"><button type="button" onClick=${start}>Drop mine, take what is there</button>
+        <button type="button" onClick=${() => store(false, now.note)}>Store mine over it</button></div>
       <p class="dim">What is stored over stays in the history of the note.</p>
     </div>`}
   <//>`;
@@ -77,13 +106,13 @@ export function EditForm({ note, changed }) {
 
 /** @param {{root: string, project: string, changed: () => void}} props */
 export function NewForm({ root, project, changed }) {
-  const [fields, setFields] = useState(EMPTY);
-  const [whose, setWhose] = useState(project);
+  const { typed, type, drop, found } = useDraft(NEW, () => ({ ...EMPTY, project: project === NO_PROJECT ? "" : project }));
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const store = async (/** @type {boolean} */ redact) => {
     try {
       /** @type {Note} */
-      const made = await post("notes", { root, text: fields.text, ...changesOf(EMPTY, fields), redact, ...(whose ? { project: whose } : {}) });
+      const made = await post("notes", { root, ...changesOf(EMPTY, typed), text: typed.text, redact });
+      drop();
       go(linkTo("/memory", { note: made.key, of: root, root }));
       changed();
     } catch (trouble) {
@@ -91,29 +120,39 @@ export function NewForm({ root, project, changed }) {
     }
   };
   const close = () => address({ do: null });
+  const there = error instanceof ApiError && error.status === 409 ? error.said.now : null;
   return html`<aside class="panel note-panel" aria-label="New note">
     <header><h2>New note</h2><button class="plain" onClick=${close} aria-label="Close">✕</button></header>
-    <${Form} fields=${fields} setFields=${setFields} error=${error} store=${store} close=${close} named="Remember">
-      <label>Project <input value=${whose} placeholder="the repository's name" onInput=${(/** @type {InputEvent & {currentTarget: HTMLInputElement}} */ event) => setWhose(event.currentTarget.value)} /></label>
+    <${Form} fields=${typed} setFields=${type} error=${error} store=${store} close=${() => { drop(); close(); }} named="Remember" kept=${found && (() => drop())}
+      first=${html`<label>Project <input value=${typed.project} placeholder="the repository's name" onInput=${(/** @type {Typed} */ event) => type({ ...typed, project: event.currentTarget.value })} /></label>`}>
+      ${there && html`<p><a href=${linkTo("/memory", { root, note: there.key, of: root })}>Look at ${there.headline}</a> <span class="dim">what you typed stays here</span></p>`}
     <//>
   </aside>`;
 }
 
 /**
- * @param {{fields: Fields, setFields: (next: Fields) => void, error: unknown, store: (redact: boolean) => Promise<void>, close: () => void, named: string, children?: unknown}} props
+ * `kept` starts over where the form opens with what was typed before.
+ * @param {{fields: any, setFields: (next: any) => void, error: unknown, store: (redact: boolean) => Promise<void>, close: () => void, named: string, kept: false | (() => void), first?: unknown, children?: unknown}} props
  */
-function Form({ fields, setFields, error, store, close, named, children }) {
-  const secret = error instanceof Error && error.message.includes("secret");
-  const submit = (/** @type {SubmitEvent & {submitter: HTMLElement | null}} */ event) => {
+function Form({ fields, setFields, error, store, close, named, kept, first, children }) {
+  const busy = useRef(false);
+  const text = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  useEffect(() => text.current?.focus(), []);
+  const secret = error instanceof Error && error.message.includes("looks like a secret");
+  const submit = async (/** @type {SubmitEvent & {submitter: HTMLElement | null}} */ event) => {
     event.preventDefault();
-    void store(event.submitter?.dataset.redact === "yes");
+    if (busy.current) return;
+    busy.current = true;
+    await store(event.submitter?.dataset.redact === "yes");
+    busy.current = false;
   };
-  const set = (/** @type {keyof Fields} */ name) => (/** @type {Event & {currentTarget: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement}} */ event) => setFields({ ...fields, [name]: event.currentTarget.value });
+  const set = (/** @type {string} */ name) => (/** @type {Typed} */ event) => setFields({ ...fields, [name]: event.currentTarget.value });
   return html`<form class="note-form" onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent & {currentTarget: HTMLFormElement}} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
   }}>
-    <label>Text <textarea rows="12" value=${fields.text} onInput=${set("text")} required autofocus></textarea></label>
-    <label>Topic <input value=${fields.topic} onInput=${set("topic")} /></label>
+    ${kept && html`<p class="dim" role="status">This is what you typed before. <button type="button" onClick=${kept}>Start over</button></p>`}
+    <label>Text <textarea ref=${text} rows="12" value=${fields.text} onInput=${set("text")} required></textarea></label>
+    <div class="pair"><label>Topic <input value=${fields.topic} onInput=${set("topic")} /></label>${first}</div>
     <div class="pair">
       <label>Kind <select value=${fields.kind} onChange=${set("kind")}>${KINDS.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
       <label>Tags, with commas between <input value=${fields.tags} onInput=${set("tags")} /></label>
@@ -124,9 +163,10 @@ function Form({ fields, setFields, error, store, close, named, children }) {
       <label>Until <input type="date" value=${fields.valid_until} onInput=${set("valid_until")} /></label>
     </div>
     <label>Where it comes from <input value=${fields.source} onInput=${set("source")} /></label>
-    ${children}
-    <${Wrong} error=${error} />
-    <div class="deeds"><button class="main">${named}</button>
+    <div class="deeds">
+      <${Wrong} error=${secret ? new Error(error.message) : error} />
+      ${children}
+      <button class="main">${named}</button>
       ${secret && html`<button data-redact="yes">${named} it without the secret</button>`}
       <button type="button" class="plain" onClick=${close}>Cancel</button><span class="dim"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
   </form>`;

@@ -1,7 +1,7 @@
 // One note: what it says, what it speaks of and what became of that, what it was before, and what can be done with it.
 import { change as address, linkTo } from "../../lib/address.js";
 import { useAnswer } from "../../lib/asking.js";
-import { html, useState } from "../../lib/dom.js";
+import { html, useEffect, useRef, useState } from "../../lib/dom.js";
 import { useKeys } from "../../lib/keys.js";
 import { counted, Dialog, Wrong } from "../../lib/parts.js";
 import { Diff } from "./diff.js";
@@ -12,19 +12,26 @@ import { change, day, minute, read, readPast } from "./notes.js";
 
 /** @typedef {import("./notes.js").Note} Note */
 
+/** What fields of a note are called here, where that is not their name. @type {Record<string, string>} */
+const FIELDS = { about: "the code it speaks of", valid_from: "holds from", valid_until: "holds until", archived: "archived or restored" };
+
 /**
- * @param {{noteKey: string, root: string, doing: string, again: number, brief: import("./notes.js").Brief | undefined, changed: () => void, merge: (note: Note) => void}} props
+ * @param {{noteKey: string, root: string, doing: string, again: number, brief: import("./notes.js").Brief | undefined, changed: () => void, merge: (note: Note) => void, narrow: boolean}} props
  */
-export function NotePanel({ noteKey, root, doing, again, brief, changed, merge }) {
+export function NotePanel({ noteKey, root, doing, again, brief, changed, merge, narrow }) {
   const asked = { key: noteKey, root };
   const { answer, error } = useAnswer(asked, read, again);
   const note = answer?.key === noteKey ? answer : null;
   const close = () => address({ note: null, of: null, do: null }, { step: true });
+  const head = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (narrow) head.current?.focus(); // the list is beneath it
+  }, []);
   return html`<aside class="panel note-panel" aria-label="Note">
-    <header><h2>${note?.headline ?? noteKey}</h2><button class="plain" onClick=${close} aria-label="Close">✕</button></header>
+    <header><h2 ref=${head} tabindex="-1">${note?.headline ?? noteKey}</h2><button class="plain" onClick=${close} aria-label="Close">✕</button></header>
     ${error ? html`<${Wrong} error=${error} />` : !note ? html`<p class="dim">Reading …</p>` : null}
     ${note &&
-    (doing === "edit"
+    (doing === "edit" && !note.trouble
       ? html`<${EditForm} note=${note} key=${`${note.root}:${note.key}`} changed=${changed} />`
       : html`<${Whole} note=${note} brief=${brief} again=${again} changed=${changed} merge=${merge} />`)}
   </aside>`;
@@ -66,17 +73,21 @@ function Facts({ note }) {
 function Deeds({ note, changed, merge }) {
   const [error, setError] = useState(/** @type {unknown} */ (null));
   const [forgetting, setForgetting] = useState(false);
+  const busy = useRef(false);
   const act = async (/** @type {string} */ action) => {
+    if (busy.current) return; // a key that is pressed twice is meant once
+    busy.current = true;
     try {
       await change(note, action);
       setError(null);
       setForgetting(false);
       if (action === "forget") address({ note: null, of: null, do: null });
-      changed();
     } catch (trouble) {
       setError(trouble);
       setForgetting(false);
     }
+    busy.current = false;
+    changed(); // also what was refused: the note is not what is shown here
   };
   const edit = () => !note.trouble && address({ do: "edit" }, { step: true });
   const away = note.state === "archived" ? "restore" : "archive";
@@ -85,6 +96,7 @@ function Deeds({ note, changed, merge }) {
     { key: "e", does: "edit the note", run: () => void edit() },
     { key: "a", does: "archive the note, or restore it", run: () => void act(away) },
     { key: "t", does: "the note is still true", run: () => void (stale && act("affirm")) },
+    { key: "f", does: "forget the note", run: () => setForgetting(true) },
   ]);
   return html`<div class="deeds">
     <button onClick=${edit} disabled=${Boolean(note.trouble)}>Edit</button>
@@ -151,11 +163,10 @@ function Ledger({ brief }) {
 /** @param {{note: Note}} props */
 function Versions({ note }) {
   if (note.versions.length < 2) return null;
-  const first = note.versions[note.versions.length - 1].number;
   return html`<section class="versions" aria-label="History">
     <h3>What it was before</h3>
     ${note.versions.map((one) => html`<details key=${one.number}>
-      <summary>${one.number}. ${one.updated ? minute(one.updated) : "at an unknown time"} <span class="dim">${one.number === first ? "as it began" : changes(one)}${one.number === note.versions[0].number ? ", as it is now" : ""}</span></summary>
+      <summary>${one.number}. ${one.updated ? minute(one.updated) : "at an unknown time"} <span class="dim">${one.number === 1 ? "the oldest that is kept" : changes(one)}${one.number === note.versions[0].number ? ", as it is now" : ""}</span></summary>
       ${one.lines.length > 0 ? html`<${Diff} lines=${one.lines} label=${`what version ${one.number} changed`} />` : html`<pre class="code whole" tabindex="0" role="group" aria-label=${`version ${one.number}`}><code>${one.text}</code></pre>`}
     </details>`)}
   </section>`;
@@ -165,5 +176,5 @@ function Versions({ note }) {
 function changes({ lines, changed }) {
   const count = (/** @type {string} */ sign) => lines.filter((one) => one.sign === sign).length;
   const text = lines.length ? `+${count("+")} −${count("-")} lines` : "";
-  return [text, changed.map((one) => one.replace("_", " ")).join(", ")].filter(Boolean).join("; ") || "nothing but its times";
+  return [text, changed.map((one) => FIELDS[one] ?? one).join(", ")].filter(Boolean).join("; ") || "nothing but its times";
 }

@@ -17,6 +17,14 @@ export const KINDS = ["durable", "session", "handoff", "resource", "skill", "pac
 /** In place of a project: notes that belong to none. */
 export const NO_PROJECT = "-";
 
+/** As many notes as are listed at most. */
+export const MOST_NOTES = 500;
+
+/** What tells a note from all others: two folders of notes may hold the same key. @param {{root: string, key: string}} note */
+export function idOf({ root, key }) {
+  return `${root}:${key}`;
+}
+
 /** @param {string} key @param {string} [action] */
 function pathOf(key, action = "") {
   return ["notes", ...key.split("/").map(encodeURIComponent), action].filter(Boolean).join("/");

@@ -8,6 +8,8 @@ import { counted } from "../../lib/parts.js";
 
 const MOST_LANES = 6;
 const OTHERS = "others";
+/** Less of a dot cannot be seen. */
+const LEAST_SHARE = 1 / 3;
 /** Columns are steps of so many days or months: the smallest with which all fit. @type {[string, number][]} */
 const STEPS = [["days", 1], ["days", 7], ["months", 1], ["months", 3], ["months", 12], ["months", 60], ["months", 1200]];
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -16,7 +18,7 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export function Timeline({ days, since, until, narrow }) {
   const { columns, lanes } = useMemo(() => laidOut(days, narrow ? 14 : 54), [days, narrow]);
   const [at, setAt] = useState(0);
-  if (columns.length < 2) return null;
+  if (columns.length < 2) return html`<${Chosen} since=${since} until=${until} />`;
   const most = Math.max(...columns.flatMap((one) => [...one.lanes.values()].map(total)));
   const chosen = (/** @type {Column} */ one) => Boolean(since || until) && (!since || one.last >= since) && (!until || one.first <= until);
   const choose = (/** @type {Column} */ one, /** @type {boolean} */ farther) => {
@@ -43,8 +45,15 @@ export function Timeline({ days, since, until, narrow }) {
         <span class="mark">${one.mark}</span>
       </button>`)}
     </div>
-    ${(since || until) && html`<p class="chosen">${since || "…"} – ${until || "…"} <button class="plain" onClick=${() => change({ since: null, until: null }, { step: true })}>All days</button></p>`}
+    <div class="beneath"><${Chosen} since=${since} until=${until} /><p class="legend" aria-hidden="true">${["fresh", "stale", "archived"].map((one) => html`<span><i class=${one}></i>${one}</span>`)}</p></div>
   </section>`;
+}
+
+/** The days that the list is narrowed to. @param {{since: string, until: string}} props */
+function Chosen({ since, until }) {
+  if (!since && !until) return null;
+  const days = since === until ? since : `${since || "…"} – ${until || "…"}`;
+  return html`<p class="chosen">${days} <button class="plain" onClick=${() => change({ since: null, until: null }, { step: true })}>All days</button></p>`;
 }
 
 /** @param {{day: Day | undefined, most: number}} props */
@@ -52,8 +61,9 @@ function Dot({ day, most }) {
   if (!day) return null;
   const all = total(day);
   const size = 0.4 + 0.6 * Math.sqrt(all / most);
-  const [stale, archived] = [(day.stale / all) * 100, (day.archived / all) * 100];
-  return html`<i style=${`width:${size}rem;height:${size}rem;--stale:${stale}%;--archived:${stale + archived}%`}></i>`;
+  // However few of many, what is stale shows.
+  const [stale, archived] = [day.stale, day.archived].map((count) => (count ? Math.max(count / all, LEAST_SHARE) * 100 : 0));
+  return html`<i style=${`width:${size}rem;height:${size}rem;--stale:${stale}%;--archived:${archived}%`}></i>`;
 }
 
 /** @param {Day} day */
