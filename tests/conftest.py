@@ -1,13 +1,16 @@
-"""Shared by all tests: golden files, and a data directory of their own."""
+"""Shared by all tests: golden files, a data directory of their own, and one browser."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from browsers import started
 
 Golden = Callable[[Path, str], None]
 
@@ -47,3 +50,10 @@ def own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("WHENCE_DATA_DIR", str(directory))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
     return directory
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real Chromium. There is one for all tests: playwright cannot drive two at once from one thread."""
+    with started() as found:
+        yield found

@@ -1,8 +1,7 @@
-"""A small project with notes, served once for many tests; a browser, and pages in it that must not complain."""
+"""A small project with notes, served once for many tests, and pages in a browser that must not complain."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from sample_histories import commit
 from sample_trees import git, whence, write
 from serve.mcp.conftest import FILES
-from serve.ui.pages import FLAGS, Served, chromium, serving
+from serve.ui.pages import Served, serving
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 #: axe's findings that count (its own words for how bad they are).
@@ -41,22 +40,6 @@ def served(project: Path, home: Path) -> Iterator[Served]:
     """The project, served."""
     with serving(project, home=home) as one:
         yield one
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A real Chromium; without one these tests are skipped and say so, unless one is required."""
-    path = chromium()
-    if path is None:
-        if os.environ.get("REQUIRE_BROWSER"):
-            pytest.fail("there is no Chromium, and REQUIRE_BROWSER asks for one")
-        pytest.skip("there is no Chromium on this machine (make browser installs Debian's)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture

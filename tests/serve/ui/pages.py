@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import urllib.error
@@ -18,26 +16,7 @@ from typing import Any
 
 from serve.mcp.servers import surroundings
 
-#: As Debian, Ubuntu, Fedora and Google call it.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-#: A browser on a machine that nobody looks at, which calls nobody.
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--force-color-profile=srgb",
-    "--hide-scrollbars",
-)
 SECONDS_TO_START = 30
-
-
-def chromium() -> str | None:
-    """The browser of this machine."""
-    return os.environ.get("TEST_BROWSER") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 @dataclass(frozen=True, slots=True)
