@@ -19,6 +19,7 @@ Everything runs on one machine at once: the server, the browser and what drives 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -40,6 +41,7 @@ UNITS = 11_500
 #: Queries that are typed, and the seed of the gaps between their letters.
 QUERIES, SEED = 24, 1
 LOADS = 10
+SECONDS_BETWEEN_LOOKS = 0.1
 #: Nodes of the graph that is moved.
 NODES = 500
 #: What a figure may be at most, or at least.
@@ -82,7 +84,7 @@ def run(tree: Path | None, tell: Tell, *, units: int = UNITS, queries: int = QUE
 def _ready(site: Site) -> None:
     """Wait until the index is open."""
     while any(root["progress"]["building"] for root in site.ask("search", {"query": "ready"})["roots"]):
-        pass
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def _typed(room: Room, browser: Browser, site: Site, queries: Sequence[str]) -> None:
@@ -125,7 +127,7 @@ def _loaded(room: Room, browser: Browser, site: Site) -> None:
 
 def _moved(room: Room, browser: Browser, site: Site) -> str:
     """Frames while a graph is moved; the symbol in its middle."""
-    symbol, nodes = largest_neighbourhood(room, site)
+    symbol, nodes = largest_neighbourhood(site)
     room.tell(f"a graph of {nodes} nodes, moved")
     found = measured.frames(browser, site, f"/graph?symbol={quote(symbol)}&most={NODES}")
     room.raw["frames"] = {"symbol": symbol, "nodes": nodes, **found}
@@ -138,9 +140,15 @@ def _moved(room: Room, browser: Browser, site: Site) -> str:
     return symbol
 
 
-def largest_neighbourhood(room: Room, site: Site) -> tuple[str, int]:
+def largest_neighbourhood(site: Site) -> tuple[str, int]:
     """A symbol with as many others around it as are shown at once, or the one with most."""
-    raise NotImplementedError
+    best = "", 0
+    for one in site.ask("symbols?most=100")["symbols"]:
+        nodes = len(site.ask(f"graph?symbol={quote(one['key'])}&most={NODES}")["nodes"])
+        best = max(best, (one["key"], nodes), key=lambda found: found[1])
+        if nodes == NODES:
+            break
+    return best
 
 
 def _accessible(room: Room, browser: Browser, site: Site, addresses: Sequence[str]) -> None:

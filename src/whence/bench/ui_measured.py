@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Sequence
@@ -81,7 +82,7 @@ def presses(browser: Browser, site: Site, queries: Sequence[str], seed: int) -> 
             for letter in query:
                 page.keyboard.press("Space" if letter == " " else letter)
                 time.sleep(min(max(TYPICAL_GAP * chance.lognormvariate(0, SPREAD_OF_GAPS), SHORTEST_GAP), LONGEST_GAP))
-            page.wait_for_function("(query) => document.querySelector('main[data-of]')?.dataset.of === query", arg=query)
+            page.wait_for_selector(f"main[data-of={json.dumps(query)}]")
             time.sleep(PAUSE)
             if number == 0:
                 page.evaluate("window.measured.length = 0")
@@ -156,7 +157,7 @@ def frames(browser: Browser, site: Site, address: str) -> dict[str, Any]:
     with page_of(browser) as page:
         page.add_init_script(_FRAMES)
         show(page, site, address)
-        page.wait_for_selector("canvas")
+        page.wait_for_selector("canvas[data-rest=true]")
         time.sleep(PAUSE)
         box = page.locator("canvas").first.bounding_box()
         if box is None:

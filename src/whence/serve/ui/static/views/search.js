@@ -46,6 +46,7 @@ export function SearchView({ roots, root, params }) {
   useSearchKeys(hits, at, setAt, open);
 
   return html`<main class=${`search ${panel ? "with-panel" : ""}`} aria-busy=${busy} data-of=${of?.query ?? ""}>
+    <h1 class="hidden">Search</h1>
     <${SearchBox} query=${query} error=${error} wrongQuery=${of?.query} />
     <${States} roots=${answer?.roots ?? []} several=${roots.length > 1} milliseconds=${answer?.milliseconds} facets=${answer?.facets} />
     ${answer && query && html`<${Sureness} confidence=${answer.confidence} found=${hits.length > 0} />`}
