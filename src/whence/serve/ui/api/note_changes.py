@@ -10,12 +10,14 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from whence.errors import UsageError
 from whence.memory.differences import compared, numbered
 from whence.serve.desks.desk import Desk
 from whence.serve.desks.house import House
 from whence.serve.ui.api.roots import names_of
 from whence.serve.ui.noted import DiffLine, NoteWhole, Showing, seen_of
 from whence.serve.ui.shapes import Desks, Shape, Text, Trouble
+from whence.source.reading import without_secrets
 
 if TYPE_CHECKING:
     from whence.memories import Memory
@@ -115,7 +117,7 @@ class Draft(Shape):
     topic: Text
     kind: str
     tags: list[Text]
-    about: list[Text]
+    about: list[Text]  # the code that they speak of
 
 
 class MergeAnswer(Shape):
@@ -154,11 +156,11 @@ async def draft(house: Desks, given: Uniting) -> Draft:
     """What several notes would be as one: all texts under headings, tags and code together. Nothing is stored."""
 
     def drafted(memory: Memory, _: Showing) -> Draft:
-        from whence.serve.cli.note_output import without_secrets  # noqa: PLC0415  -- loaded with the memory
+        from whence.serve.cli import note_output  # noqa: PLC0415  -- loaded with the memory
         from whence.tidying import united  # noqa: PLC0415  -- as above
 
         found = [memory.get(one.key) for one in given.notes]
-        whole, _hidden = without_secrets(united(found))
+        whole, _hidden = note_output.without_secrets(united(found))
         seen = [Seen(key=note.key, expected=seen_of(note)) for note in found]
         code = [one.code for one in whole.about]
         return Draft(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
@@ -189,6 +191,8 @@ async def edit(house: Desks, folder: str, slug: str, given: Editing) -> NoteWhol
     """Change a note; what it was stays in its history."""
 
     def edited(memory: Memory, before: Note) -> Note:
+        if before.trouble:  # what of it was shown may not be all of it
+            raise UsageError(f"{before.key} cannot be edited: {before.trouble}", hint="mend its file by hand")
         fields = given.model_dump(exclude={"root", "expected", "about"}, exclude_none=True)
         about = None if given.about is None else _known(before, given.about)
         return memory.edit(before.key, expected=before, about=about, **fields)
@@ -266,7 +270,7 @@ def _meanwhile(showing: Showing, now: Note, text: str | None = None) -> Conflict
 
 def _conflict(showing: Showing, now: Note, text: str | None, error: str, hint: str) -> Conflict:
     whole = showing.whole(now)
-    lines = compared(numbered(text), numbered(whole.text)) if text is not None else None
+    lines = compared(numbered(without_secrets(text)), numbered(whole.text)) if text is not None else None
     return Conflict(error=error, hint=hint, now=whole, lines=DiffLine.all_of(lines or ()))
 
 

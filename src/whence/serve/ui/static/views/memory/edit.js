@@ -137,7 +137,10 @@ export function NewForm({ root, project, changed }) {
 function Form({ fields, setFields, error, store, close, named, kept, first, children }) {
   const busy = useRef(false);
   const text = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => text.current?.focus(), []);
+  useEffect(() => {
+    text.current?.focus();
+    text.current?.closest(".panel")?.scrollIntoView({ block: "nearest" }); // with the buttons at its end
+  }, []);
   const secret = error instanceof Error && error.message.includes("looks like a secret");
   const submit = async (/** @type {SubmitEvent & {submitter: HTMLElement | null}} */ event) => {
     event.preventDefault();

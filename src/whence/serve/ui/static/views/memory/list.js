@@ -37,7 +37,7 @@ function Beginning({ note }) {
   const whole = note.lines.map((line) => line.runs.map(([text]) => text).join("")).join(" ").trim();
   if (!marked && !note.more_lines && whole === note.headline) return null;
   const plain = (/** @type {string} */ text, /** @type {number} */ nth) => (nth ? text : text.replace(/^\s*(?:#{1,6}|[-*+]|>|\d{1,9}[.)])\s+/, "")).replace(/\*\*|`/g, "");
-  return html`<p class="beginning">${note.lines.map((line) => html`<span>${line.runs.map(([text, , one], nth) => (one ? html`<mark>${text}</mark>` : plain(text, nth)))} </span>`)}${note.more_lines > 0 && "…"}</p>`;
+  return html`<p class="beginning">${note.lines.map((line, place) => html`<span>${place > 0 && "· "}${line.runs.map(([text, , one], nth) => (one ? html`<mark>${text}</mark>` : plain(text, nth)))} </span>`)}${note.more_lines > 0 && "…"}</p>`;
 }
 
 /** When a note does not hold now. @param {import("./notes.js").Facts} note */
