@@ -62,7 +62,10 @@ CONSTRUCTS = 8  # a flag of units: it makes a value of the type around it
 
 def name_hash(word: str) -> int:
     """A word's place in the tables of names and mentions."""
-    return zlib.crc32(word.encode("utf-8", "surrogateescape"))
+    try:
+        return zlib.crc32(word.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half a character: only a question can hold that, and it names nothing
+        return zlib.crc32(word.encode("utf-8", "replace"))
 
 
 def sound(name: str) -> str:

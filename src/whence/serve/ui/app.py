@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from whence.errors import QueryError, WhenceError
 from whence.serve.desks.house import House, closing
 from whence.serve.ui.api import ROUTERS
+from whence.serve.ui.described import REFUSALS, Described, nothing_else, operation_id
 from whence.serve.ui.shapes import Trouble
 from whence.source.reading import without_secrets
 from whence.version import __version__
@@ -48,18 +49,20 @@ def make_app(house: House) -> FastAPI:
         async with closing(house):
             yield
 
-    app = FastAPI(
+    app = Described(
         title="whence",
         version=__version__,
         description="What `whence ui` asks. Every call shows the token: `Authorization: Bearer TOKEN`.",
+        generate_unique_id_function=operation_id,
+        separate_input_output_schemas=False,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
         lifespan=life,
     )
     app.state.house = house
-    for router in ROUTERS:
-        app.include_router(router, prefix="/api", responses={400: {"model": Trouble, "description": "What is wrong, and what to do."}})
+    for view, router in ROUTERS.items():
+        app.include_router(router, prefix="/api", tags=[view], dependencies=[Depends(nothing_else)], responses=REFUSALS)
     for view in VIEWS:
         app.add_api_route(view, _document, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

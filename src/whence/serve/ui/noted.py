@@ -93,7 +93,7 @@ class NoteFacts(Shape):
     updated: str | None
     valid_from: str | None
     valid_until: str | None
-    archived: str | None
+    archived: str | None  # when it was put away
     day: str  # that it is of; empty when none is known
     trouble: Text  # what is wrong with its file: it cannot be rewritten then
 

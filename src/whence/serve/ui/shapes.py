@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
 
 from whence.serve.desks.house import House
+from whence.serve.ui.meanings import meaning_of
 
 if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
     from whence.rank.ledger import Line
     from whence.serve.desks.desk import Standing
     from whence.types import Freshness
@@ -25,28 +29,36 @@ Text = Annotated[str, BeforeValidator(sendable)]
 
 
 class Shape(BaseModel):
-    """A part of an answer, or of a question: nothing that is not named is taken."""
+    """A part of an answer, or of a question: nothing that is not named is taken. Comments behind its fields describe them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The shape as JSON Schema has it, with what its fields mean."""
+        found = handler(schema)
+        for name, about in handler.resolve_ref_schema(found).get("properties", {}).items():
+            about.setdefault("description", meaning_of(cls, name))
+        return found
 
 
 class Trouble(Shape):
     """What is wrong with a question, and what to do."""
 
-    error: str
-    hint: str = ""
+    error: Text
+    hint: Text = ""
     at: int | None = None  # the character of the query that is wrong, from 0
 
 
 class Fresh(Shape):
     """How an index stands to its files (Z2)."""
 
-    commit: str
-    branch: str
-    indexed_at: float
-    changed_files: int
-    fresh: bool
-    note: str
+    commit: str  # that the index was made of; empty without git
+    branch: str  # as above
+    indexed_at: float  # when it was last brought up to date, in seconds since 1970
+    changed_files: int  # how many files are not as they were indexed
+    fresh: bool  # whether it is known that nothing has changed since
+    note: str  # the same in words
 
     @classmethod
     def of(cls, freshness: Freshness) -> Fresh:
@@ -64,9 +76,9 @@ class Fresh(Shape):
 class Progress(Shape):
     """How far an index is that is being built."""
 
-    building: bool
-    share: float
-    missing: int
+    building: bool  # whether it is still being built
+    share: float  # from 0 to 1
+    missing: int  # how many files are still to come
 
     @classmethod
     def of(cls, standing: Standing) -> Progress:
@@ -79,8 +91,8 @@ class LedgerLine(Shape):
 
     signal: str
     phase: str
-    operation: str  # + or x
-    value: float
+    operation: str
+    value: float  # what the signal says of this file, before its weight
     weight: float
     contribution: float
     because: Text
@@ -106,8 +118,8 @@ Run = tuple[Text, str, bool]
 class CodeLine(Shape):
     """A line of a file, cut where its colour changes."""
 
-    number: int
-    runs: list[Run]
+    number: int  # of the line, from 1
+    runs: list[Run]  # its text in pieces: each a text, what it is (keyword, string, empty: nothing special), whether it matched
 
 
 def _house(request: Request) -> House:

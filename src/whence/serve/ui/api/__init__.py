@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from whence.serve.ui.api import compare, context, graph, index, notes, roots, search, source, why
 
-#: All that can be asked, in the order in which the API is described.
-ROUTERS = tuple(view.router for view in (roots, search, source, why, compare, graph, context, notes, index))
+#: All that can be asked, by the view that asks it, in the order in which it is described.
+ROUTERS = {view.__name__.rpartition(".")[2]: view.router for view in (roots, search, source, why, compare, graph, context, notes, index)}

@@ -40,17 +40,17 @@ class Question(Shape):
     """A query, and the files that answer it where they are known: paths, or ends of paths."""
 
     query: str
-    answers: list[str] = Field(default_factory=list, max_length=MOST_ANSWERS)
+    answers: list[str] = Field(default_factory=list, max_length=MOST_ANSWERS)  # paths, or ends of paths; empty: not known
 
 
 class Comparing(Shape):
     """Some queries and two ways to rank them."""
 
-    queries: list[Question]
+    queries: list[Question]  # at most 20 in one call
     a: Side
     b: Side
     root: str = ""  # a root's name; empty asks all
-    k: int = DEPTH
+    k: int = Field(DEPTH, ge=1)  # how many files of each query are given, at most 50
 
 
 class Placed(Shape):
@@ -64,25 +64,25 @@ class Placed(Shape):
 class Ranking(Shape):
     """The first files of one way to rank, and its NDCG at 10 where answers are known."""
 
-    files: list[Placed]
-    ndcg: float | None
+    files: list[Placed]  # best first
+    ndcg: float | None  # from 0 to 1; null where no answers are known
 
 
 class Compared(Shape):
     """One query under both ways."""
 
-    query: str
-    a: Ranking | None  # none where the query cannot be asked
-    b: Ranking | None
+    query: str  # as it was asked, without secrets
+    a: Ranking | None  # null where the query cannot be asked
+    b: Ranking | None  # as above
     first_difference: int | None  # the first place, from 1, where the two differ
     unknown: list[Text]  # answers that no indexed file has the path of
-    trouble: Text = ""
+    trouble: Text = ""  # why it cannot be asked
 
 
 class CompareAnswer(Shape):
     """All queries of a call, in their order."""
 
-    depth: int  # of the NDCG
+    depth: int  # how many files the NDCG looks at
     queries: list[Compared]
 
 
@@ -128,7 +128,7 @@ def _asked(label: str, inner: tuple[str, ...], asked: Comparing, question: Quest
     try:
         told.a, told.b = placed(asked.a), placed(asked.b)
     except QueryError as error:
-        told.trouble = error.message.partition("\n")[0]
+        told.trouble = without_secrets(error.message.partition("\n")[0])
     return told
 
 
@@ -153,7 +153,7 @@ def _compared(asked: Comparing, at: int, told: Sequence[_Told]) -> Compared:
         a=_ranking(a, question, asked.k),
         b=_ranking(b, question, asked.k),
         first_difference=_first_difference(a, b, asked.k),
-        unknown=[answer for answer in question.answers if answer in unknown],
+        unknown=[without_secrets(answer) for answer in question.answers if answer in unknown],
     )
 
 

@@ -38,8 +38,8 @@ DIGITS = 6
 class Wanted(Shape):
     """What is wanted: a task in words, or what depends on files, or what a change reaches."""
 
-    task: str = ""
-    files: list[str] = Field(default_factory=list)
+    task: str = ""  # in words
+    files: list[str] = Field(default_factory=list)  # paths: what depends on them is wanted
     diff: str | None = None  # a commit: what has changed since it
     profile: str | None = None  # how symbols are ranked: default or classic
     root: str = ""  # a root's name; empty: the one of the files, or the first
@@ -72,10 +72,11 @@ class RankedSymbol(Shape):
     path: Text
     start_line: int
     end_line: int
-    rank: int  # from 1
+    rank: int
     score: float
     walk: float  # how near the walk found it to the best, 0 to 1
-    found_by: list[str]
+    found_by: list[str]  # the retrievers that found it, before the walk
+    # body, signature or pointer: in the text; inside: as part of another; left_out: it did not fit; beyond: not looked at
     form: Form
     tokens: float  # that it takes of the text; 0 where it is left out, or inside another
     uncut_tokens: float | None  # that it would take if there were no budget; null where it is not looked at
@@ -86,21 +87,21 @@ class RankedSymbol(Shape):
 class FormCounts(Shape):
     """How many symbols there are of each form."""
 
-    ranked: int
-    looked_at: int
-    body: int
-    signature: int
-    pointer: int
-    inside: int
-    left_out: int
-    beyond: int
+    ranked: int  # all of them
+    looked_at: int  # as many as could ever be shown
+    body: int  # shown with their source
+    signature: int  # shown by their first lines
+    pointer: int  # shown by where they are
+    inside: int  # shown as part of another
+    left_out: int  # that did not fit
+    beyond: int  # ranked too low to be looked at
 
 
 class Joint(Shape):
     """What joins two of the symbols."""
 
-    source: Text
-    target: Text
+    source: Text  # a key
+    target: Text  # a key
     group: str  # calls, inheritance, tests, contains or other
     weight: float  # how readily the walk follows it
 
@@ -109,11 +110,11 @@ class PackShown(Shape):
     """A text within its budget, and what it is made of."""
 
     asked: Text  # the task, without secrets
-    budget: int
+    budget: int  # tokens of the whole text
     tokens: int  # of the text
     frame_tokens: float  # of what stands before and after the symbols
     missing_tokens: float  # that it would take to show all that is looked at in full
-    text: Text
+    text: Text  # as `whence context` prints it
     symbols: list[RankedSymbol]  # best first: all that are looked at, and the best of those beyond
     counts: FormCounts
     edges: list[Joint]  # among the best

@@ -53,15 +53,15 @@ class GraphNode(Shape):
     end_line: int
     score: float  # how often the walk is there, 1 where it is most often
     distance: int  # hops from the symbol that was asked about
-    in_tests: bool
+    in_tests: bool  # whether it is part of tests
 
 
 class GraphEdge(Shape):
     """All edges of one kind from one symbol to another."""
 
-    source: Text
-    target: Text
-    kind: str
+    source: Text  # the key of the symbol that it leads from
+    target: Text  # and of the one that it leads to
+    kind: str  # calls, inherits, contains and so on
     group: str  # calls, inheritance, tests, contains or other
     confidence: float  # of the surest
     provenance: str  # how that one is known

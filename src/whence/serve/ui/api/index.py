@@ -53,7 +53,7 @@ class LanguageSize(Shape):
 class LeftOut(Shape):
     """How many files and folders were left out for one reason."""
 
-    reason: Text
+    reason: Text  # why they were left out
     count: int
 
 
@@ -62,7 +62,7 @@ class Model(Shape):
 
     name: str  # as it is set
     fingerprint: str  # empty when answers are by words alone
-    width: int
+    width: int  # how many numbers a vector has
     passages: int  # pieces of source that have a vector
     trouble: Text = ""  # why it cannot be used
 
@@ -79,18 +79,18 @@ class RunLine(Shape):
     """One time that the index was written."""
 
     at: float  # when it was done, in seconds since 1970
-    seconds: float
+    seconds: float  # that it took
     what: str  # built, refreshed, repaired or adopted
     because: Text
-    added: int
-    changed: int
-    removed: int
+    added: int  # files
+    changed: int  # files
+    removed: int  # files
     known: int  # of those added or changed: whose content was known already
     bytes: int  # of source that was read
     files: int  # that could be found afterwards
     units: int
-    skipped: int
-    version: str
+    skipped: int  # files and folders that were left out
+    version: str  # of whence
 
 
 class Held(Shape):
@@ -99,13 +99,13 @@ class Held(Shape):
     files: int
     units: int
     lines: int
-    source_bytes: int
-    index_bytes: int
-    directory: Text
+    source_bytes: int  # how large the files are
+    index_bytes: int  # how large the index is
+    directory: Text  # where the index lies
     disk: list[DiskPart]
     languages: list[LanguageSize]
     left_out: list[LeftOut]
-    segments: int
+    segments: int  # how many pieces it is in
     commits: int  # whose messages are known
     made_with: str  # the version of whence
     model: Model

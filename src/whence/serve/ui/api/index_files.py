@@ -49,7 +49,7 @@ class FilesAsked(Shape):
 
     root: str = ""
     q: str = ""  # words that a path holds, each of them
-    state: Literal["indexed", "left_out"] = "indexed"
+    state: Literal["indexed", "left_out"] = "indexed"  # whether those indexed are listed, or those left out
     language: str = ""  # of those indexed
     reason: str = ""  # of those left out
     order: Literal["path", "bytes", "units"] = "path"  # of those indexed: the largest first

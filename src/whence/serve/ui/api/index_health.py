@@ -30,11 +30,11 @@ class Recall(Shape):
     """What came of questions made of the repository's own words, by search and by counting words."""
 
     kind: str  # commits or doc comments
-    questions: int
+    questions: int  # how many were asked
     first: float  # the share of questions whose file came first
     ten: float  # the share of those whose file is among the first ten
-    floor_first: float
-    floor_ten: float
+    floor_first: float  # the same by counting words alone
+    floor_ten: float  # as above
 
 
 class Found(Shape):
@@ -42,9 +42,9 @@ class Found(Shape):
 
     name: str
     level: str  # ok, skipped, warning or failed
-    said: Text
+    said: Text  # what was found, in a line
     hint: Text  # what to do
-    details: list[Text]
+    details: list[Text]  # more lines of it
     recall: Recall | None
 
 

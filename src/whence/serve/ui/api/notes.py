@@ -51,18 +51,18 @@ class Day(Shape):
 
     day: str
     project: Text
-    fresh: int
-    stale: int
-    archived: int
+    fresh: int  # how many are fresh
+    stale: int  # how many are stale
+    archived: int  # how many are archived
 
 
 class Counts(Shape):
     """How many notes there would be for each value of a filter, the other filters as they are; most first."""
 
-    projects: dict[Text, int]
+    projects: dict[Text, int]  # how many there are of each project
     kinds: dict[str, int]
-    tags: dict[Text, int]
-    states: dict[str, int]
+    tags: dict[Text, int]  # how many there are with each tag
+    states: dict[str, int]  # how many there are in each state
 
 
 class NotesAnswer(Shape):

@@ -13,8 +13,8 @@ router = APIRouter()
 class Root(Shape):
     """A folder that is served."""
 
-    name: Text
-    path: Text
+    name: Text  # by which questions and answers know it
+    path: Text  # where it is on this machine
 
 
 class RootsAnswer(Shape):

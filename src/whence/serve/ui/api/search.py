@@ -36,7 +36,7 @@ class Searching(Shape):
     """A query and how it is to be ranked."""
 
     query: str
-    k: int = 10
+    k: int = Field(10, ge=1)  # how many files; at most 100 are given
     root: str = ""  # a root's name; empty asks all
     profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
@@ -56,45 +56,45 @@ class Hit(Shape):
 
     root: str
     path: Text
-    name: Text
+    name: Text  # of the function, class or section that fits best; empty outside of any
     qualified_name: Text
     kind: str
     language: str
-    sort: str
+    sort: str  # code, docs, tests, config and so on
     score: float
     start_line: int
     end_line: int
-    best_start_line: int
-    best_end_line: int
-    lines: list[CodeLine]
+    best_start_line: int  # of the lines in it that fit best
+    best_end_line: int  # as above
+    lines: list[CodeLine]  # those that are worth a look, in their colours
     parts: list[Part]
     warning: str = ""  # that it reads like an instruction
 
 
-class Counts(Shape):
+class FacetCounts(Shape):
     """How many of the files that were ranked are of each language, kind and folder; most first."""
 
-    files: int
+    files: int  # that were ranked
     languages: dict[str, int]
     kinds: dict[str, int]
-    folders: dict[Text, int]
+    folders: dict[Text, int]  # how many there are in each folder
 
 
 class Sure(Shape):
     """How sure it is that the answer is among the results (Z1)."""
 
-    probability: float
-    line: float
-    here: bool
-    said: str  # empty when there is no doubt
+    probability: float  # that the answer is here, from 0 to 1
+    line: float  # below this it is most likely not here
+    here: bool  # whether it is above the line
+    said: str  # the doubt in words; empty when there is none
 
 
 class RootState(Shape):
     """How the index of a root stands."""
 
     name: str
-    files: int
-    fresh: Fresh | None
+    files: int  # that are indexed
+    fresh: Fresh | None  # null as long as there is no index
     progress: Progress
     trouble: str = ""
 
@@ -102,10 +102,10 @@ class RootState(Shape):
 class SearchAnswer(Shape):
     """What a search gives."""
 
-    query: str
-    results: list[Hit]
-    facets: Counts
-    confidence: Sure | None
+    query: str  # as it was asked, without secrets
+    results: list[Hit]  # best first
+    facets: FacetCounts
+    confidence: Sure | None  # null where nothing was ranked, or not all is indexed
     notes: list[Text]
     roots: list[RootState]
     milliseconds: float
@@ -197,11 +197,13 @@ def hit_of(root: str, index: Index, result: Result) -> Hit:
     )
 
 
-def _together(facets: Sequence[Facets]) -> Counts:
+def _together(facets: Sequence[Facets]) -> FacetCounts:
     def summed(name: str) -> dict[str, int]:
         return dict(sum((Counter(getattr(one, name)) for one in facets), Counter()).most_common())
 
-    return Counts(files=sum(one.files for one in facets), languages=summed("languages"), kinds=summed("kinds"), folders=summed("folders"))
+    return FacetCounts(
+        files=sum(one.files for one in facets), languages=summed("languages"), kinds=summed("kinds"), folders=summed("folders")
+    )
 
 
 def _surest(doubts: Sequence[Doubt]) -> Sure | None:

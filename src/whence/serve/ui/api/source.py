@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from whence.errors import UsageError
 from whence.serve.desks.desk import Standing, ready
@@ -20,12 +20,21 @@ router = APIRouter()
 MOST_LINES = 3_000
 
 
+class Reading(Shape):
+    """Which lines of which file are wanted."""
+
+    path: str  # as results have it
+    root: str = ""  # a root's name; empty: the first
+    first: int = 1  # the first line, from 1
+    last: int = MOST_LINES  # the last line; at most 3,000 are given at once
+
+
 class Outline(Shape):
     """A definition in a file."""
 
     name: Text
     kind: str
-    first_line: int
+    first_line: int  # from 1
     last_line: int
 
 
@@ -35,16 +44,16 @@ class SourceAnswer(Shape):
     root: str
     path: Text
     language: str
-    lines: list[CodeLine]
-    total_lines: int
-    outline: list[Outline]
+    lines: list[CodeLine]  # those that were asked for, without secrets
+    total_lines: int  # how many the file has
+    outline: list[Outline]  # what is defined in the file, in its order
 
 
 @router.get("/source")
-async def source(house: Desks, path: str, root: str = "", first: int = 1, last: int = MOST_LINES) -> SourceAnswer:
+async def source(house: Desks, asked: Annotated[Reading, Query()]) -> SourceAnswer:
     """Lines of an indexed file, without its secrets."""
-    desk = house.desk(house.roots.chosen(root))
-    return await desk.ask(partial(_read, root or desk.root.name, path, first, last))
+    desk = house.desk(house.roots.chosen(asked.root))
+    return await desk.ask(partial(_read, asked.root or desk.root.name, asked.path, asked.first, asked.last))
 
 
 def _read(root: str, path: str, first: int, last: int, index: Index | None, standing: Standing) -> SourceAnswer:

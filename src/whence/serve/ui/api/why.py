@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import Field
 
 from whence.errors import QueryError, UsageError
@@ -41,7 +41,7 @@ class Explaining(Shape):
     profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
     content: str | None = None
-    k: int = 10  # how many results are shown
+    k: int = Field(10, ge=1)  # how many results are shown
 
 
 class Retrieved(Shape):
@@ -64,17 +64,17 @@ class Gap(Shape):
     """How much a signal changes the score of this file and of another."""
 
     signal: str
-    mine: float
-    theirs: float
-    because_mine: Text
-    because_theirs: Text
+    mine: float  # what it changes the score of this file by
+    theirs: float  # and that of the other
+    because_mine: Text  # the reason, in words
+    because_theirs: Text  # as above
 
 
 class Rival(Shape):
     """A file that stands before this one, and what makes the difference, the largest first."""
 
     path: Text
-    place: int
+    place: int  # its rank, from 1
     score: float
     gaps: list[Gap]
 
@@ -83,7 +83,7 @@ class Receipt(Shape):
     """All that a score is made of."""
 
     path: Text
-    name: Text
+    name: Text  # of the function, class or section that fits best; empty outside of any
     kind: str
     line: int
     score: float
@@ -92,47 +92,54 @@ class Receipt(Shape):
     leader: Text
     leader_score: float
     found_by: list[Retrieved]
-    lines: list[ReceiptLine]
+    lines: list[ReceiptLine]  # in the order in which they enter the score
     rival: Rival | None  # the last that is shown, or the first where this one is shown; none for the first itself
 
 
 class WhyAnswer(Shape):
     """Where something stands, or what keeps it out."""
 
-    query: str
+    query: str  # as it was asked, without secrets
     root: str
-    target: Text
+    target: Text  # as it was found
     # ranked: see the receipt; kept_out: by the query; left_out: of the index; unknown: no such file or symbol
     verdict: Literal["ranked", "kept_out", "left_out", "unknown"]
     said: Text = ""  # why it is not ranked
     unmet: list[Text] = Field(default_factory=list)  # the conditions of the query that it does not meet
     hint: Text = ""
-    receipt: Receipt | None = None
+    receipt: Receipt | None = None  # where it is ranked
+
+
+class Listening(Shape):
+    """Whose signals are asked for."""
+
+    profile: str = ""  # default or classic; empty: the one that is searched with
+    root: str = ""  # a root's name; empty: the first
 
 
 class SignalLine(Shape):
     """A signal of a profile: what it says, and what it weighs for short questions and for long ones."""
 
     name: str
-    doc: str
+    doc: str  # what it says, in a sentence
     phase: str
-    operation: str  # + or x
-    short: float
-    long: float
+    operation: str
+    short: float  # its weight for questions of a word or two
+    long: float  # and for longer ones
 
 
 class SignalsAnswer(Shape):
     """The signals of a profile, in the order in which they enter a score; and the profiles there are."""
 
-    profile: str
-    profiles: list[str]
+    profile: str  # whose signals these are
+    profiles: list[str]  # all that there are
     signals: list[SignalLine]
 
 
 class Weighting(Shape):
     """A profile whose weights were moved."""
 
-    root: str = ""
+    root: str = ""  # a root's name; empty: the first
     profile: str | None = None
     factors: dict[str, float]
 
@@ -140,8 +147,8 @@ class Weighting(Shape):
 class WeightsAnswer(Shape):
     """Lines for a file of settings that make moved weights the usual ones."""
 
-    file: str
-    lines: str
+    file: str  # the name of the file that they belong in, at the top of a repository
+    lines: str  # of TOML
 
 
 @router.post("/why")
@@ -174,7 +181,8 @@ def _explained(root: str, targets: tuple[str, str], asked: Explaining, index: In
     if missing is not None and missing.kind == "unknown" and other != target:
         target, missing = other, whole.absence(asked.query, other, **filters)
     if missing is not None:
-        return answer(target=target, verdict=missing.kind, said=missing.said, hint=missing.hint, unmet=list(missing.unmet))
+        said, hint, *unmet = map(without_secrets, (missing.said, missing.hint, *missing.unmet))
+        return answer(target=without_secrets(target), verdict=missing.kind, said=said, hint=hint, unmet=unmet)
     ranking: dict[str, Any] = {"k": max(1, min(asked.k, MOST_RESULTS)), "profile": asked.profile, "factors": asked.factors, **filters}
     receipt = _receipt(whole.why(asked.query, target, **ranking), whole.rival(asked.query, target, **ranking))
     return answer(target=target, verdict="ranked", receipt=receipt)
@@ -206,9 +214,9 @@ def _rival(found: FoundRival) -> Rival:
 
 
 @router.get("/signals")
-async def signals(house: Desks, profile: str = "", root: str = "") -> SignalsAnswer:
+async def signals(house: Desks, asked: Annotated[Listening, Query()]) -> SignalsAnswer:
     """The signals of a profile with the weights that a root's settings give them."""
-    name, chosen = await _profile(house, root, profile)
+    name, chosen = await _profile(house, asked.root, asked.profile)
     known = [(signal_named(signal), weight) for signal, weight in chosen.signals.items()]
     listed = [
         SignalLine(
