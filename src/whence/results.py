@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -17,7 +17,7 @@ from whence.pack.provenance import flags_of, sort_of
 from whence.rank.collapse import candidates_of
 from whence.rank.ledger import Line
 from whence.source.instructions import Instruction
-from whence.types import Parsed
+from whence.types import Unit
 
 
 class Source(Protocol):
@@ -28,8 +28,8 @@ class Source(Protocol):
     def read_text(self, path: str) -> str | None:
         """The text of a file."""
 
-    def parsed(self, path: str) -> Parsed | None:
-        """What a file holds."""
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names."""
 
 
 class Result:
@@ -87,11 +87,11 @@ class Result:
     @cached_property
     def qualified_name(self) -> str:
         """The unit's name with the names around it."""
-        parsed = self._source.parsed(self.path)
-        for unit in parsed.units if parsed else ():
-            if unit.first_line == self.best_start and unit.name == self.name:
-                return unit.qualified_name
-        return self.name
+        if not self.name:
+            return ""
+        wanted = (self.best_start, self.name)
+        found = self._source.units_at(self.path, [wanted]).get(wanted)
+        return found.qualified_name if found is not None else self.name
 
     @cached_property
     def flags(self) -> list[Instruction]:

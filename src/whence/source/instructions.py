@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from whence.source.hidden import REMOVABLE, hidden_in
 from whence.source.instruction_forms import ENCODED, FORMS, HIDDEN, LEET, LOOKALIKES, MARKED, MARKS, MARKUP, OVERRIDE, TURN
@@ -33,6 +33,8 @@ class Instruction:
 
 #: No more of a text is read: what is shown is far shorter.
 MOST_CHARACTERS = 400_000
+#: What was found in a shorter text is remembered.
+MOST_REMEMBERED = 2_000
 #: What is decoded is at least this long: shorter runs are names.
 _SHORTEST_ENCODED = 24
 
@@ -40,10 +42,18 @@ _SHORTEST_ENCODED = 24
 def find_instructions(text: str) -> list[Instruction]:
     """What in a text reads like an instruction to a machine, in order: one for each line and kind."""
     text = text[:MOST_CHARACTERS]
+    return list(_found(text) if len(text) > MOST_REMEMBERED else _remembered(text))
+
+
+def _found(text: str) -> tuple[Instruction, ...]:
     first: dict[tuple[int, str], Instruction] = {}
     for one in (*_unseen(text), *_said(text), *_decoded(text)):
         first.setdefault((one.line, one.kind), one)
-    return sorted(first.values(), key=lambda one: one.line)
+    return tuple(sorted(first.values(), key=lambda one: one.line))
+
+
+#: While somebody types, the same excerpts are shown again and again.
+_remembered = lru_cache(maxsize=1024)(_found)
 
 
 @cache
