@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from conftest import Golden
+from docs.api_reference import api_reference
 from whence.profiles import PROFILES, Weight
 from whence.rank.ledger import Operation
 from whence.rank.registry import signal_named, signal_names
 from whence.serve.cli.main import COMMANDS, cli
+from whence.serve.desks.house import House
+from whence.serve.ui.app import make_app
 from whence.settings import PROJECT_FILE, merge
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +37,18 @@ def test_settings_are_documented_with_default_and_variable(golden: Golden):
 
 def test_signals_are_documented_with_their_weights(golden: Golden):
     golden(ROOT / "docs/signals.md", signals())
+
+
+def test_the_api_is_documented_for_programs(golden: Golden, tmp_path: Path):
+    golden(ROOT / "docs/openapi.json", json.dumps(openapi(tmp_path), sort_keys=True, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_the_api_is_documented_for_people(golden: Golden, tmp_path: Path):
+    golden(ROOT / "docs/api.md", api_reference(openapi(tmp_path), MADE))
+
+
+def openapi(root: Path) -> dict[str, Any]:
+    return make_app(House([root], {})).openapi()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -58,7 +58,7 @@ class Fresh(Shape):
     indexed_at: float  # when it was last brought up to date, in seconds since 1970
     changed_files: int  # how many files are not as they were indexed
     fresh: bool  # whether it is known that nothing has changed since
-    note: str  # the same in words
+    note: str  # why that is not known; empty where it is
 
     @classmethod
     def of(cls, freshness: Freshness) -> Fresh:
