@@ -60,10 +60,11 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[object]]
     caption: str = ""
+    most: int = MOST_ROWS
 
     def markup(self) -> Markup:
         """A table; numbers are to the right."""
-        shown = self.rows[:MOST_ROWS]
+        shown = self.rows[: self.most]
         forms = [form_of(cell for row in shown if isinstance(cell := row[at], float)) for at in range(len(self.header))]
         texts = [[_word(cell, forms[at]) for at, cell in enumerate(row)] for row in shown]
         right = [column > 0 and all(_is_number(row[column]) for row in texts) for column in range(len(self.header))]
@@ -73,8 +74,8 @@ class Table:
             for row, said in zip(shown, texts, strict=True)
         ]
         caption = self.caption
-        if len(self.rows) > MOST_ROWS:
-            caption = f"{caption} The first {MOST_ROWS} of {len(self.rows):,}.".strip()
+        if len(self.rows) > self.most:
+            caption = f"{caption} The first {self.most} of {len(self.rows):,}.".strip()
         said_first = [element("caption", caption)] if caption else []
         table = element("table", said_first, element("thead", element("tr", head)), element("tbody", body))
         # What can be scrolled must be reachable with keys, and has to say what it is.

@@ -8,7 +8,8 @@ from whence.bench.ablation import worth_of
 from whence.bench.html.arrangements import arrangement_of
 from whence.bench.html.blocks import Block, Figure, Folded, Section, Table
 from whence.bench.html.plots import Mark, Row, dots
-from whence.bench.html.scales import written
+from whence.bench.html.scales import drawable, written
+from whence.bench.html.style import SERIES
 from whence.bench.html.systems import UNKNOWN_SHAPE, Measure, Result, Systems, spread
 from whence.bench.html.walking import is_figure, titled
 from whence.bench.metrics import mean
@@ -69,7 +70,7 @@ def _answers(part: Systems, result: Result, other: Result) -> Iterator[Block]:
     if not ways:
         return
     yield _means(part, ways, ours, theirs)
-    for name in ways:
+    for name in ways[: len(SERIES)]:
         pairs = _paired(part, name, ours, theirs)
         if pairs:
             yield Section(name, _changes(part, name, pairs))
@@ -108,7 +109,7 @@ def _paired(part: Systems, name: str, ours: Mapping[str, Result], theirs: Mappin
     return [
         (part.named(one), str(one[part.place]), before[part.named(one)], one[key])
         for one in ours[name].get("answers", ())
-        if part.named(one) in before
+        if part.named(one) in before and drawable(before[part.named(one)]) and drawable(one[key])
     ]
 
 

@@ -102,7 +102,8 @@ def _circumstances(result: Result) -> Section:
 def _settings(given: Any) -> Plain:
     """Settings as every benchmark writes them; others line by line."""
     try:
-        return Table(("setting", "value", "from"), [(one["name"], json.dumps(one["value"]), one["source"]) for one in given])
+        rows = [(one["name"], json.dumps(one["value"]), one["source"]) for one in given]
+        return Table(("setting", "value", "from"), rows, most=len(rows))
     except UNKNOWN_SHAPE:
         return Listing(_lines(given))
 

@@ -96,7 +96,7 @@ class SpeedRows:
         found = result.get(self.key) if self.key else result
         if not found or not found.get("rows"):
             return []
-        notes: list[Block] = [Listing(found["notes"])] if found.get("notes") else []
+        notes: list[Block] = [Listing([said(one) for one in found["notes"]])] if found.get("notes") else []
         told = [(titled(name), said(value)) for name, value in found.items() if self.key and is_figure(value)]
         facts: list[Block] = [Table(("what", "figure"), told)] if told else []
         sections = [Section(titled(self.key) or "Figures", [*_ratios(found["rows"]), *notes, *facts])]
@@ -203,7 +203,7 @@ def _fault(part: Mapping[str, Any]) -> list[Block]:
     courses = {name: facts.pop(name) for name in list(facts) if COURSE in name}
     found: list[Block] = [Prose(f"Skipped: {part['skipped']}.")] if part["skipped"] else []
     if part["wrong"]:
-        found.append(Section("Wrong", [Listing(part["wrong"])]))
+        found.append(Section("Wrong", [Listing([said(one) for one in part["wrong"]])]))
     if courses:
         found.append(course("memory, MB", {name.partition(":")[0]: of for name, of in courses.items()}))
     return [*found, *walked("facts", facts)]

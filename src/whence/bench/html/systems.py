@@ -93,7 +93,7 @@ class Systems:
 
     def _bounded(self, name: str, of: Result) -> Mark:
         key, goal = self.measures[0].key, (self.goals or {}).get(name)
-        answers = of.get("answers", ())
+        answers = [one for one in of.get("answers", ()) if drawable(one[key])]
         if len({one[self.place] for one in answers}) < 2:
             return Mark(of[key], goal=goal)
         worth = worth_of(name, "way", [one[key] for one in answers], [one[self.place] for one in answers])
