@@ -14,14 +14,16 @@ SECONDS = 10
 
 
 @contextmanager
-def opened(browser: Any, served: Served, address: str = "/", *, token: bool = True, **options: Any) -> Iterator[Any]:
-    """A page in a browser that knows nothing of others; whatever it complains about fails the test."""
+def opened(
+    browser: Any, served: Served, address: str = "/", *, token: bool = True, excused: str = "status of 4", **options: Any
+) -> Iterator[Any]:
+    """A page in a browser that knows nothing of others; whatever it complains about fails the test, what is excused aside."""
     context = browser.new_context(**{"viewport": WIDE, "color_scheme": "light", "reduced_motion": "reduce", **options})
     context.set_default_timeout(SECONDS * 1000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and "status of 4" not in said.text else None)
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and excused not in said.text else None)
     page.goto(f"{served.base}{address}{f'#token={served.token}' if token else ''}")
     page.wait_for_selector("#content main:not(.wait)")
     yield page

@@ -3,7 +3,7 @@ import { followLink, go, linkTo, useAddress } from "./lib/address.js";
 import { get, keepToken, onRefused, takeToken } from "./lib/api.js";
 import { useAnswer } from "./lib/asking.js";
 import { html, render, useEffect, useState } from "./lib/dom.js";
-import { bound, useKeys } from "./lib/keys.js";
+import { bound, isField, useKeys } from "./lib/keys.js";
 import { Dialog, Wrong } from "./lib/parts.js";
 import { SearchView } from "./views/search.js";
 
@@ -83,6 +83,10 @@ function Token({ done }) {
   </main>`;
 }
 
+function leaveField() {
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+}
+
 function Page() {
   const { view, params } = useAddress();
   const [allowed, setAllowed] = useState(takeToken);
@@ -103,6 +107,7 @@ function Page() {
   });
   useKeys([
     { key: "?", does: "show the keys", run: () => setHelp(true) },
+    { key: "Escape", does: "out of the field", inFields: true, when: () => isField(document.activeElement), run: leaveField },
     ...VIEWS.map((one) => ({ key: one.key, does: one.name.toLowerCase(), run: () => go(linkTo(one.path, { root })) })),
   ]);
   const choose = (/** @type {Event & {currentTarget: HTMLSelectElement}} */ event) => {

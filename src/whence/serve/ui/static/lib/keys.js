@@ -1,5 +1,5 @@
 // Keys that do something. What is bound is listed by the help, so nothing is bound in secret.
-import { useEffect, useRef } from "./dom.js";
+import { useLayoutEffect, useRef } from "./dom.js";
 
 /** @typedef {{key: string, does: string, run: (event: KeyboardEvent) => void, inFields?: boolean, when?: () => boolean}} Binding  only when that holds */
 
@@ -10,7 +10,8 @@ const layers = [];
 export function useKeys(bindings) {
   const held = useRef(bindings);
   held.current.splice(0, Infinity, ...bindings);
-  useEffect(() => {
+  // With what is shown, not a frame later: a key that is pressed at once is meant for it.
+  useLayoutEffect(() => {
     const mine = held.current;
     layers.unshift(mine);
     return () => void layers.splice(layers.indexOf(mine), 1);
@@ -25,8 +26,8 @@ export function bound() {
   return [...found.values()];
 }
 
-/** @param {EventTarget | null} target */
-function isField(target) {
+/** Whether something takes what is typed. @param {EventTarget | null} target */
+export function isField(target) {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 

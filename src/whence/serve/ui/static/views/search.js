@@ -81,7 +81,8 @@ function useSearchKeys(hits, at, setAt, open) {
     { key: "ArrowUp", does: "result before", inFields: true, run: () => (at === 0 ? focusQuery() : move(-1)) },
     { key: "o", does: "open its file", run: () => key && change({ open: key, panel: "source" }, { step: true }) },
     { key: "w", does: "why it is there", run: () => key && change({ open: key, panel: null }, { step: true }) },
-    { key: "Escape", does: "close, or to the query", inFields: true, run: () => (open ? change({ open: null, panel: null }, { step: true }) : focusQuery()) },
+    // Out of the query it is left to the page, so that the keys of views work there too.
+    { key: "Escape", does: "close; out of the query, or back to it", inFields: true, when: () => open !== "" || !isTyping(), run: () => (open ? change({ open: null, panel: null }, { step: true }) : focusQuery()) },
   ]);
 }
 
