@@ -18,6 +18,8 @@ import { Timeline } from "./memory/timeline.js";
 
 const FILTERS = ["q", "project", "kind", "tag", "state", "since", "until"];
 const MORE = 50;
+/** @type {Brief[]} */
+const NONE = [];
 
 /** @param {import("../app.js").ViewProps} props */
 export function MemoryView({ roots, root, params }) {
@@ -39,7 +41,7 @@ export function MemoryView({ roots, root, params }) {
   const isOpen = (/** @type {Brief} */ note) => note.key === open && (!of || note.root === of);
   useMemoryKeys({ notes, at, setAt, open, doing, several, choose });
   const panel = doing === "merge" || doing === "new" || open !== "";
-  useFocusBack(panel, at);
+  useFocusBack(panel, at, answer?.notes ?? NONE);
   // On a phone a panel lies over the list, in which the others are to be ticked.
   const merge = (/** @type {Brief} */ note) => {
     const known = chosen.has(idOf(note));
@@ -85,21 +87,28 @@ function useChosen() {
   return { chosen, choose, drop, clear: () => set(new Map()) };
 }
 
-/** When the panel is closed the focus goes back to the note in the list, unless it is somewhere already. @param {boolean} panel @param {number} at */
-function useFocusBack(panel, at) {
+/**
+ * When the panel is closed the focus goes back to the note in the list, unless it is somewhere already; and on to
+ * another when that note leaves the list, for it was forgotten.
+ * @param {boolean} panel @param {number} at @param {Brief[]} notes
+ */
+function useFocusBack(panel, at, notes) {
   const was = useRef(false);
+  const last = useRef(/** @type {Element | null} */ (null));
   useEffect(() => {
-    if (was.current && !panel && (!document.activeElement || document.activeElement === document.body)) focusNote(at);
+    const nowhere = !document.activeElement || document.activeElement === document.body;
+    if (!panel && nowhere && (was.current || last.current?.isConnected === false)) last.current = focusNote(Math.min(at, notes.length - 1));
     was.current = panel;
-  }, [panel]);
+  }, [panel, notes]);
 }
 
-/** @param {number} place */
+/** @param {number} place @returns {Element | null} what has the focus then */
 function focusNote(place) {
   const item = document.querySelectorAll(".notes > li")[place];
   item?.scrollIntoView({ block: "nearest" });
-  const link = item?.querySelector("a");
-  if (link instanceof HTMLElement) link.focus({ preventScroll: true });
+  const link = item?.querySelector("a") ?? null;
+  link?.focus({ preventScroll: true });
+  return link;
 }
 
 /**
