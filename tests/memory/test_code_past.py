@@ -108,7 +108,7 @@ def test_a_file_that_moved_is_followed_to_its_earlier_name(root):
 
 def test_code_that_is_gone_is_shown_as_it_was(root):
     about = named("src/cart.py#Cart.empty", root)
-    for gone in (lambda: edited(root, "def empty", "def clear"), lambda: (root / "src/cart.py").unlink()):
+    for gone in (lambda: edited(root, "def empty", "def clear"), (root / "src/cart.py").unlink):
         gone()
         past = past_of(about, root, at(FIRST))
         assert past.state is State.GONE

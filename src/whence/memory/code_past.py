@@ -102,9 +102,11 @@ def _found(about: About, root: Path, written: datetime | None, grammars: Path | 
 
 def _nearest_first(versions: Sequence[FileVersion], written: datetime | None) -> list[FileVersion]:
     """Each content once: those of about the time of the note first, else the newest."""
-    once = {version.blob: version for version in reversed(versions)}  # of several that are the same the newest
-    ordered = [version for version in versions if once[version.blob] is version]
-    return sorted(ordered, key=lambda version: abs(version.time - written.timestamp())) if written else ordered
+    ordered = sorted(versions, key=lambda version: abs(version.time - written.timestamp())) if written else versions
+    once: dict[str, FileVersion] = {}
+    for version in ordered:
+        once.setdefault(version.blob, version)
+    return list(once.values())
 
 
 def _texts(root: Path, versions: Sequence[FileVersion]) -> Iterator[tuple[FileVersion, bytes]]:

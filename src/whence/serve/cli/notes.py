@@ -327,7 +327,7 @@ def _print_code_past(key: str, pasts: Sequence[CodePast], options: dict[str, Any
     for past in pasts:
         click.echo(f"{style(safe(past.about.code), bold=True)}  {past.state.value}: {safe(past.said)}", color=True)
         for line in _diff(past):
-            click.echo(style(safe(line), fg=colours.get(line[0])), color=True)
+            click.echo(style(safe(line), fg=colours.get(line[:1])), color=True)
     if not pasts:
         click.echo(f"{safe(key)} speaks of no code", err=True)
     return FOUND if pasts else NOTHING_FOUND
