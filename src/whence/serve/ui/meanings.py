@@ -19,7 +19,7 @@ EVERYWHERE = {
     "because": "the reason, in words",
     "bytes": "how many bytes",
     "candidates": "how many files or symbols were ranked at all",
-    "commit": "the hash of the commit, shortened; empty without one",
+    "commit": "the hash of the commit; empty without one",
     "content": "what is searched: code, docs, config or all; what the settings say where none is given",
     "contribution": "what it adds to the score, or what it multiplies it with",
     "count": "how many there are",

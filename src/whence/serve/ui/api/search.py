@@ -132,13 +132,12 @@ async def search(house: Desks, asked: Searching) -> SearchAnswer:
     if refused and len(refused) == len(told):
         raise refused[0]
     hits = sorted(chain.from_iterable(one.hits for one in told), key=lambda one: -one.score)[: asked.k]
-    notes = dict.fromkeys(chain(chain.from_iterable(one.notes for one in told), (error.message.partition("\n")[0] for error in refused)))
     return SearchAnswer(
         query=without_secrets(asked.query),
         results=hits,
         facets=_together([one.facets for one in told]),
         confidence=_surest([one.doubt for one in told if one.doubt is not None]),
-        notes=list(notes),
+        notes=_notes(told),
         roots=[one.state for one in told],
         milliseconds=round((time.perf_counter() - began) * 1000, 2),
     )
@@ -204,6 +203,15 @@ def _together(facets: Sequence[Facets]) -> FacetCounts:
     return FacetCounts(
         files=sum(one.files for one in facets), languages=summed("languages"), kinds=summed("kinds"), folders=summed("folders")
     )
+
+
+def _notes(told: Sequence[_Told]) -> list[str]:
+    """What there is to say of the answer; what only some roots say, with their names."""
+    said: dict[str, list[str]] = {}
+    for one in told:
+        for note in (*one.notes, *([one.refused.message.partition("\n")[0]] if one.refused is not None else ())):
+            said.setdefault(note, []).append(one.state.name)
+    return [note if len(names) == len(told) else f"{', '.join(names)}: {note}" for note, names in said.items()]
 
 
 def _surest(doubts: Sequence[Doubt]) -> Sure | None:

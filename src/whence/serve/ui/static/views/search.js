@@ -6,7 +6,7 @@ import { html, useEffect, useRef, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
 import { ago, Code, counted, Progress, useNarrow, Wrong } from "../lib/parts.js";
 import { Move, MovedWeights, useMoves } from "./search/moved.js";
-import { added, holds, removed } from "./search/operators.js";
+import { added, holds, removed, valuesOf } from "./search/operators.js";
 import { SourcePanel } from "./search/source.js";
 import { WhyPanel } from "./search/why.js";
 import { WhyNot } from "./search/why_not.js";
@@ -170,12 +170,14 @@ function Facets({ facets, query, narrow }) {
     { name: "Folder", operator: "path", counts: facets.folders },
   ];
   const shown = html`${groups.map(({ name, operator, counts }) => {
-    const values = Object.entries(counts);
+    // What was chosen stays there to be taken back, also where it says nothing any more: all results are of it.
+    const chosenOnes = valuesOf(query, operator).map((one) => (operator === "path" ? one.replace(/\/$/, "") : one));
+    const values = [...chosenOnes.filter((one) => one && !(one in counts)).map((one) => /** @type {const} */ ([one, facets.files])), ...Object.entries(counts)];
     return (
       values.length > 0 &&
       html`<section><h2>${name}</h2><ul>
         ${values.map(([value, count]) => {
-          const term = operator === "path" ? `${value}/` : value;
+          const term = operator === "path" && !holds(query, operator, value) ? `${value}/` : value;
           const chosen = holds(query, operator, term);
           const next = chosen ? removed(query, operator, term) : added(query, operator, term);
           return html`<li><button class="facet" aria-pressed=${chosen} onClick=${() => change({ q: next, k: null }, { step: true })}>

@@ -8,7 +8,19 @@ function written(value) {
 /** @param {string} query @param {string} operator @param {string} value */
 function places(query, operator, value) {
   const wanted = `${operator}:${written(value)}`;
-  return query.split(/(\s+)/).map((piece) => ({ piece, same: piece === wanted }));
+  return pieces(query).map((piece) => ({ piece, same: piece === wanted }));
+}
+
+/** A query cut at its blanks; what is in quotes stays together. @param {string} query @returns {string[]} */
+function pieces(query) {
+  return query.match(/(?:"[^"]*"?|[^\s"])+/g) ?? [];
+}
+
+/** The values that a query has for an operator. @param {string} query @param {string} operator */
+export function valuesOf(query, operator) {
+  return pieces(query)
+    .filter((one) => one.startsWith(`${operator}:`))
+    .map((one) => one.slice(operator.length + 1).replaceAll('"', ""));
 }
 
 /** Whether a query holds `operator:value`. @param {string} query @param {string} operator @param {string} value */
@@ -26,7 +38,5 @@ export function removed(query, operator, value) {
   return places(query, operator, value)
     .filter((one) => !one.same)
     .map((one) => one.piece)
-    .join("")
-    .replace(/\s+/g, " ")
-    .trim();
+    .join(" ");
 }
