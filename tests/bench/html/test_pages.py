@@ -79,6 +79,13 @@ def test_figures_bars_parts_and_questions_of_a_search_are_there(results: Results
     assert "Bars reached: 4 of 5." in seen.words
 
 
+def test_of_more_ways_than_can_be_told_apart_the_first_are_drawn_and_all_are_in_the_summary(results: Results):
+    result = results("context, ablated")
+    words = read(as_html(result)).words
+    assert "The first 6 of 8; all are in the summary." in words
+    assert set(result["profiles"]) <= set(words)
+
+
 def test_what_was_wrong_and_what_was_skipped_is_told(results: Results):
     words = read(as_html(results("faults"))).words
     assert "query: <script>alert(1)</script> ended it" in words
@@ -161,7 +168,7 @@ def test_whatever_is_missing_or_of_another_kind_there_is_a_page(results: Results
     chance = random.Random(kind)
     found = [path for path in places(whole) if path and path != ("benchmark",)]
     # What is near the top decides which form the rest has, so it is tried more often.
-    for path in chance.choices(found, [4.0 ** -len(path) for path in found], k=12):
+    for path in chance.choices(found, [4.0 ** -len(path) for path in found], k=8):
         result = results(kind)
         inside = result
         for key in path[:-1]:

@@ -213,7 +213,7 @@ def _extra(x: Scale, y: Scale, extras: Extras) -> list[Markup]:
         low_x, low_y, high_x, high_y = extras.area
         left, right, top, bottom = x.at(low_x), x.at(high_x), y.at(high_y), y.at(low_y)
         parts.append(element("rect", x=left, y=top, width=right - left, height=bottom - top, class_="reached"))
-        parts.append(word(left + 5, bottom - 5, "bar"))
+        parts.append(word(left + 5, top + 13, "bar"))
     if extras.diagonal:
         parts.append(line(x.start, y.start, x.end, y.end, "goal"))
     if extras.ring and drawable(extras.ring.x) and drawable(extras.ring.y):
