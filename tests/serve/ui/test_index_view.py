@@ -16,7 +16,7 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from serve.mcp.conftest import FILES
 from serve.ui.conftest import PHONE
-from serve.ui.opened import counts, url_has
+from serve.ui.opened import counts, opened, url_has
 from serve.ui.pages import Served, serving
 from whence.serve.ui.api.index import part_of
 
@@ -222,6 +222,7 @@ def test_bars_are_of_the_chosen_measure_and_a_language_narrows_the_list(show):
     page.click(".languages button:has-text('markdown')")
     counts(page, ".files tbody tr", 1)
     url_has(page, "language=markdown")
+    assert page.eval_on_selector("#files", "(one) => one.getBoundingClientRect().top < innerHeight")
     assert page.inner_text(".files tbody tr td.path") == "README.md"
 
 
@@ -241,6 +242,53 @@ def test_a_reason_opens_to_what_was_left_out(show):
     page = show("/index")
     page.click(".left-out summary:has-text('never holds source')")
     page.wait_for_selector(".left-out li:has-text('.git/')")
+
+
+def test_everything_can_be_checked(show):
+    page = show("/index")
+    page.wait_for_selector(".findings li.ok")
+    page.click("text=Check everything")
+    page.wait_for_selector(".findings li:has-text('packages')", timeout=60_000)
+
+
+def test_pages_of_files_are_turned_and_what_is_left_out_is_listed(browser, own):
+    settled(own)
+    with opened(browser, own, "/index?q=many/") as page:
+        counts(page, ".files tbody tr", 50)
+        page.click("text=Next →")
+        page.wait_for_selector("text=Page 2 of 3")
+        url_has(page, "page=2")
+        page.select_option(".filters label:has-text('State') select", "left_out")
+        page.fill("#file-filter", "blob")
+        page.wait_for_selector(".files tbody tr:has-text('binary')")
+        counts(page, ".files tbody tr", 1)
+        url_has(page, "state=left_out", "q=blob")
+
+
+def test_a_hostile_name_stays_text(browser, own):
+    settled(own)
+    with opened(browser, own, "/index?q=onerror") as page:
+        counts(page, ".files tbody tr", 1)
+        assert page.inner_text(".files tbody td.path") == HOSTILE
+        assert page.locator("main img").count() == 0
+
+
+def test_an_index_is_built_anew_only_when_that_is_confirmed(browser, own, accessible):
+    before = settled(own)["runs"][0]["at"]
+    with opened(browser, own, "/index") as page:
+        page.wait_for_selector(".findings li")
+        page.click("text=Build anew …")
+        accessible(page)
+        page.keyboard.press("Escape")
+        counts(page, "dialog", 0)
+        assert settled(own)["runs"][0]["at"] == before
+        page.click("text=Build anew …")
+        with page.expect_response("**/api/index/refresh"):
+            page.click("dialog button.main")
+        assert settled(own)["runs"][0]["at"] > before
+        page.wait_for_selector(".standing:has-text('up to date')", timeout=30_000)
+        page.wait_for_selector(".findings li.ok")
+        counts(page, ".files tbody tr", 50)
 
 
 @pytest.mark.parametrize("page", [{}, {"color_scheme": "dark"}, {"viewport": PHONE}], indirect=True, ids=["light", "dark", "phone"])

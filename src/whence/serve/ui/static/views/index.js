@@ -41,7 +41,7 @@ export function IndexView({ roots, root, params }) {
   return html`<main class="index">
     <${Head} answer=${answer} roots=${roots} begin=${begin} busy=${busy} beginning=${beginning} />
     <${Wrong} error=${refused ?? error} />
-    ${answer.held ? html`<${Sections} answer=${answer} held=${answer.held} params=${params} settled=${building ? 0 : again} />` : html`<p class="empty">Nothing is indexed yet.</p>`}
+    ${answer.held ? html`<${Sections} answer=${answer} held=${answer.held} params=${params} building=${building} settled=${building ? -answer.held.files : again} />` : html`<p class="empty">Nothing is indexed yet.</p>`}
   </main>`;
 }
 
@@ -109,15 +109,15 @@ function Freshness({ fresh }) {
   </p>`;
 }
 
-/** @param {{answer: IndexAnswer, held: Held, params: URLSearchParams, settled: number}} props */
-function Sections({ answer, held, params, settled }) {
+/** `settled` changes when lists are to be asked for again. @param {{answer: IndexAnswer, held: Held, params: URLSearchParams, building: boolean, settled: number}} props */
+function Sections({ answer, held, params, building, settled }) {
   const { root } = answer;
   return html`
     <${Figures} held=${held} />
     <div class="index-grid">
       <div class="stack">
         <${Languages} languages=${held.languages} params=${params} />
-        <${Health} root=${root} settled=${settled} />
+        <${Health} root=${root} building=${building} settled=${settled} />
       </div>
       <div class="stack">
         <${DiskUse} disk=${held.disk} total=${held.index_bytes} directory=${held.directory} />

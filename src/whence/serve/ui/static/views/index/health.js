@@ -12,10 +12,10 @@ const LEVELS = ["failed", "warning", "ok", "skipped"];
 /** @type {Record<string, string>} */
 const MARKS = { failed: "✕", warning: "!", ok: "✓", skipped: "–" };
 
-/** @param {{root: string, settled: number}} props */
-export function Health({ root, settled }) {
+/** An index that is being built is not looked at: what is missing is on its way. @param {{root: string, building: boolean, settled: number}} props */
+export function Health({ root, building, settled }) {
   const [deep, setDeep] = useState(/** @type {{verify?: boolean, measure?: boolean}} */ ({}));
-  const { answer, error, busy } = useAnswer({ root, ...deep }, (asked, signal) => get("index/health", asked, signal), settled);
+  const { answer, error, busy } = useAnswer(building ? null : { root, ...deep }, (asked, signal) => get("index/health", asked, signal), settled);
   /** @type {Found[]} */
   const findings = [...(answer?.findings ?? [])].sort((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level));
   const wrong = findings.filter((one) => one.level === "failed" || one.level === "warning").length;
@@ -25,9 +25,9 @@ export function Health({ root, settled }) {
     <${Measured} findings=${findings.filter((one) => one.recall)} />
     <ul class="findings">${findings.filter((one) => !one.recall).map((one) => html`<${Line} ...${one} />`)}</ul>
     <div class="row">
-      <button disabled=${busy} onClick=${() => setDeep({ verify: true })} title="load every package, grammar and model as well">Check everything</button>
-      <button disabled=${busy} onClick=${() => setDeep({ verify: true, measure: true })} title="ask questions made of this repository's commits and doc comments">Measure recall</button>
-      <span class="dim" role="status">${busy ? (deep.verify ? "Looking; this takes some seconds …" : "Looking …") : answer && `${counted(findings.length, "check")} in ${(answer.milliseconds / 1000).toFixed(1)} s`}</span>
+      <button disabled=${busy || building} onClick=${() => setDeep({ verify: true })} title="load every package, grammar and model as well">Check everything</button>
+      <button disabled=${busy || building} onClick=${() => setDeep({ verify: true, measure: true })} title="ask questions made of this repository's commits and doc comments">Measure recall</button>
+      <span class="dim" role="status">${building ? "Looked at when it is built." : busy ? (deep.verify ? "Looking; this takes some seconds …" : "Looking …") : answer && `${counted(findings.length, "check")} in ${(answer.milliseconds / 1000).toFixed(1)} s`}</span>
     </div>
   </section>`;
 }
