@@ -94,7 +94,7 @@ tr > :first-child { position: sticky; left: 0; background: var(--ground); }
   figure { grid-template-columns: minmax(0, 1fr); }
   th, td { padding-right: 0.7rem; }
   td.text { min-width: 4.5rem; }
-  tbody th, figure tbody th { min-width: 6.5rem; max-width: 11rem; }
+  tbody th, figure tbody th { min-width: 7.5rem; max-width: 11rem; }
 }
 @media print {
   body { font-size: 11px; }
