@@ -39,6 +39,10 @@ export function MemoryView({ roots, root, params }) {
   const several = roots.length > 1;
   const changed = () => setAgain((count) => count + 1);
   const isOpen = (/** @type {Brief} */ note) => note.key === open && (!of || note.root === of);
+  useEffect(() => {
+    const place = notes.findIndex(isOpen);
+    if (place >= 0) setAt(place);
+  }, [open, of, answer]);
   useMemoryKeys({ notes, at, setAt, open, doing, several, choose });
   const panel = doing === "merge" || doing === "new" || open !== "";
   useFocusBack(panel, at, answer?.notes ?? NONE);

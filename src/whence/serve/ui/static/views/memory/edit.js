@@ -92,7 +92,7 @@ export function EditForm({ note, changed }) {
     }
   };
   return html`<${Form} fields=${typed.fields} setFields=${(/** @type {Fields} */ fields) => type({ ...typed, fields })} error=${error} store=${store}
-    close=${() => { drop(); close(); }} named="Store" kept=${found && start}>
+    close=${() => { drop(); close(); }} named="Store" kept=${found && start} contested=${now !== null}>
     ${now &&
     html`<div class="conflict card" role="group" aria-label="What is there now">
       <p>${now.lines.length ? "From what you wrote to what is there now:" : "Its text is what you wrote; something else differs."}</p>
@@ -132,9 +132,9 @@ export function NewForm({ root, project, changed }) {
 
 /**
  * `kept` starts over where the form opens with what was typed before.
- * @param {{fields: any, setFields: (next: any) => void, error: unknown, store: (redact: boolean) => Promise<void>, close: () => void, named: string, kept: false | (() => void), first?: unknown, children?: unknown}} props
+ * @param {{fields: any, setFields: (next: any) => void, error: unknown, store: (redact: boolean) => Promise<void>, close: () => void, named: string, kept: false | (() => void), contested?: boolean, first?: unknown, children?: unknown}} props
  */
-function Form({ fields, setFields, error, store, close, named, kept, first, children }) {
+function Form({ fields, setFields, error, store, close, named, kept, contested = false, first, children }) {
   const busy = useRef(false);
   const text = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   useEffect(() => {
@@ -169,8 +169,8 @@ function Form({ fields, setFields, error, store, close, named, kept, first, chil
     <div class="deeds">
       <${Wrong} error=${secret ? new Error(error.message) : error} />
       ${children}
-      <button class="main">${named}</button>
+      ${!contested && html`<button class="main">${named}</button>`}
       ${secret && html`<button data-redact="yes">${named} it without the secret</button>`}
-      <button type="button" class="plain" onClick=${close}>Cancel</button><span class="dim"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
+      <button type="button" class="plain" onClick=${close}>Cancel</button>${!contested && html`<span class="dim"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span>`}</div>
   </form>`;
 }
