@@ -2,7 +2,7 @@
 import { change as address, go, linkTo } from "../../lib/address.js";
 import { ApiError, post } from "../../lib/api.js";
 import { useAnswer } from "../../lib/asking.js";
-import { html, useState } from "../../lib/dom.js";
+import { html, useEffect, useRef, useState } from "../../lib/dom.js";
 import { Wrong } from "../../lib/parts.js";
 import { tagsOf } from "./edit.js";
 import { idOf } from "./notes.js";
@@ -14,13 +14,17 @@ import { idOf } from "./notes.js";
 export function MergePanel({ chosen, drop, done }) {
   const [into, setInto] = useState("");
   const [again, setAgain] = useState(0);
+  const head = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (document.activeElement === document.body) head.current?.focus(); // the button that led here is gone
+  }, []);
   const first = chosen.find((one) => idOf(one) === into) ?? chosen[0];
   const ordered = first ? [first, ...chosen.filter((one) => one !== first)] : [];
   const asked = ordered.length > 1 ? { root: first.root, notes: ordered.map(({ key }) => ({ key })) } : null;
   const { answer, error, of } = useAnswer(asked, (one, signal) => post("notes/merge/draft", one, signal), again);
   const current = answer && JSON.stringify(of) === JSON.stringify(asked) ? answer : null;
   return html`<aside class="panel note-panel" aria-label="Merge">
-    <header><h2>Merge notes</h2><button class="plain" onClick=${() => address({ do: null })} aria-label="Close">✕</button></header>
+    <header><h2 ref=${head} tabindex="-1">Merge notes</h2><button class="plain" onClick=${() => address({ do: null })} aria-label="Close">✕</button></header>
     ${ordered.length < 2 && html`<p>Select the notes to merge: tick them in the list, or press <kbd>x</kbd> on them.</p>`}
     ${chosen.length > 0 &&
     html`<fieldset class="into"><legend>Into</legend>
