@@ -69,13 +69,16 @@ def doubt_of_task(index: Index, task: str) -> str:
     return str(Doubt(sure))
 
 
-def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None) -> Doubt | None:
-    """What is to be said of the answers of some roots together; None where nothing was asked in words, or of no files."""
+def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False) -> Doubt | None:
+    """What is to be said of the answers of some roots together; None where nothing was asked in words, or of no files.
+
+    Who is hurried is not told of files that are not indexed: reading them takes a moment.
+    """
     judged = [(index, confidence) for index, confidence in asked if confidence is not None and index.snapshot.live_files]
     if not judged:
         return None
     surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)
     searched = content or judged[0][0].settings.search.content
-    if surest.here:
+    if surest.here or hurried:
         return Doubt(surest, (), searched)
     return Doubt(surest, tuple(found for index, of in judged if (found := index.left_out(of.sought)).matching), searched)

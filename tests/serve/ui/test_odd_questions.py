@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from serve.ui.pages import Served
 from serve.ui.questions import Endpoint, asked_server, document_of, endpoints_of, prepared
@@ -112,15 +115,44 @@ def test_a_field_of_any_value_is_answered_or_refused(target: Served, document: d
             good = whatever_it_is_now(prepared(target, one))
             in_address = name in one.named_in_path or not one.asks_by_body
             for value in ODD_VALUES:
-                given = {**good, name: value}
+                asked = {**good, name: value}
                 if in_address and not isinstance(value, str | int | float):
                     continue  # an address holds texts only
-                answer = sent(target, one.line(given), one.body(given))
+                answer = sent(target, one.line(asked), one.body(asked))
                 assert answer.status < 500, (one.name, name, str(value)[:60], answer)
                 assert answer.status == 200 or len(str(value)) > 10_000 or is_told(answer), (one.name, name, str(value)[:60], answer)
                 if answer.status == 200:
                     answer.json()
     assert target.ask("search", {"query": "discount"})[1]["results"]
+
+
+#: Anything that JSON can hold, and near the values that mean something.
+TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["cart", "shop/cart.py", "Cart.total", "shop", "default", "all", "lang:python cart", "a OR (b", "HEAD~1"]),
+)
+NUMBERS = st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.integers(-2, 12))
+ANYTHING = st.recursive(
+    st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_any_question_at_all_is_answered_or_refused(
+    target: Served, document: dict[str, Any], endpoints: list[Endpoint], data: st.DataObject
+):
+    one = data.draw(st.sampled_from([one for one in endpoints if not one.path.startswith("/api/index/")]))
+    values = ANYTHING if one.asks_by_body else st.one_of(NUMBERS, TEXTS)
+    names = st.sampled_from(list(one.fields(document)) or ["no_such_field"])
+    asked = {**whatever_it_is_now(prepared(target, one)), **data.draw(st.dictionaries(names, values, max_size=3))}
+    answer = sent(target, one.line(asked), one.body(asked))
+    assert answer.status < 500, (one.name, asked, answer)
+    assert answer.status == 200 or is_told(answer), (one.name, asked, answer)
+    if answer.status == 200:
+        assert list(Draft202012Validator(one.answer_schema(document)).iter_errors(answer.json())) == []
 
 
 def whatever_it_is_now(question: Any) -> Any:

@@ -215,6 +215,17 @@ def test_what_is_not_here_is_said_and_why(show: Any):
     assert page.inner_text(".empty") == "Nothing found."
 
 
+def test_files_that_are_not_indexed_and_hold_the_words_are_told_of_when_the_typing_pauses(browser: Any, tmp_path: Path):
+    files = {"a.py": "def one():\n    return 1\n", ".gitignore": "attic/\n", "attic/old.py": "kubernetes = 'ingress certificates'\n"}
+    root = write(tmp_path / "tree", files)
+    git("init", "-q", cwd=root)
+    with serving(root, home=tmp_path / "home") as one, opened(browser, one, "/?q=kubernetes+ingress+certificates") as page:
+        expect(page.locator(".sure.doubtful")).to_contain_text("1 file that was left out", timeout=30_000)
+        question = {"query": "kubernetes ingress certificates"}
+        assert "left out" in one.ask("search", question)[1]["confidence"]["said"]
+        assert "left out" not in one.ask("search", {**question, "hurried": True})[1]["confidence"]["said"]
+
+
 def test_what_is_here_says_how_sure_that_is(show: Any, served: Served):
     sure = served.ask("search", {"query": "cart total"})[1]["confidence"]["probability"]
     page = show("/?q=cart+total")

@@ -24,10 +24,10 @@ VIEWS = (
     View("why", "/?q=cart+total&open=shop:shop/cart.py", ".panel h2, .panel h3"),
     View("source", "/?q=cart+total&open=shop:shop/cart.py&panel=source", ".panel .code"),
     View("compare", "/compare", "main h1, main h2", "2"),
-    View("graph", "/graph?symbol=Cart.total", "main h1, main h2", "3"),
-    View("context", "/context?task=change+the+discount+of+the+cart", "main h1, main h2", "4"),
-    View("memory", "/memory", "main h1, main h2", "5"),
-    View("index", "/index", "main h1, main h2", "6"),
+    View("graph", "/graph?symbol=Cart.total", "canvas[data-rest=true]", "3"),
+    View("context", "/context?task=change+the+discount+of+the+cart", ".packed li", "4"),
+    View("memory", "/memory", ".notes li, .empty", "5"),
+    View("index", "/index", ".findings li", "6"),
 )
 
 

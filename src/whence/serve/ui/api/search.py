@@ -41,6 +41,7 @@ class Searching(Shape):
     profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
     content: str | None = None
+    hurried: bool = False  # somebody is typing: where the answer is in doubt, files that are not indexed are not read for it
 
 
 class Part(Shape):
@@ -171,7 +172,7 @@ def _searched(name: str, inner: tuple[str, ...], asked: Searching, index: Index 
         return replace(told, refused=error)
     told.hits = [hit_of(name, index, one) for one in answer if not one.path.startswith(inner)]
     told.facets, told.notes = answer.facets, answer.notes
-    told.doubt = doubt_of([(index, answer.confidence)], asked.content) if not standing.building else None
+    told.doubt = doubt_of([(index, answer.confidence)], asked.content, hurried=asked.hurried) if not standing.building else None
     return told
 
 

@@ -20,6 +20,8 @@ import { factorsOf } from "./search/weights.js";
 const MORE = 10;
 /** How often an index that is being built is asked again, in milliseconds. */
 const PATIENCE = 700;
+/** So long after the last key a typist is taken to have stopped. */
+const MILLISECONDS_OF_A_PAUSE = 400;
 
 /** @param {import("../app.js").ViewProps} props */
 export function SearchView({ roots, root, params }) {
@@ -28,7 +30,8 @@ export function SearchView({ roots, root, params }) {
   const factors = factorsOf(params.get("w") ?? "");
   const [again, setAgain] = useState(0);
   const asked = { query, k, root, factors, profile: params.get("profile") || null };
-  const { answer, error, busy, of } = useAnswer(asked, (one, signal) => post("search", one, signal), again);
+  const { answer, error, busy, of } = useAnswer(asked, (one, signal) => post("search", { ...one, hurried: true }, signal), again);
+  const confidence = useSecondThought(asked, answer?.confidence ?? null, busy);
   const building = answer?.roots.some((/** @type {RootState} */ one) => one.progress.building) ?? false;
   useEffect(() => {
     if (!building) return;
@@ -49,7 +52,7 @@ export function SearchView({ roots, root, params }) {
     <h1 class="hidden">Search</h1>
     <${SearchBox} query=${query} error=${error} wrongQuery=${of?.query} />
     <${States} roots=${answer?.roots ?? []} several=${roots.length > 1} milliseconds=${answer?.milliseconds} facets=${answer?.facets} />
-    ${answer && query && html`<${Sureness} confidence=${answer.confidence} found=${hits.length > 0} />`}
+    ${answer && query && html`<${Sureness} confidence=${confidence} found=${hits.length > 0} />`}
     ${(answer?.notes ?? []).map((/** @type {string} */ note) => html`<p class="note">${note}</p>`)}
     <${MovedWeights} asked=${asked} />
     <div class="columns">
@@ -60,6 +63,22 @@ export function SearchView({ roots, root, params }) {
     ${hits.length === k && html`<p><button onClick=${() => change({ k: k + MORE })}>More results</button></p>`}
     ${query && answer && html`<${WhyNot} root=${root} />`}
   </main>`;
+}
+
+/**
+ * Where it is in doubt that the answer is here, the files that are not indexed are looked through as well: when the typing pauses, for it takes a moment.
+ * @param {import("./search/why.js").Asked} asked @param {any} confidence @param {boolean} busy
+ */
+function useSecondThought(asked, confidence, busy) {
+  const key = JSON.stringify(asked);
+  const [settled, settle] = useState("");
+  const doubtful = confidence !== null && !confidence.here && !busy;
+  useEffect(() => {
+    const timer = doubtful ? setTimeout(() => settle(key), MILLISECONDS_OF_A_PAUSE) : 0;
+    return () => clearTimeout(timer);
+  }, [key, doubtful]);
+  const { answer, of } = useAnswer(doubtful && settled === key ? { ...asked, k: 1 } : null, (one, signal) => post("search", one, signal));
+  return answer?.confidence && of?.query === asked.query ? answer.confidence : confidence;
 }
 
 /** @param {Hit[]} hits @param {number} at @param {(next: number) => void} setAt @param {string} open */
