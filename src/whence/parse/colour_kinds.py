@@ -32,6 +32,8 @@ _NOTHING = ""
 #: Words that stand for one value, in whichever language they are words.
 VALUES = frozenset("true false null nil none None True False undefined nothing self Self this super NULL nullptr iota".split())
 _WORD = re.compile(r"[#@]?[A-Za-z][\w ]*[?!*:]?|unowned\(\w+\)")
+_FUNCTIONS = r"(function|method|constructor|macro|accessor|getter|setter)"
+_TYPES = r"(class|struct|interface|enum|trait|protocol|record|union|object|module|namespace|type|mixin|extension)"
 #: The first that is found in the name of a kind decides.
 _BY_NAME: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), role)
@@ -49,12 +51,14 @@ _BY_NAME: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^(type_identifier|(primitive|predefined|builtin|integral|floating_point|boolean|void|unit)_type)$", TYPE),
         (r"^(decorator|(marker_)?annotation|(inner_)?attribute_(item|list|group|specifier|declaration)|pragma)$", ATTRIBUTE),
         (r"^(arrow_function|anonymous_function|function_expression|func_literal)$", AFTER_NAME),
-        (r"^(type|user_type|generic_type|superclass|base_list|type_(annotation|arguments?|argument_list|parameters?|parameter_list|descriptor))$", TYPE_PLACE),
+        (r"^(type|user_type|generic_type|superclass|base_list)$", TYPE_PLACE),
+        (r"^type_(annotation|arguments?|argument_list|parameters?|parameter_list|descriptor)$", TYPE_PLACE),
         (r"argument", ARGUMENTS),
         (r"call|invocation|application|^apply$|creation_expression$|^new_expression$", CALL),
-        (r"(function|method|constructor|macro|accessor|getter|setter)_?(\w+_)?(definition|declaration|declarator|item|signature|statement|def|elem)$", DEFINES_FUNCTION),
-        (r"(class|struct|interface|enum|trait|protocol|record|union|object|module|namespace|type|mixin|extension)_?(\w+_)?(definition|declaration|item|specifier|spec|def|alias)$", DEFINES_TYPE),
-        (r"^(member|field|selector|navigation|scoped|qualified|dot|method)_?(index_)?(expression|identifier|access_expression|name)$", MEMBER),
+        (_FUNCTIONS + r"_?(\w+_)?(definition|declaration|declarator|item|signature|statement|def|elem)$", DEFINES_FUNCTION),
+        (_TYPES + r"_?(\w+_)?(definition|declaration|item|specifier|spec|def|alias)$", DEFINES_TYPE),
+        (r"^(member|field|selector|navigation|scoped|qualified|dot|method)_?(index_)?(expression|identifier|access_expression|name)$",
+         MEMBER),
     )
 )  # fmt: skip
 
@@ -68,6 +72,9 @@ _TAGS = {
     "entity": CONSTANT, "doctype": KEYWORD, "text": CODE, "raw_text": EMBEDDED, "svelte_raw_text": EMBEDDED, "expression": CODE,
     "style_element": STYLE, "erroneous_end_tag_name": KEYWORD,
 }  # fmt: skip
+_SQL_TYPES = (
+    "bigint binary bit char decimal double float int mediumint nchar numeric nvarchar smallint time timestamp tinyint varbinary varchar"
+)
 #: By language and kind; the kind of a token that has no name of its own stands in quotes.
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "bash": {"command_name": CALL, "simple_expansion": CODE, "expansion": CODE, "arithmetic_expansion": CODE},
@@ -101,13 +108,16 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "encapsed_string": STRING, "nowdoc_string": STRING, "heredoc": STRING, "nowdoc": STRING, "nullsafe_member_access_expression": CODE,
     },
     "python": {"attribute": MEMBER},
-    "r": {'"special"': _NOTHING, "na": CONSTANT, "inf": CONSTANT, "nan": CONSTANT, "function_definition": AFTER_NAME, "namespace_operator": MEMBER},
+    "r": {
+        '"special"': _NOTHING, "na": CONSTANT, "inf": CONSTANT, "nan": CONSTANT, "function_definition": AFTER_NAME,
+        "namespace_operator": MEMBER,
+    },
     "ruby": {"class": DEFINES_TYPE, "module": DEFINES_TYPE, "method": DEFINES_FUNCTION, "singleton_method": DEFINES_FUNCTION},
     "rust": {"generic_function": HOLDER, "lifetime": ATTRIBUTE, "mutable_specifier": KEYWORD, "crate": KEYWORD},
     "scala": {"wildcard": KEYWORD, "instance_expression": CALL, "generic_function": HOLDER},
     "sql": {
         "marginalia": COMMENT, "object_reference": HOLDER, "literal": _NOTHING, "create_function": DEFINES_FUNCTION,
-        **dict.fromkeys("bigint binary bit char decimal double float int mediumint nchar numeric nvarchar smallint time timestamp tinyint varbinary varchar".split(), TYPE),
+        **dict.fromkeys(_SQL_TYPES.split(), TYPE),
     },
     "svelte": _TAGS,
     "swift": {
@@ -122,8 +132,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 #: Names that their language's grammar takes for any other.
 _WORDS = {
-    "elixir": "def defp defmodule defmacro defmacrop defstruct defprotocol defimpl defguard defdelegate defexception use alias import require "
-    "if unless case cond with for quote unquote raise receive try",
+    "elixir": "def defp defmodule defmacro defmacrop defstruct defprotocol defimpl defguard defdelegate defexception use alias import "
+    "require if unless case cond with for quote unquote raise receive try",
     "perl": "print defined",
     "scala": "to until",
 }  # fmt: skip

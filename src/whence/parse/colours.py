@@ -39,6 +39,7 @@ _CAPITALISED = re.compile(rb"[A-Z][A-Za-z0-9_]*")
 _NUMBER = re.compile(rb"[+-]?[0-9][0-9a-fA-FxX_.]*[uUlLfF]*")
 _GIVEN_TO_NAME = re.compile(rb"\s?|\s*(?:<-|:?=|:)\s*")
 _VALUES = frozenset(word.encode() for word in kinds.VALUES)
+_DEFINED = {kinds.DEFINES_FUNCTION: kinds.FUNCTION, kinds.DEFINES_TYPE: kinds.TYPE}
 _NOWHERE: _Frame = (-1, None, False)
 
 #: What stands between tags. A text of such a language that has no line with a tag is from within it.
@@ -256,10 +257,8 @@ class _Walk:
         if part == kinds.MEMBER and not leading:  # it stands for the whole
             part, field, leading = palette.parts.get(outer[0]), inner[1], inner[2]
             part = part if part in (kinds.CALL, kinds.DEFINES_FUNCTION) else None
-        if part == kinds.DEFINES_FUNCTION and field in palette.defined:
-            return kinds.FUNCTION
-        if part == kinds.DEFINES_TYPE and field in palette.defined:
-            return kinds.TYPE
+        if field in palette.defined and part in _DEFINED:
+            return _DEFINED[part]
         if part == kinds.ATTRIBUTE_PLACE and leading:
             return kinds.ATTRIBUTE
         capitals = _CAPITALS.fullmatch(name)

@@ -28,22 +28,30 @@ _COMMENTS = {
     "hcl": rf"{_HASH}|{_SLASHES}|{_BLOCK}", "lisp": r";.*", "make": _HASH, "matlab": r"%.*", "nim": _HASH, "nix": rf"{_HASH}|{_BLOCK}",
     "ocaml-interface": r"\(\*(?:[^*]|\*(?!\)))*(?:\*\))?", "pascal": rf"{_SLASHES}|\{{[^}}]*\}}?", "powershell": _HASH,
     "proto": rf"{_SLASHES}|{_BLOCK}", "solidity": rf"{_SLASHES}|{_BLOCK}", "starlark": _HASH, "tcl": _HASH,
-    "template": rf"{_XML_COMMENT}|\{{\#[^#]*\#\}}", "vala": rf"{_SLASHES}|{_BLOCK}", "verilog": rf"{_SLASHES}|{_BLOCK}", "vim": r"^[ \t]*\".*",
+    "template": rf"{_XML_COMMENT}|\{{\#[^#]*\#\}}", "vala": rf"{_SLASHES}|{_BLOCK}", "verilog": rf"{_SLASHES}|{_BLOCK}",
+    "vim": r"^[ \t]*\".*",
 }  # fmt: skip
 _OWN = {
-    "css": rf"(?P<comment>{_BLOCK}|{_SLASHES})|{_STRINGS}|(?P<keyword>@[\w-]+|!important)|(?P<number>\#[0-9a-fA-F]{{3,8}}\b)"
-    rf"|^[ \t]*(?P<attribute>[\w-]+)(?=[ \t]*:[ \t])|(?P<type>[.\#][A-Za-z_-][\w-]*)(?=[^;{{}}\n]{{0,80}}[{{,])|(?P<constant>--[\w-]+|\$[\w-]+)|{_NUMBERS}",
+    "css": rf"(?P<comment>{_BLOCK}|{_SLASHES})|{_STRINGS}|(?P<keyword>@[\w-]+|!important)|(?P<hex>\#[0-9a-fA-F]{{3,8}}\b)"
+    r"|^[ \t]*(?P<attribute>[\w-]+)(?=[ \t]*:[ \t])|(?P<type>[.\#][A-Za-z_-][\w-]*)(?=[^;{}\n]{0,80}[{,])"
+    rf"|(?P<constant>--[\w-]+|\$[\w-]+)|{_NUMBERS}",
     "ini": rf"^[ \t]*(?P<comment>[\#;].*)|^[ \t]*(?P<type>\[[^\]\n]*\])|{_NAMED}|{_STRINGS}|{_NUMBERS}|{_CONSTANTS}",
     "json": rf"(?P<comment>{_SLASHES}|{_BLOCK})|(?P<attribute>\"(?:[^\"\\\n]|\\.)*\")(?=\s*:)|{_STRINGS}|{_NUMBERS}|{_CONSTANTS}",
-    "markdown": rf"(?P<comment>{_XML_COMMENT})|^[ ]{{0,3}}(?P<keyword>\#{{1,6}}[ \t].*)|^[ ]*(?P<string>(?P<fence>```+|~~~+)(?:.*\n?)(?:(?![ ]*(?P=fence)).*\n?)*(?:[ ]*(?P=fence))?)"
-    r"|(?P<code>`[^`\n]+`)|^(?P<quote>[ ]{0,3}>.*)|^[ \t]*(?P<constant>(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))|(?<=\]\()(?P<link>[^()\s]+)|(?P<type>\*\*[^*\n]+\*\*)",
-    "toml": rf"(?P<comment>\#.*)|^[ \t]*(?P<type>\[\[?[^\]\n]*\]\]?)|{_NAMED}|(?P<text>\"\"\"(?:[^\"]|\"(?!\"\"))*(?:\"\"\")?|'''(?:[^']|'(?!''))*(?:''')?)|{_STRINGS}|{_NUMBERS}|{_CONSTANTS}",
-    "xml": rf"(?P<comment>{_XML_COMMENT})|(?P<keyword></?[\w:.-]+|/?>|<[?!][\w-]+|\?>)|(?P<attribute>[\w:.-]+)(?==[\"'])|(?<==)(?P<string>\"[^\"<]*\"|'[^'<]*')|(?P<constant>&[\w\#]+;)",
-    "yaml": rf"(?P<comment>{_HASH})|^[ \t]*(?:-[ \t]+)*(?P<attribute>[\w.$/*-]+|\"[^\"\n]*\"|'[^'\n]*')(?=[ \t]*:(?:\s|$))|(?P<type>(?<=[ \t])[&*][\w-]+|![\w!/-]+)"
+    "markdown": rf"(?P<comment>{_XML_COMMENT})|^[ ]{{0,3}}(?P<keyword>\#{{1,6}}[ \t].*)"
+    r"|^[ ]*(?P<string>(?P<fence>```+|~~~+)(?:.*\n?)(?:(?![ ]*(?P=fence)).*\n?)*(?:[ ]*(?P=fence))?)"
+    r"|(?P<code>`[^`\n]+`)|^(?P<quote>[ ]{0,3}>.*)|^[ \t]*(?P<constant>(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
+    r"|(?<=\]\()(?P<link>[^()\s]+)|(?P<type>\*\*[^*\n]+\*\*)",
+    "toml": rf"(?P<comment>\#.*)|^[ \t]*(?P<type>\[\[?[^\]\n]*\]\]?)|{_NAMED}"
+    r"|(?P<text>\"\"\"(?:[^\"]|\"(?!\"\"))*(?:\"\"\")?|'''(?:[^']|'(?!''))*(?:''')?)"
+    rf"|{_STRINGS}|{_NUMBERS}|{_CONSTANTS}",
+    "xml": rf"(?P<comment>{_XML_COMMENT})|(?P<keyword></?[\w:.-]+|/?>|<[?!][\w-]+|\?>)"
+    r"|(?<![\w:.-])(?P<attribute>[\w:.-]{1,100})(?==[\"'])|(?<==)(?P<string>\"[^\"<]*\"|'[^'<]*')|(?P<constant>&[\w\#]+;)",
+    "yaml": rf"(?P<comment>{_HASH})|^[ \t]*(?:-[ \t]+)*(?P<attribute>[\w.$/*-]+|\"[^\"\n]*\"|'[^'\n]*')(?=[ \t]*:(?:\s|$))"
+    r"|(?P<type>(?<=[ \t])[&*][\w-]+|![\w!/-]+)"
     rf"|(?<!\w){_STRINGS}|{_NUMBERS}|{_CONSTANTS}|^(?P<keyword>---|\.\.\.)$",
 }  # fmt: skip
 #: Groups that have another colour than their name, as a pattern cannot use a name twice.
-_MEANT = {"code": "string", "quote": "comment", "link": "string", "text": "string"}
+_MEANT = {"code": "string", "quote": "comment", "link": "string", "text": "string", "hex": "number"}
 
 
 def is_coloured_by_lines(language: str) -> bool:
