@@ -56,7 +56,7 @@ class Endpoint:
 
     method: str
     path: str
-    about: Mapping[str, Any] = field(hash=False, compare=False)
+    about: Mapping[str, Any] = field(hash=False, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
@@ -58,6 +59,7 @@ def make_app(house: House) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a path is known or it is not
         lifespan=life,
     )
     app.state.house = house
@@ -65,7 +67,7 @@ def make_app(house: House) -> FastAPI:
         app.include_router(router, prefix="/api", tags=[view], dependencies=[Depends(nothing_else)], responses=REFUSALS)
     for view in VIEWS:
         app.add_api_route(view, _document, include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")  # answers are not worth packing on one machine
     app.middleware("http")(_with_headers)
     app.exception_handler(WhenceError)(_refused)
     app.exception_handler(RequestValidationError)(_misspelt)
