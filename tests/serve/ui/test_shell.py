@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -177,6 +178,21 @@ def test_all_views_together_weigh_little(browser: Any, served: Served):
 def test_everything_in_the_package_weighs_little():
     """Whatever a view loads, it cannot be more than this."""
     assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.suffix in (".js", ".css", ".html", ".svg")) <= MOST_BYTES
+
+
+def test_what_the_first_view_is_made_of_is_asked_for_at_once():
+    """The document names every module of it: a browser that finds them one by one asks six times in a row."""
+    named = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', (STATIC / "index.html").read_text(encoding="utf-8"))
+    assert sorted(named) == sorted(path.relative_to(STATIC).as_posix() for path in imported_by(STATIC / "app.js"))
+
+
+def imported_by(module: Path, known: frozenset[Path] = frozenset()) -> frozenset[Path]:
+    """A module and all that it imports when it is loaded."""
+    known |= {module}
+    for name in re.findall(r'^(?:import|export)[^;"]* from "([^"]+)";', module.read_text(encoding="utf-8"), re.MULTILINE):
+        other = Path(os.path.normpath(module.parent / name))
+        known |= imported_by(other, known) if other not in known else frozenset()
+    return known
 
 
 # Text that wants to be markup.
