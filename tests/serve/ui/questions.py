@@ -40,7 +40,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "POST /api/notes/{folder}/{slug}/restore": {"note": NOTE},
     "POST /api/notes/{folder}/{slug}/affirm": {"note": NOTE},
     "POST /api/notes/{folder}/{slug}/forget": {"note": NOTE},
-    "POST /api/notes/merge/draft": {"notes": TWO_NOTES},
+    "POST /api/notes/merge-draft": {"notes": TWO_NOTES},
     "POST /api/notes/merge": {"notes": TWO_NOTES},
     "GET /api/index": {},
     "GET /api/index/files": {"state": "left_out"},

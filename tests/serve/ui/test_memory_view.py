@@ -210,7 +210,7 @@ def test_a_secret_that_somebody_wrote_into_a_file_is_not_shown(kept):
     kept.by_hand("shop/leaky.md", f"---\nproject: shop\n---\n\nThe key is {SECRET}\n")
     kept.by_hand("shop/leaky.md", f"---\nproject: shop\n---\n\nThe key was {SECRET}\n")
     note = read(kept.served, "shop/leaky")
-    draft = kept.served.ask("notes/merge/draft", {"notes": [{"key": "shop/leaky"}, {"key": "shop/who-empties-the-cart"}]})[1]
+    draft = kept.served.ask("notes/merge-draft", {"notes": [{"key": "shop/leaky"}, {"key": "shop/who-empties-the-cart"}]})[1]
     assert SECRET not in f"{note} {listed(kept.served)} {draft}"
     assert len(note["hidden"]) == 1
 
@@ -360,7 +360,7 @@ def together(*notes: dict[str, Any]) -> list[dict[str, str]]:
 def test_a_draft_shows_what_notes_would_be_as_one_and_stores_nothing(kept):
     one = kept.wrote("First text.\n", topic="draft one", tags=["a"], about=["shop/cart.py#Cart"])
     two = kept.wrote("Second text.\n", topic="draft two", tags=["b", "a"], about=["shop/price.py"])
-    status, draft = kept.served.ask("notes/merge/draft", {"notes": together(one, two)})
+    status, draft = kept.served.ask("notes/merge-draft", {"notes": together(one, two)})
     assert status == 200
     assert draft["text"] == "## draft one\n\nFirst text.\n\n## draft two\n\nSecond text.\n"
     assert (draft["topic"], draft["tags"], draft["about"]) == ("draft one", ["a", "b"], ["shop/cart.py#Cart", "shop/price.py"])

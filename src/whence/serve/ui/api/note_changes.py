@@ -151,7 +151,7 @@ def _remembered(given: Remembering, memory: Memory, showing: Showing) -> NoteWho
     return showing.whole(memory.remember(given.text, project=project, **fields))
 
 
-@router.post("/notes/merge/draft")
+@router.post("/notes/merge-draft")
 async def draft(house: Desks, given: Uniting) -> Draft:
     """What several notes would be as one: all texts under headings, tags and code together. Nothing is stored."""
 

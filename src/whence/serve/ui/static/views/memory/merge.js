@@ -21,7 +21,7 @@ export function MergePanel({ chosen, drop, done }) {
   const first = chosen.find((one) => idOf(one) === into) ?? chosen[0];
   const ordered = first ? [first, ...chosen.filter((one) => one !== first)] : [];
   const asked = ordered.length > 1 ? { root: first.root, notes: ordered.map(({ key }) => ({ key })) } : null;
-  const { answer, error, of } = useAnswer(asked, (one, signal) => post("notes/merge/draft", one, signal), again);
+  const { answer, error, of } = useAnswer(asked, (one, signal) => post("notes/merge-draft", one, signal), again);
   const current = answer && JSON.stringify(of) === JSON.stringify(asked) ? answer : null;
   return html`<aside class="panel note-panel" aria-label="Merge">
     <header><h2 ref=${head} tabindex="-1">Merge notes</h2><button class="plain" onClick=${() => address({ do: null })} aria-label="Close">✕</button></header>
