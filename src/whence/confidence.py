@@ -129,10 +129,10 @@ def facts_of(found: Sequence[Found]) -> Facts:
         nearest=float(pool.unit_nearness.max(initial=0.0)),
         held=float(weight @ _file_holds(pool, files[:1])),
         together=float((weight @ _units_hold(found[0])).max()),
-        written=_share([len(snapshot.mentions(word)) > 0 for word in written], of_none=1.0),
+        written=_share([snapshot.mentioning(word) > 0 for word in written], of_none=1.0),
         file_name=_name_fit(found[0], files),
-        unknown_names=_share([len(snapshot.mentions(name)) == 0 for name in names], of_none=0.0),
-        undefined=float(_is_name(plan) and not _defined(pool) and len(snapshot.mentions(plan.symbol)) < SPOKEN_OF),
+        unknown_names=_share([snapshot.mentioning(name) == 0 for name in names], of_none=0.0),
+        undefined=float(_is_name(plan) and not _defined(pool) and snapshot.mentioning(plan.symbol) < SPOKEN_OF),
         length=plan.length,
         size=math.log(min(max(snapshot.live_units, least), most) / least),
         meaning=meaning is not None and (len(plan.words) > 1 or _is_name(plan)),  # one word has little meaning by itself

@@ -26,8 +26,12 @@ class PathParts:
         part = np.concatenate([self.stem_parts, self.directory_parts])
         keep = alive[owner]
         pairs = distinct(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
-        seen_in = np.bincount(pairs // max(files, 1), minlength=len(names))
-        total = int(alive.sum())
+        self.seen_in = np.bincount(pairs // max(files, 1), minlength=len(names))  # in how many files
+        self.weigh(self.seen_in, int(alive.sum()))
+
+    def weigh(self, seen_in: Array, total: int) -> None:
+        """Have each part weigh by how few of all files it is in."""
+        self.seen_in = seen_in
         self.rarity = np.log(1 + (total - seen_in + 0.5) / (seen_in + 0.5))
         self.highest_rarity = float(np.log(1 + (total + 0.5) / 0.5))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +27,15 @@ from whence.index.vectors import SegmentVectors, VectorView
 MOST_DEFINITIONS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """How many of all hold a term."""
+
+    units: int
+    windows: int
+    files: int  # in their text, or on their path
+
+
 class Snapshot:
     """Reads the segments of one snapshot together."""
 
@@ -33,6 +43,7 @@ class Snapshot:
         self.segments = list(segments)
         self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
         self.past: ArrayFile | None = None  # commits, where there are any: see `index.history`
+        self.precedents: Array | None = None  # what commits say of each file of one question, where that was found out elsewhere
         self.vectors: VectorView | None = None  # of the model in use, where there are any
         self._dead = list(dead)
         self._columns: dict[str, Array] = {}
@@ -72,6 +83,14 @@ class Snapshot:
         return np.concatenate(masks)
 
     # Counts of what is alive, which is what rarity is measured against.
+    def holding(self, term: str) -> Holding | None:
+        """How many units, windows and files hold a term, where that is not to be counted here."""
+        return None
+
+    def mentioning(self, word: str) -> int:
+        """How many files mention a word exactly as written."""
+        return len(self.mentions(word))
+
     @cached_property
     def live_files(self) -> int:
         """How many files the index holds."""
@@ -174,14 +193,14 @@ class Snapshot:
         return [int(base) for base in self._unit_base[:-1]]
 
     @cached_property
-    def _file_bases(self) -> list[int]:
+    def file_bases(self) -> list[int]:
         """The first file of each segment."""
         return [int(base) for base in self._file_base[:-1]]
 
     def path(self, file: int) -> str:
         """The path of a file, relative to the root."""
-        at = bisect_right(self._file_bases, file) - 1
-        return self.segments[at].paths[file - self._file_bases[at]]
+        at = bisect_right(self.file_bases, file) - 1
+        return self.segments[at].paths[file - self.file_bases[at]]
 
     @cached_property
     def paths(self) -> list[str]:
@@ -217,15 +236,15 @@ class Snapshot:
 
     def unit_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
         """The units that hold a term, and the code of each."""
-        return self._postings(rows, Segment.unit_postings, self._unit_base, self._unit_alive)
+        return self._postings(rows, lambda segment, row: segment.unit_postings(row), self._unit_base, self._unit_alive)
 
     def window_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
         """The windows that hold a term, and how often."""
-        return self._postings(rows, Segment.window_postings, self._window_base, self._window_alive)
+        return self._postings(rows, lambda segment, row: segment.window_postings(row), self._window_base, self._window_alive)
 
     def path_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
         """The files on whose path a term stands, and where."""
-        return self._postings(rows, Segment.path_postings, self._file_base, [~gone if gone.any() else None for gone in self._dead])
+        return self._postings(rows, lambda segment, row: segment.path_postings(row), self._file_base, [~gone if gone.any() else None for gone in self._dead])
 
     def _postings(
         self, rows: tuple[int, ...], read: Callable[[Segment, int], tuple[Array, Array]], bases: Array, alive: Sequence[Array | None]

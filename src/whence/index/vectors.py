@@ -204,6 +204,11 @@ class VectorView:
         self._bases = np.concatenate([[0], np.cumsum([part.passages for part in self._parts])]).astype(np.int64)
         self.passages = int(self._bases[-1])
 
+    @property
+    def parts_by_unit(self) -> dict[int, SegmentVectors]:
+        """The vectors of each segment, by its first unit."""
+        return dict(zip(self._unit_bases, self._parts, strict=True))
+
     @cached_property
     def first(self) -> Array:
         """The first unit of each passage."""

@@ -12,7 +12,7 @@ import numpy as np
 from whence.index.arrayfile import Array
 from whence.index.digest import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.rows import distinct, first_of_each, member, values_at
-from whence.index.snapshot import Snapshot
+from whence.index.snapshot import Holding, Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan, Term
 
@@ -55,18 +55,30 @@ class TermEvidence:
         return owners[first_of_each(owners)]
 
     @cached_property
+    def _known(self) -> Holding | None:
+        """How many hold it, where not all that do are here."""
+        return self._snapshot.holding(self.term.text)
+
+    @property
+    def holders(self) -> int:
+        """How many files hold it in their text."""
+        return len(self.files) if self._known is None else max(self._known.files, len(self.files))
+
+    @cached_property
     def unit_rarity(self) -> float:
         """Its weight among units."""
-        return rarity(self._snapshot.live_units, len(self.units[0]))
+        return rarity(self._snapshot.live_units, len(self.units[0]) if self._known is None else self._known.units)
 
     @cached_property
     def window_rarity(self) -> float:
         """Its weight among windows."""
-        return rarity(self._snapshot.live_windows, len(self.windows[0]))
+        return rarity(self._snapshot.live_windows, len(self.windows[0]) if self._known is None else self._known.windows)
 
     @cached_property
     def file_rarity(self) -> float:
         """Its weight among files, by text and path."""
+        if self._known is not None:
+            return rarity(self._snapshot.live_files, self._known.files)
         by_path_alone = int((~member(self.paths[0], self.files)).sum())
         return rarity(self._snapshot.live_files, len(self.files) + by_path_alone)
 

@@ -31,6 +31,8 @@ class Precedent:
     def _scores(self) -> Array:
         """Of every file, worked out when first asked for."""
         column = np.zeros(self._snapshot.files, np.float32)
+        if self._snapshot.precedents is not None:
+            return self._snapshot.precedents
         if self._snapshot.past is not None:
             files, scores = self._found(self._snapshot.past)
             column[files] = scores

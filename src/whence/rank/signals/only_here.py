@@ -23,15 +23,15 @@ def only_here(pool: Pool) -> Column:
     values, rarest = np.zeros(len(pool.distinct_files)), np.full(len(pool.distinct_files), -1)
     most = min(MOST_FILES, pool.snapshot.live_files * MOST_SHARE)
     for number, found in enumerate(pool.evidence.terms):
-        if 0 < len(found.files) <= most:
-            better = member(pool.distinct_files, found.files) & (values < 1 / len(found.files))
-            values[better], rarest[better] = 1 / len(found.files), number
+        if 0 < found.holders <= most:
+            better = member(pool.distinct_files, found.files) & (values < 1 / found.holders)
+            values[better], rarest[better] = 1 / found.holders, number
     worth, word = pool.by_file(values), pool.by_file(rarest)
 
     def because(row: int) -> str:
         if not worth[row]:
             return "holds no word that singles it out"
         found = pool.evidence.terms[int(word[row])]
-        return f"{found.term.text} is in {len(found.files)} file{'s' if len(found.files) > 1 else ''} only"
+        return f"{found.term.text} is in {found.holders} file{'s' if found.holders > 1 else ''} only"
 
     return Column(worth, because)

@@ -20,7 +20,7 @@ def verbatim(pool: Pool) -> Column:
     total, values = 0.0, np.zeros(len(pool.distinct_files))
     for word in pool.plan.exact:
         files = pool.snapshot.mentions(word)
-        weight = rarity(pool.snapshot.live_files, len(files))
+        weight = rarity(pool.snapshot.live_files, pool.snapshot.mentioning(word))
         total += weight
         values += weight * member(pool.distinct_files, files)
     shares = pool.by_file(values / total if total else values)

@@ -1,0 +1,165 @@
+"""How many units, windows and files hold each term: of a repository, and of all of them together.
+
+Rarity is measured against everything that is searched, and a query has only some files at hand. So the counts of a
+repository lie in the engine, cut into buckets by the terms' hashes: a query reads the few buckets of its own terms.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.errors import IndexDamaged
+from whence.fleet.pieces import Arrays
+from whence.index.arrayfile import Array
+from whence.index.rows import counted as tally
+from whence.index.rows import distinct, first_of_each
+from whence.index.snapshot import Holding
+
+#: Buckets of a repository, as a power of two, and of all repositories together: they have many more terms.
+BITS, BITS_OF_ALL = 6, 10
+#: The scope of all repositories together.
+ALL = "*"
+COLUMNS = ("units", "windows", "files")
+LARGEST = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Counts by hash, sorted: of terms in units, windows and files, and of words that files mention as written."""
+
+    terms: Array  # hashes
+    held: Array  # (terms, COLUMNS)
+    words: Array  # hashes
+    mentioned: Array
+
+    @classmethod
+    def nothing(cls) -> Table:
+        """No terms at all."""
+        empty = np.empty(0, np.uint32)
+        return cls(empty, np.empty((0, len(COLUMNS)), np.uint32), empty, empty)
+
+    def within(self, bucket: int, bits: int) -> Table:
+        """The part whose hashes begin with some bits."""
+        (a, b), (c, d) = (np.searchsorted(one.astype(np.int64) >> (32 - bits), [bucket, bucket + 1]) for one in (self.terms, self.words))
+        return Table(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentioned[c:d])
+
+    def holding(self, hashed: int) -> Holding | None:
+        """What is known of one term."""
+        at = int(np.searchsorted(self.terms, np.uint32(hashed)))
+        if at >= len(self.terms) or int(self.terms[at]) != hashed:
+            return None
+        return Holding(*self.held[at].tolist())
+
+    def mentioning(self, hashed: int) -> int:
+        """How many files mention a word."""
+        at = int(np.searchsorted(self.words, np.uint32(hashed)))
+        return int(self.mentioned[at]) if at < len(self.words) and int(self.words[at]) == hashed else 0
+
+
+def bucket_of(hashed: int, bits: int) -> int:
+    """The bucket of a hash."""
+    return hashed >> (32 - bits)
+
+
+#: The hash under which a table keeps how many units, windows and files there are at all; no term has it.
+TOTALS = 0
+
+
+class Counting:
+    """Counts pieces of files as they pass."""
+
+    def __init__(self) -> None:
+        self._sum = Table.nothing()
+        self._totals = np.zeros(len(COLUMNS), np.uint32)
+        self._columns: dict[str, list[Array]] = {name: [] for name in (*COLUMNS, "mentions")}
+        self._waiting = 0
+
+    def add(self, piece: Arrays) -> None:
+        """Take in a file."""
+        words, places = piece["words.term"], piece["paths.term"]
+        found = {
+            "units": words,
+            "windows": piece["windows.term"],
+            "files": distinct(np.concatenate([words, places])),
+            "mentions": piece["mentions"],
+        }
+        for name, hashes in found.items():
+            self._columns[name].append(hashes.astype(np.uint32))
+        self._totals += np.array([len(piece["units.first"]), int(piece["files.windows"][0]), 1], np.uint32)
+        self._waiting += len(words)
+        if self._waiting > WAITING:
+            self._sum = self.table()
+            self._totals[:] = 0
+            self._columns = {name: [] for name in self._columns}
+            self._waiting = 0
+
+    def table(self) -> Table:
+        """The counts of all that was taken in."""
+        terms, held = [np.array([TOTALS], np.uint32)], [self._totals[None, :].copy()]
+        for at, name in enumerate(COLUMNS):
+            hashes, counts = _tallied(self._columns[name])
+            column = np.zeros((len(hashes), len(COLUMNS)), np.uint32)
+            column[:, at] = counts
+            terms.append(hashes)
+            held.append(column)
+        words, mentioned = _tallied(self._columns["mentions"])
+        return together([self._sum, Table(np.concatenate(terms), np.concatenate(held), words, mentioned)])
+
+
+#: So many postings wait to be counted at once.
+WAITING = 4_000_000
+
+
+def together(tables: Iterable[Table]) -> Table:
+    """Several tables as one; they need not be sorted."""
+    every = list(tables)
+    terms, held = _summed(np.concatenate([one.terms for one in every]), np.concatenate([one.held for one in every]))
+    words, mentioned = _summed(np.concatenate([one.words for one in every]), np.concatenate([one.mentioned for one in every])[:, None])
+    return Table(terms, held, words, mentioned[:, 0])
+
+
+def _tallied(hashes: list[Array]) -> tuple[Array, Array]:
+    if not hashes:
+        return np.empty(0, np.uint32), np.empty(0, np.uint32)
+    found, counts = tally(np.concatenate(hashes))
+    return found.astype(np.uint32), counts.astype(np.uint32)
+
+
+def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
+    order = np.argsort(keys, kind="stable")
+    new = first_of_each(keys[order])
+    if not len(new):
+        return keys.astype(np.uint32), values.astype(np.uint32)
+    return keys[order][new].astype(np.uint32), np.add.reduceat(values[order].astype(np.int64), new, axis=0).astype(np.uint32)
+
+
+def packed(table: Table) -> bytes:
+    """A table as bytes."""
+    head = np.array([len(table.terms), len(table.words)], "<u4")
+    columns = (table.terms, table.held.reshape(-1), table.words, table.mentioned)
+    return zlib.compress(head.tobytes() + b"".join(np.ascontiguousarray(one, "<u4").tobytes() for one in columns), 6)
+
+
+def unpacked(raw: bytes) -> Table:
+    """A table from bytes."""
+    try:
+        numbers = np.frombuffer(zlib.decompressobj().decompress(raw, LARGEST), "<u4")
+        terms, words = numbers[:2].tolist()
+        a, b = 2 + terms, 2 + terms * (1 + len(COLUMNS))
+        held = numbers[a:b].reshape(terms, len(COLUMNS))
+        found, mentioned = numbers[b:].reshape(2, words)
+    except (zlib.error, ValueError) as error:
+        raise IndexDamaged("counts of the fleet cannot be read") from error
+    return Table(numbers[2:a], held, found, mentioned)
+
+
+def asked_for(hashes: Iterable[int], bits: int) -> Mapping[int, list[int]]:
+    """Hashes by the bucket that they are in."""
+    found: dict[int, list[int]] = {}
+    for hashed in hashes:
+        found.setdefault(bucket_of(hashed, bits), []).append(hashed)
+    return found
