@@ -232,3 +232,35 @@ def test_a_link_out_of_the_tree_is_not_followed_for_settings(tmp_path):
     with pytest.raises(SettingError, match="a link out of the tree") as refused:
         load(root=tmp_path / "tree")
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("leaf", [leaf for leaf in LEAVES if leaf.name.startswith("fleet.")], ids=lambda leaf: leaf.name)
+def test_a_repository_may_not_say_anything_of_the_fleet(tmp_path, leaf):
+    write(tmp_path, {".whence.toml": f"{leaf.name} = {leaf.value!r}\n"})
+    refused = refusal(root=tmp_path)
+    assert refused.message == f"{tmp_path / '.whence.toml'}: a repository may not set {leaf.name!r}"
+    assert "config.toml" in refused.hint
+
+
+def test_a_secret_is_used_and_not_listed(tmp_path):
+    settings, listed = load(environment={"WHENCE_FLEET_TOKEN": "s3cret-word"})
+    assert settings.fleet.token == "s3cret-word"
+    assert next(one.value for one in listed if one.name == "fleet.token") == "(set)"
+    assert "s3cret-word" not in repr(listed)
+
+
+def test_a_secret_of_the_wrong_kind_is_not_repeated(tmp_path):
+    write(tmp_path, {"user.toml": 'fleet.token = ["s3cret-word"]\n'})
+    assert "s3cret-word" not in str(refusal(user_file=tmp_path / "user.toml"))
+
+
+def test_the_list_of_settings_does_not_print_a_secret(tmp_path):
+    for form in ([], ["--json"]):
+        done = whence("config", "fleet", "--path", str(tmp_path), "--set", "fleet.token=s3cret-word", *form, cwd=tmp_path)
+        assert "(set)" in done.stdout
+        assert "s3cret-word" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("address", ["milvus:19530", "http://", "https://user:word@host:1", "ftp://host", "file:///x.db", "x.sqlite"])
+def test_an_address_of_the_fleet_is_a_server_or_a_file(address):
+    assert "fleet.address" in refusal(call={"fleet.address": address}).message

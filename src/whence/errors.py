@@ -6,6 +6,7 @@ WhenceError                  exit code 2, one line, a hint where there is one
 │   ├── SettingError         a setting with a value that is not allowed
 │   └── RootError            a path that cannot be indexed or searched
 ├── ModelUnavailable         a model that cannot be loaded: answers are lexical then
+├── FleetError               the engine of the fleet cannot be used: local search goes on
 └── StorageError             the index could not be read or written
     ├── IndexBusy            another process holds the writer's lock
     ├── PackRefused          an index from elsewhere is not what it says it is
@@ -55,6 +56,10 @@ class RootError(UsageError):
 
 class ModelUnavailable(WhenceError):
     """A model cannot be loaded; search goes on with words alone."""
+
+
+class FleetError(WhenceError):
+    """The engine that many repositories share cannot be reached, or does not do what is asked of it."""
 
 
 class StorageError(WhenceError):

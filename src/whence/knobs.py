@@ -193,6 +193,30 @@ class McpSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FleetSettings:
+    """Where many repositories are searched together. A project's own file may not set these: they name servers and secrets."""
+
+    backend: str = _knob("embedded", "where search happens: in the indexes here alone, or also in Milvus", choices=("embedded", "milvus"))
+    address: str = _knob(
+        "",
+        "where Milvus is: http://HOST:PORT, https://HOST:PORT, or a file ending in .db, which milvus-lite opens for one process at a time",
+        pattern=r"|https?://[^\s/@]+/?|(?!\w+://).+\.db",
+        allowed="http://HOST:PORT | https://HOST:PORT | FILE.db",
+    )
+    token: str = _knob("", "what Milvus asks of us: a token, or USER:PASSWORD; never printed", secret=True)
+    ca: str = _knob("", "a file with the certificates that sign Milvus'; empty takes those that gRPC ships")
+    prefix: str = _knob(
+        "whence",
+        "names of collections begin with this and an underscore",
+        pattern=r"[A-Za-z][A-Za-z0-9_]{0,63}",
+        allowed="NAME",
+    )
+    timeout: float = _knob(10.0, "seconds that Milvus has for an answer", min=0.1, max=3_600)
+    tokens: str = _knob("", "the file that says which token sees which groups of repositories; empty: whoever may search sees all")
+    lease: float = _knob(60.0, "seconds after which the work of a worker that says nothing is given to another", min=1, max=86_400)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
 
@@ -205,6 +229,7 @@ class Settings:
     memory: MemorySettings = field(default_factory=MemorySettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
+    fleet: FleetSettings = field(default_factory=FleetSettings)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)
 
     @property

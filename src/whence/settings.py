@@ -19,10 +19,14 @@ USER_FILE = "config.toml"
 ENVIRONMENT_PREFIX = "WHENCE_"
 #: What a repository may set to what is shipped, or to none. (Programs and folders it may not name are refused where they are used.)
 _MODELS = ("index.model", "memory.model")
+#: What a repository may not set at all: whom the user's secrets are sent to, and who may see what.
+_FLEET = "fleet."
 #: Variables of the environment that are ours and no settings.
 OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TOKEN", "WHENCE_TRACE"})
 #: A file of settings is a page; one that a repository brings along may be anything.
 MOST_BYTES = 1_000_000
+#: What stands for a secret wherever settings are listed.
+SECRET = "(set)"  # noqa: S105  -- says that there is one
 #: Characters of a name or value that a complaint repeats.
 MOST_SHOWN = 200
 
@@ -63,10 +67,15 @@ def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
     for name, (value, _) in chosen.items():
         settings = _with(settings, name.split("."), value)
     listed = [
-        dataclasses.replace(leaf, value=chosen[name][0], source=chosen[name][1]) if name in chosen else leaf
+        dataclasses.replace(leaf, value=_listed(name, chosen[name][0]), source=chosen[name][1]) if name in chosen else leaf
         for name, leaf in leaves.items()
     ]
     return settings, listed
+
+
+def _listed(name: str, value: Any) -> Any:
+    """A value as lists of settings have it: a secret is nothing that a list may tell."""
+    return SECRET if value and _metadata(name).get("secret") else value
 
 
 @cache
@@ -110,7 +119,8 @@ def _converted(leaf: Setting, raw: Any, source: str) -> Any:
     if isinstance(leaf.value, float) and isinstance(value, int) and not isinstance(value, bool):
         value = _number(value)
     if type(value) is not type(leaf.value) or not _within(leaf, value):
-        raise SettingError(f"{source}: {leaf.name} = {shown(raw)} is not allowed", hint=f"allowed: {leaf.allowed}")
+        said = SECRET if _metadata(leaf.name).get("secret") else shown(raw)
+        raise SettingError(f"{source}: {leaf.name} = {said} is not allowed", hint=f"allowed: {leaf.allowed}")
     return value
 
 
@@ -194,7 +204,7 @@ def file_layer(path: Path) -> Layer | None:
 
 
 def _project_layer(path: Path) -> Layer | None:
-    """The layer of a repository's own file. Whoever wrote that may not have a model fetched from elsewhere, nor one of theirs loaded."""
+    """The layer of a repository's own file. Whoever wrote that may not have models of theirs loaded, nor choose the fleet."""
     try:
         leads_out = path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve())
     except (OSError, RuntimeError):  # links in a circle
@@ -203,9 +213,11 @@ def _project_layer(path: Path) -> Layer | None:
         raise SettingError(f"{path} is a link out of the tree", hint="it is not followed; put a file there, or remove it")
     layer = file_layer(path)
     for name, value in layer.values.items() if layer else ():
+        hint = f"set it in your own {USER_FILE}, in the environment, or with --set"
         if name in _MODELS and ":" in str(value):
-            hint = f"set it in your own {USER_FILE}, in the environment, or with --set"
             raise SettingError(f"{path}: a repository may not set {name} = {value!r}", hint=hint)
+        if name.startswith(_FLEET):
+            raise SettingError(f"{path}: a repository may not set {shown(name)}", hint=hint)
     return layer
 
 
