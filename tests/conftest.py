@@ -52,8 +52,8 @@ def own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     return directory
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A real Chromium. There is one for all tests: playwright cannot drive two at once from one thread."""
+    """A real Chromium for the tests of one file: as long as playwright drives one, its thread can run no other event loop."""
     with started() as found:
         yield found

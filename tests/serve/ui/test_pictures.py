@@ -30,6 +30,8 @@ BLUR = 2
 #: How far the pictures may differ in the mean, and in a tile: of 255.
 MEAN, TILE = 3.0, 20.0
 TILES = 8
+#: What is said of the machine, its folders and its processes is another text everywhere.
+OF_THE_MACHINE = ".findings, .path { display: none }"
 WAYS = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": {"viewport": PHONE}}
 
 
@@ -73,6 +75,7 @@ def picture_of(page: Any, served: Served, view: View) -> Any:
 
     show(page, served, view)
     page.evaluate("document.activeElement?.blur()")  # a caret blinks
+    page.add_style_tag(content=OF_THE_MACHINE)
     image = Image.open(io.BytesIO(page.screenshot())).convert("L")
     return image.resize([round(side * SCALE) for side in image.size], Image.Resampling.BOX)
 
