@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from whence.answer import Asking, Ranked, answer, ranked_with
+from whence.asking import make_asking, with_content
 from whence.confidence import confidence_of
 from whence.encode.registry import SHIPPED
-from whence.errors import QueryError, UsageError
+from whence.errors import UsageError
 from whence.explain.why import Why, explain, explain_symbol, find_target
 from whence.index.arrayfile import Array
 from whence.opened import OpenIndex
-from whence.profiles import PROFILES, Profile
+from whence.profiles import Profile
 from whence.query.hygiene import question_in
 from whence.query.language import Asked, Condition, Leaf
 from whence.query.language import read as read_query
-from whence.query.options import check_compared, make_options, with_factors, with_fusion
+from whence.query.options import check_compared
 from whence.query.reading import fault
 from whence.related import Example, related
 from whence.results import Answer, Result
@@ -97,7 +98,7 @@ class Index(OpenIndex):
         query = without_secrets(query)
         question = question_in(query)
         read = read_query(question.text, plain=plain)
-        asking, notes = self._restricted(read, self._asking(query, k, profile, _with_content(read, asked)))
+        asking, notes = self._restricted(read, self._asking(query, k, profile, with_content(read, asked)))
         notes = (question.because, *notes) if question.because else notes
         found = answer(read.text, asking)
         if asking.restriction is not None and not asking.restriction.units.any():
@@ -141,7 +142,7 @@ class Index(OpenIndex):
             found = left_out(target, self.root, [*self.tree.skipped, *self.store.left_out()], self.tree.changed)
             return found or Absence("unknown", error.message, error.hint)
         read = read_query(_question(query))
-        options = self._asking(query, None, None, _with_content(read, asked)).options
+        options = self._asking(query, None, None, with_content(read, asked)).options
         every = self.snapshot.alive
 
         def left_by(conditions: Sequence[Condition]) -> Array:
@@ -152,7 +153,7 @@ class Index(OpenIndex):
 
     def _ranked_with(self, target: str, read: Asked, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> tuple[Array, Ranked]:
         """The units that a target stands for, and the answer to a query with at least one of them in it."""
-        asking, _ = self._restricted(read, self._asking(read.query, k, profile, _with_content(read, asked)))
+        asking, _ = self._restricted(read, self._asking(read.query, k, profile, with_content(read, asked)))
         if not read.text.strip():
             raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
         units = find_target(self.snapshot, target)
@@ -297,38 +298,20 @@ class Index(OpenIndex):
         return ranked_with(query, asking)
 
     def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> Asking:
-        chosen = self.settings.search
-        asked = dict(asked)
-        fusion, alpha, factors = (asked.pop(name, None) for name in ("fusion", "alpha", "factors"))
-        unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
-        options = make_options(
-            k=self.snapshot.files + 1 if unbounded else chosen.k if k is None else k,
-            **{"operator": chosen.operator, "content": chosen.content, "strategy": chosen.strategy, **asked},
-        )
-        name = profile or chosen.profile
-        if name not in PROFILES:
-            raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
-        ranking = self.settings.profiles[name]
-        weights = self._weights_of(name, ranking)
-        ranking = with_factors(name, with_fusion(name, ranking, fusion, alpha), factors)
-        return Asking(
-            self.snapshot,
-            ranking,
-            weights,
-            options,
-            chosen.pool,
-            chosen.pool_per_result,
-            self.read_text,
-            self.encoder,
-            self.trace,
+        return make_asking(
+            query,
+            k,
+            profile,
+            asked,
+            snapshot=self.snapshot,
+            settings=self.settings,
+            weights_of=self._weights_of,
+            read=self.read_text,
+            encoder=self.encoder,
+            trace=self.trace,
         )
 
 
 def _question(query: str) -> str:
     """What is asked, without secrets and without what was pasted around it."""
     return question_in(without_secrets(query)).text
-
-
-def _with_content(read: Asked, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was asked beside the query, with all files to choose from where the query itself says which."""
-    return {**asked, "content": "all"} if read.beyond_code and asked.get("content") is None else asked

@@ -128,3 +128,12 @@ class Work(NamedTuple):
 
     bytes: int
     needed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """How many of all hold a term."""
+
+    units: int
+    windows: int
+    files: int  # in their text, or on their path

@@ -17,7 +17,7 @@ from whence.fleet.pieces import Arrays
 from whence.index.arrayfile import Array
 from whence.index.rows import counted as tally
 from whence.index.rows import distinct, first_of_each
-from whence.index.snapshot import Holding
+from whence.types import Holding
 
 #: Buckets of a repository, as a power of two, and of all repositories together: they have many more terms.
 BITS, BITS_OF_ALL = 6, 10

@@ -18,8 +18,9 @@ from whence.index.arrayfile import Array, ArrayFile, Strings
 from whence.index.digest import name_hash
 from whence.index.parts import PathParts
 from whence.index.segment import Segment
-from whence.index.snapshot import Holding, Snapshot
+from whence.index.snapshot import Snapshot
 from whence.index.vectors import SegmentVectors, sketch_of
+from whence.types import Holding
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,18 +21,10 @@ from whence.index.rows import distinct, member
 from whence.index.segment import Segment
 from whence.index.symbols import Symbols
 from whence.index.vectors import SegmentVectors, VectorView
+from whence.types import Holding
 
 #: A name defined in more files than this says nothing of which one is meant.
 MOST_DEFINITIONS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """How many of all hold a term."""
-
-    units: int
-    windows: int
-    files: int  # in their text, or on their path
 
 
 class Snapshot:

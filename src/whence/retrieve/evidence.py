@@ -12,9 +12,10 @@ import numpy as np
 from whence.index.arrayfile import Array
 from whence.index.digest import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.rows import distinct, first_of_each, member, values_at
-from whence.index.snapshot import Holding, Snapshot
+from whence.index.snapshot import Snapshot
 from whence.profiles import Profile
 from whence.query.plan import Plan, Term
+from whence.types import Holding
 
 #: What a window's count stands for: fillers nothing, the highest level three or more.
 COUNT_WORTH = (0.0, 1.0, 2.0, 4.0)

@@ -1,0 +1,56 @@
+"""From what was given with a query, and the settings, to everything it is asked with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whence.answer import Asking
+from whence.encode.encoder import Encoder
+from whence.errors import QueryError
+from whence.index.snapshot import Snapshot
+from whence.knobs import Settings
+from whence.profiles import PROFILES, Profile
+from whence.query.language import Asked
+from whence.query.options import make_options, with_factors, with_fusion
+from whence.retrieve.evidence import FieldWeights
+from whence.retrieve.matches import ReadText
+from whence.trace import Trace
+
+#: What codes are worth under a profile: it is worked out once for each.
+WeightsOf = Callable[[str, Profile], FieldWeights]
+
+
+def make_asking(
+    query: str,
+    k: int | None,
+    profile: str | None,
+    asked: Mapping[str, Any],
+    *,
+    snapshot: Snapshot,
+    settings: Settings,
+    weights_of: WeightsOf,
+    read: ReadText,
+    encoder: Encoder | None,
+    trace: Trace | None = None,
+) -> Asking:
+    """Check what was given, and put it together with what is set."""
+    chosen, asked = settings.search, dict(asked)
+    fusion, alpha, factors = (asked.pop(name, None) for name in ("fusion", "alpha", "factors"))
+    unbounded = k is None and not query.strip()  # a pattern alone is grep: it loses nothing
+    options = make_options(
+        k=snapshot.files + 1 if unbounded else chosen.k if k is None else k,
+        **{"operator": chosen.operator, "content": chosen.content, "strategy": chosen.strategy, **asked},
+    )
+    name = profile or chosen.profile
+    if name not in PROFILES:
+        raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
+    ranking = settings.profiles[name]
+    weights = weights_of(name, ranking)
+    ranking = with_factors(name, with_fusion(name, ranking, fusion, alpha), factors)
+    return Asking(snapshot, ranking, weights, options, chosen.pool, chosen.pool_per_result, read, encoder, trace)
+
+
+def with_content(read: Asked, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was asked beside the query, with all files to choose from where the query itself says which."""
+    return {**asked, "content": "all"} if read.beyond_code and asked.get("content") is None else asked
