@@ -74,7 +74,7 @@ class Snapshot:
         return np.concatenate(masks)
 
     # Counts of what is alive, which is what rarity is measured against.
-    def holding(self, term: str) -> Holding | None:
+    def holding(self, _: str) -> Holding | None:
         """How many units, windows and files hold a term, where that is not to be counted here."""
         return None
 
@@ -90,17 +90,12 @@ class Snapshot:
     @cached_property
     def live_units(self) -> int:
         """How many units the index holds."""
-        return sum(
-            int(mask.sum()) if mask is not None else segment.units for segment, mask in zip(self.segments, self._unit_alive, strict=True)
-        )
+        return _living(self._unit_alive, [segment.units for segment in self.segments])
 
     @cached_property
     def live_windows(self) -> int:
         """How many windows the index holds."""
-        return sum(
-            int(mask.sum()) if mask is not None else segment.windows
-            for segment, mask in zip(self.segments, self._window_alive, strict=True)
-        )
+        return _living(self._window_alive, [segment.windows for segment in self.segments])
 
     def column(self, name: str) -> Array:
         """A column of all files or all units."""
@@ -235,7 +230,8 @@ class Snapshot:
 
     def path_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
         """The files on whose path a term stands, and where."""
-        return self._postings(rows, lambda segment, row: segment.path_postings(row), self._file_base, [~gone if gone.any() else None for gone in self._dead])
+        alive = [~gone if gone.any() else None for gone in self._dead]
+        return self._postings(rows, lambda segment, row: segment.path_postings(row), self._file_base, alive)
 
     def _postings(
         self, rows: tuple[int, ...], read: Callable[[Segment, int], tuple[Array, Array]], bases: Array, alive: Sequence[Array | None]
@@ -381,6 +377,10 @@ def dead_mask(size: int, rows: Sequence[int]) -> Array:
     mask = np.zeros(size, bool)
     mask[list(rows)] = True
     return mask
+
+
+def _living(masks: Sequence[Array | None], sizes: Sequence[int]) -> int:
+    return sum(int(mask.sum()) if mask is not None else size for mask, size in zip(masks, sizes, strict=True))
 
 
 def _bases(sizes: list[int]) -> Array:
