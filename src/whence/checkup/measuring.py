@@ -27,8 +27,9 @@ from whence.errors import ModelUnavailable
 from whence.index.layout import Layout
 from whence.index.opening import vectors_of
 from whence.index.parsed import unpack_parsed
+from whence.index.rows import dead_mask
 from whence.index.segment import Segment, open_segment
-from whence.index.snapshot import Snapshot, dead_mask
+from whence.index.snapshot import Snapshot
 from whence.index.store import Store
 from whence.index.vectors import SegmentVectors, open_vectors
 from whence.index.worker import Batch, run_batch, vectors_beside

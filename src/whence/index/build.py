@@ -19,8 +19,9 @@ from whence.index.changes import read_now, split_changed
 from whence.index.history import columns_of_past, update_history
 from whence.index.layout import OLD_NS, Layout
 from whence.index.opening import is_shared_current, past_of
+from whence.index.rows import dead_mask
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
-from whence.index.snapshot import Snapshot, dead_mask
+from whence.index.snapshot import Snapshot
 from whence.index.store import Record, SegmentRow, Store, VectorRow
 from whence.index.vector_pass import make_vectors
 from whence.index.vectors import merge_vectors, open_vectors

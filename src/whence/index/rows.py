@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -84,3 +84,10 @@ def highest(rows: Array, values: Array, count: int, places: Callable[[Array], Ar
             rows, values = rows[order], values[order]
     order = np.argsort(-values, kind="stable")[:count]
     return rows[order], values[order]
+
+
+def dead_mask(size: int, rows: Sequence[int]) -> Array:
+    """A mask with the dead rows set."""
+    mask = np.zeros(size, bool)
+    mask[list(rows)] = True
+    return mask

@@ -372,13 +372,6 @@ def identity_of(segments: Sequence[str], alive: Array) -> str:
     return f"{zlib.crc32(' '.join(segments).encode()):08x}{zlib.crc32(np.packbits(alive).tobytes()):08x}{len(alive):x}"
 
 
-def dead_mask(size: int, rows: Sequence[int]) -> Array:
-    """A mask with the dead rows set."""
-    mask = np.zeros(size, bool)
-    mask[list(rows)] = True
-    return mask
-
-
 def _living(masks: Sequence[Array | None], sizes: Sequence[int]) -> int:
     return sum(int(mask.sum()) if mask is not None else size for mask, size in zip(masks, sizes, strict=True))
 

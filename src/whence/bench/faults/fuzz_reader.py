@@ -23,8 +23,9 @@ from whence.errors import WhenceError
 from whence.index.arrayfile import ALIGN, MAGIC, ArrayFile, stamp_of
 from whence.index.graph import Graph
 from whence.index.opening import View
+from whence.index.rows import dead_mask
 from whence.index.segment import merge, open_segment
-from whence.index.snapshot import Snapshot, dead_mask
+from whence.index.snapshot import Snapshot
 from whence.index.soundness import check_graph, check_segment, check_vectors
 from whence.index.vectors import open_vectors
 
