@@ -1,0 +1,123 @@
+"""Which files of a fleet could answer a question: found by the engine, by words, sketches, paths, names and past commits.
+
+Each way gives files in an order; what stands high in any of them is fetched and ranked. Nothing is weighed here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from whence.encode.encoder import Encoder
+from whence.fleet.engine import Engine, Hit
+from whence.fleet.filters import EVERYTHING, Filter, equals
+from whence.fleet.keys import file_key
+from whence.index.arrayfile import Array
+from whence.query.plan import Plan
+
+#: Files that are fetched and ranked: at least so many, and so many for each that is wanted.
+FILES, FILES_EACH = 120, 6
+#: Rows that each way gives, for each file that is fetched.
+UNITS, PASSAGES, PATHS, COMMITS, NAMES = 2.0, 2.0, 0.4, 60, 100
+#: What a place is worth to which file is fetched: as in the fusion of ranks.
+RANK_CONSTANT = 60
+#: Commits that are like a question count for the files they touched, each later one less (as in `retrieve.past`).
+COMMIT_DECAY, USUAL_TERMS = 0.7, 12.0
+#: Terms of a question that the engine is asked for, the weightiest: a pasted document has thousands.
+MOST_TERMS = 40
+#: A term is told to the engine as often as it weighs, up to so many times.
+MOST_TIMES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that could answer, and the repository that it is of."""
+
+    key: str
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Files that could answer, the likeliest first, and what past commits say of some."""
+
+    files: list[Candidate] = field(default_factory=list)
+    precedents: Mapping[str, float] = field(default_factory=dict)  # by key
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What the engine itself is to leave out: of every row, and of rows of files and units by what they hold."""
+
+    seen: Filter  # whose rows may be seen at all, and of which repositories
+    held: Filter = EVERYTHING  # by language and content
+
+
+def find(engine: Engine, plan: Plan, narrowing: Narrowing, encoder: Encoder | None, wanted: int) -> Candidates:
+    """The files that stand highest in any of the ways to find them."""
+    count = max(FILES, FILES_EACH * wanted)
+    both = narrowing.seen & narrowing.held
+    words = _told(plan)
+    ways: list[Iterable[Candidate]] = [
+        _files(engine.by_words("units", words, int(UNITS * count), both, ("file", "repo"))),
+        _files(engine.by_words("files", words, int(PATHS * count), both & equals("part", 0), ("file", "repo"))),
+    ]
+    if encoder is not None:
+        ways.append(_files(engine.by_sketch("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.seen, ("file", "repo"))))
+    if plan.symbol:
+        named = islice(engine.rows("units", both & equals("name", plan.symbol), ("file", "repo")), NAMES)
+        ways.insert(0, [Candidate(row["file"], row["repo"]) for row in named])
+    past, precedents = _touched(engine.by_words("commits", words, COMMITS, narrowing.seen, ("repo", "touched", "terms")))
+    ways.append(past)
+    return Candidates(_fused(ways)[:count], precedents)
+
+
+def _told(plan: Plan) -> str:
+    """The terms of a question, each as often as it weighs against the others."""
+    terms = sorted(plan.terms, key=lambda term: -term.weight)[:MOST_TERMS]
+    least = min((term.weight for term in terms), default=1.0) or 1.0
+    return " ".join(" ".join([term.text] * max(1, min(MOST_TIMES, round(term.weight / least)))) for term in terms)
+
+
+def _sketch(encoder: Encoder, plan: Plan) -> bytes:
+    """The signs of what a question means, as the sketches of passages are made."""
+    rows: Array = encoder.encode_query(plan.text[:4_000]).rows
+    return np.packbits(rows.mean(axis=0) > 0).tobytes()
+
+
+def _files(hits: Sequence[Hit]) -> list[Candidate]:
+    """The files of rows, each where it first stands."""
+    return list(dict.fromkeys(Candidate(hit.fields["file"], hit.fields["repo"]) for hit in hits))
+
+
+def _touched(hits: Sequence[Hit]) -> tuple[list[Candidate], dict[str, float]]:
+    """The files that commits like the question changed, the best first, and how much they are worth."""
+    worths: dict[Candidate, list[float]] = {}
+    for hit in hits:
+        paths = _paths(hit.fields["touched"])
+        worth = hit.score / (0.5 + 0.5 * math.sqrt(max(hit.fields["terms"], 1) / USUAL_TERMS)) / math.sqrt(max(len(paths), 1))
+        for path in paths:
+            worths.setdefault(Candidate(file_key(hit.fields["repo"], path), hit.fields["repo"]), []).append(worth)
+    sums = {one: sum(worth * COMMIT_DECAY**at for at, worth in enumerate(sorted(found, reverse=True))) for one, found in worths.items()}
+    return sorted(sums, key=lambda one: -sums[one]), {one.key: value for one, value in sums.items()}
+
+
+def _paths(touched: str) -> list[str]:
+    try:
+        found = json.loads(touched)
+    except ValueError:
+        return []
+    return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
+
+
+def _fused(ways: Sequence[Iterable[Candidate]]) -> list[Candidate]:
+    worth: dict[Candidate, float] = {}
+    for way in ways:
+        for place, one in enumerate(way):
+            worth[one] = worth.get(one, 0.0) + 1 / (RANK_CONSTANT + place + 1)
+    return sorted(worth, key=lambda one: (-worth[one], one.key))

@@ -1,0 +1,351 @@
+"""One question to a fleet, from words to ranked files: found in the engine, ranked here, with the same ledger as ever."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from whence.answer import Asking, answer, ranked_with
+from whence.asking import make_asking, with_content
+from whence.confidence import confidence_of
+from whence.encode.encoder import Encoder
+from whence.encode.registry import SHIPPED, open_encoder
+from whence.errors import UsageError
+from whence.explain.why import Why, explain, find_target
+from whence.fleet.access import Caller, check, visible
+from whence.fleet.counts import ALL, TOTALS, Table, together
+from whence.fleet.engine import Engine, Row
+from whence.fleet.filters import Filter, equals, one_of
+from whence.fleet.finding import Candidates, Narrowing, find
+from whence.fleet.gathered import Counts, GatheredSnapshot
+from whence.fleet.keys import file_key, from_parts, part_key
+from whence.fleet.pieces import Arrays
+from whence.fleet.pieces import unpacked as unpacked_piece
+from whence.fleet.registry import Registry, Repository
+from whence.fleet.texts import unpacked_text
+from whence.fleet.totals import counted, scope_of
+from whence.index.arrayfile import Array
+from whence.index.digest import CONTENTS, name_hash
+from whence.index.parsed import find_units
+from whence.knobs import Settings
+from whence.profiles import Profile
+from whence.query.hygiene import question_in
+from whence.query.language import Asked, Leaf
+from whence.query.language import read as read_query
+from whence.query.plan import Plan, make_plan
+from whence.query.reading import fault
+from whence.results import Answer, Result
+from whence.retrieve.constraints import restrict
+from whence.retrieve.evidence import FieldWeights
+from whence.retrieve.filters import file_mask, unit_mask
+from whence.source.reading import without_secrets
+from whence.types import Holding, Unit
+
+#: Seconds for which the list of repositories is remembered: who adds one, or takes somebody's right away, waits no longer.
+REMEMBERED = 2.0
+#: Repositories that are named one by one to the engine; more are told apart when their rows come back.
+MOST_NAMED = 1_000
+#: How a query names repositories.
+_REPO = re.compile(r"(?:(?<=\s)|^)(-?)repo:(\S+)")
+_PART = ("file", "repo", "groups", "path", "part", "parts", "blob")
+
+
+class FleetResult(Result):
+    """One file of an answer, and the repository that it is of."""
+
+    def __init__(self, source: _Source, found: Any) -> None:
+        super().__init__(source, found)
+        self.repository, self.path_inside = source.place_of(self.path)
+
+
+class FleetAnswer(Answer):
+    """The results of a search over a fleet."""
+
+    def __init__(self, *given: Any, repositories: Mapping[str, int] | None = None, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.repositories = dict(repositories or {})  # of the files that were ranked, how many are of each
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a question is asked of."""
+
+    repositories: tuple[Repository, ...]
+    chosen: bool  # whether the query itself chose among them
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(one.name for one in self.repositories)
+
+
+class Fleet:
+    """A fleet that can be asked, as one caller sees it."""
+
+    def __init__(self, engine: Engine, settings: Settings, caller: Caller) -> None:
+        self.engine, self.settings, self.caller = engine, settings, caller
+        self._registry = Registry(engine)
+        self._known: tuple[float, tuple[Repository, ...]] = (float("-inf"), ())
+        self._weights: dict[str, FieldWeights] = {}
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """The model that questions are read with."""
+        return open_encoder(self.settings.index.model)
+
+    def repositories(self, pattern: str = "") -> list[Repository]:
+        """The repositories that the caller may see, by name; those that a pattern names."""
+        seen, known = self._known
+        if time.monotonic() - seen > REMEMBERED:
+            known = tuple(one for one in self._registry.all(visible(self.caller)) if self._sees(one.groups))
+            self._known = time.monotonic(), known
+        return sorted((one for one in known if not pattern or _fits(one.name, pattern)), key=lambda one: one.name)
+
+    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> FleetAnswer:
+        """The best files of all repositories for a query, best first; `repo:PATTERN` in it chooses among them."""
+        question, reach = self._reach(query)
+        if not reach.repositories:
+            return FleetAnswer(notes=("no repository that you may see is meant",))
+        read = read_query(question, plain=plain)
+        gathered = self._gathered(read, reach, k, profile, asked)
+        if gathered is None:
+            return FleetAnswer(notes=tuple(filter(None, (read.said,))))
+        asking, source = gathered
+        asking, notes = self._restricted(read, asking, source)
+        found = answer(read.text, asking)
+        sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
+        results = [FleetResult(source, one) for one in found]
+        source.fetch([one.path for one in results])
+        repositories = _counted(source.place_of(source.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else []))
+        return FleetAnswer(results, confidence=sure, notes=notes, found=found, repositories=repositories)
+
+    def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Why:
+        """Why a file, given as REPOSITORY/PATH, stands where it stands in the answer to a query."""
+        question, reach = self._reach(query)
+        read = read_query(question)
+        if not read.text.strip():
+            raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
+        gathered = self._gathered(read, reach, k, profile, asked, include=self._keys_of(target, reach))
+        if gathered is None:
+            raise UsageError(f"there is no {target!r} that you may see", hint="name it as REPOSITORY/PATH")
+        asking, source = gathered
+        asking, _ = self._restricted(read, asking, source)
+        units = find_target(source.snapshot, target)
+        return explain(without_secrets(query), units, ranked_with(read.text, asking, units))
+
+    # Which repositories.
+    def _reach(self, query: str) -> tuple[str, Reach]:
+        """The question without what chooses repositories, and what it is asked of."""
+        text = question_in(without_secrets(query)).text
+        chosen = _REPO.findall(text)
+        every = self.repositories()
+        wanted = [pattern for minus, pattern in chosen if not minus]
+        unwanted = [pattern for minus, pattern in chosen if minus]
+        kept = [
+            one
+            for one in every
+            if (not wanted or any(_fits(one.name, pattern) for pattern in wanted))
+            and not any(_fits(one.name, pattern) for pattern in unwanted)
+        ]
+        return _REPO.sub("", text).strip() if chosen else text, Reach(tuple(kept), bool(chosen))
+
+    def _keys_of(self, target: str, reach: Reach) -> list[tuple[str, str]]:
+        """The keys of the files that a target may mean, with their repositories."""
+        path = re.sub(r"(?::\d+|#.*)$", "", target)
+        return [(file_key(one.name, path[len(one.name) + 1 :]), one.name) for one in reach.repositories if path.startswith(one.name + "/")]
+
+    # From a question to a snapshot of what could answer it.
+    def _gathered(
+        self,
+        read: Asked,
+        reach: Reach,
+        k: int | None,
+        profile: str | None,
+        asked: Mapping[str, Any],
+        include: Sequence[tuple[str, str]] = (),
+    ) -> tuple[Asking, _Source] | None:
+        asked = with_content(read, asked)
+        plan = self._plan(read.text, profile)
+        content = asked.get("content") or self.settings.search.content
+        narrowing = Narrowing(self._seen(reach), _held(content, asked.get("languages") or ()))
+        wanted = (self.settings.search.k if k is None else k) * (4 if read.conditions else 1)
+        encoder = self.encoder if self._same_model(reach) else None
+        found = find(self.engine, plan, narrowing, encoder, wanted)
+        keys = dict(include) | {one.key: one.repository for one in found.files if one.repository in reach.names}
+        rows = self._files(keys)
+        if not rows:
+            return None
+        source = _Source(self, rows, self._counts(plan, reach), found, encoder)
+        return make_asking(
+            read.text,
+            k,
+            profile,
+            asked,
+            snapshot=source.snapshot,
+            settings=self.settings,
+            weights_of=self._weights_of,
+            read=source.read_text,
+            encoder=encoder,
+        ), source
+
+    def _plan(self, text: str, profile: str | None) -> Plan:
+        ranking = self.settings.profiles[profile or self.settings.search.profile]
+        return make_plan(text, decay=ranking.decay, quoted=ranking.quoted)
+
+    def _seen(self, reach: Reach) -> Filter:
+        """Rows that the caller may see, of the repositories that were chosen."""
+        if not reach.chosen or len(reach.repositories) > MOST_NAMED:
+            return visible(self.caller)
+        return visible(self.caller) & one_of("repo", reach.names)
+
+    def _same_model(self, reach: Reach) -> bool:
+        """Whether the vectors of the fleet are of the model that questions are read with."""
+        encoder = self.encoder
+        return encoder is not None and any(encoder.fingerprint in one.fingerprint for one in reach.repositories)
+
+    def _files(self, keys: Mapping[str, str]) -> list[_File]:
+        """The pieces of some files. Whatever the engine gives is looked at once more, whether it is the caller's to see."""
+        parts = self.engine.get("files", [part_key(key, 0) for key in keys], _PART)
+        more = [part_key(row["file"], part) for row in parts for part in range(1, int(row["parts"]))]
+        rows = [row for row in (*parts, *(self.engine.get("files", more, _PART) if more else ())) if self._may_see(row, keys)]
+        blobs: dict[str, dict[int, str]] = {}
+        for row in rows:
+            blobs.setdefault(row["file"], {})[int(row["part"])] = row["blob"]
+        whole = [row for row in parts if self._may_see(row, keys) and len(blobs[row["file"]]) == int(row["parts"])]
+        return [
+            _File(
+                row["file"], row["repo"], row["path"], unpacked_piece(from_parts([text for _, text in sorted(blobs[row["file"]].items())]))
+            )
+            for row in whole
+        ]
+
+    def _sees(self, groups: Sequence[str]) -> bool:
+        return check(self.caller, {"groups": groups})
+
+    def _may_see(self, row: Row, keys: Mapping[str, str]) -> bool:
+        return check(self.caller, row) and keys.get(row["file"]) == row["repo"]
+
+    def _counts(self, plan: Plan, reach: Reach) -> Counts:
+        """What is counted over all that the question is asked of, and of nothing else: numbers tell, too."""
+        only = reach.repositories[0].name if len(reach.repositories) == 1 else None
+        groups = self.caller.groups
+        scopes = [only] if only is not None else [ALL] if groups is None else [scope_of(group) for group in sorted(groups)]
+        hashes = {name_hash(term.text) for term in plan.terms} | {name_hash(word) for word in (*plan.exact, *plan.identifiers, plan.symbol)}
+        table = together([Table.nothing(), *(counted(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
+        totals = table.holding(TOTALS) or Holding(0, 0, 0)
+        terms = {hashed: known for hashed in hashes if (known := table.holding(hashed)) is not None}
+        return Counts(totals.files, totals.units, totals.windows, terms, {hashed: table.mentioning(hashed) for hashed in hashes})
+
+    # From a snapshot to an answer.
+    def _restricted(self, read: Asked, asking: Asking, source: _Source) -> tuple[Asking, tuple[str, ...]]:
+        if read.notes:
+            raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
+        if read.plain:
+            return asking, ()
+        snapshot = source.snapshot
+        files, units = file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options)
+        left = restrict(read.conditions, snapshot, files, units, source.read_text, lambda leaf: _named(read, leaf, snapshot))
+        return replace(asking, restriction=replace(left, optional=read.optional)), (read.said, *left.notes)
+
+    def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
+        if name not in self._weights:
+            self._weights[name] = FieldWeights.of(profile)
+        return self._weights[name]
+
+    @property
+    def _is_shipped(self) -> bool:
+        return self.encoder is not None and self.encoder.name == SHIPPED
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that was fetched."""
+
+    key: str
+    repository: str
+    path: str
+    piece: Arrays
+
+
+class _Source:
+    """Where results read what they show: texts are fetched when they are asked for."""
+
+    def __init__(self, fleet: Fleet, files: Sequence[_File], counts: Counts, found: Candidates, encoder: Encoder | None) -> None:
+        self.settings = fleet.settings
+        self._fleet = fleet
+        self._files = {f"{one.repository}/{one.path}": one for one in files}
+        self._texts: dict[str, tuple[str, bytes]] = {}
+        paths = list(self._files)
+        width = encoder.width if encoder is not None else 0
+        self.snapshot = GatheredSnapshot(
+            [one.piece for one in self._files.values()], paths, counts, lambda row: self._text(paths[row])[1], width
+        )
+        self.snapshot.precedents = np.array([found.precedents.get(one.key, 0.0) for one in self._files.values()], np.float32)
+
+    def place_of(self, path: str) -> tuple[str, str]:
+        """The repository of a file, and its path there."""
+        one = self._files[path]
+        return one.repository, one.path
+
+    def read_text(self, path: str, wanted: object = None) -> str | None:
+        """The text of a file, as it was indexed."""
+        del wanted
+        return self._text(path)[0] if path in self._files else None
+
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names."""
+        parsed = self._text(path)[1]
+        return find_units(parsed, wanted) if parsed else {}
+
+    def fetch(self, paths: Iterable[str]) -> None:
+        """Have the texts of some files at hand."""
+        keys = {self._files[path].key: path for path in paths if path not in self._texts}
+        rows = (
+            self._fleet.engine.get("texts", [part_key(key, 0) for key in keys], ("file", "groups", "part", "parts", "blob")) if keys else []
+        )
+        more = [part_key(row["file"], part) for row in rows for part in range(1, int(row["parts"]))]
+        rest = self._fleet.engine.get("texts", more, ("file", "groups", "part", "parts", "blob")) if more else []
+        parts: dict[str, list[Row]] = {}
+        for row in (*rows, *rest):
+            if check(self._fleet.caller, row):
+                parts.setdefault(row["file"], []).append(row)
+        for key, path in keys.items():
+            mine = sorted(parts.get(key, ()), key=lambda row: int(row["part"]))
+            whole = bool(mine) and len(mine) == int(mine[0]["parts"])
+            self._texts[path] = unpacked_text(from_parts([row["blob"] for row in mine])) if whole else ("", b"")
+
+    def _text(self, path: str) -> tuple[str, bytes]:
+        if path not in self._texts:
+            self.fetch([path])
+        return self._texts[path]
+
+
+def _held(content: str, languages: Sequence[str]) -> Filter:
+    """What rows of files and units are to be of."""
+    kept = equals("content", content) if content in CONTENTS else Filter("")
+    return kept & one_of("language", languages) if languages else kept
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a pattern means a repository: its whole name, or the last part of it."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
+
+
+def _named(read: Asked, leaf: Leaf, snapshot: GatheredSnapshot) -> Array:
+    if leaf.of == "sym":
+        return snapshot.definitions(leaf.value)
+    raise fault(f"{leaf.of}: asks for the graph of one repository; whence context --fleet fetches it", read.query, leaf.at)
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name in names:
+        found[name] = found.get(name, 0) + 1
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
