@@ -1,0 +1,47 @@
+"""The past of a repository as rows of the engine: the words of each commit's message, and the files that it changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+from whence.fleet.engine import Engine
+from whence.fleet.filters import equals
+from whence.fleet.keys import commit_key
+from whence.fleet.rows import MOST_WORDS, Owner, Row, same_groups, shortened
+from whence.fleet.totals import delete_keys
+from whence.index.history import read_past
+from whence.index.snapshot import Snapshot
+
+#: Letters of the list of files at most.
+MOST_LETTERS = 60_000
+
+
+def send_commits(engine: Engine, owner: Owner, snapshot: Snapshot, *, force: bool = False) -> tuple[int, int, int]:
+    """Send the commits that are not there, and delete those that are no more: how many rows and bytes, how many deleted."""
+    made = {row["id"]: row for row in _rows(owner, snapshot)}
+    there = {row["id"]: row["groups"] for row in engine.rows("commits", equals("repo", owner.repository), ("id", "groups"))}
+    new = [row for key, row in made.items() if force or key not in there or not same_groups(there[key], owner.groups)]
+    sent = engine.put("commits", new)
+    return len(new), sent, delete_keys(engine, "commits", there.keys() - made.keys())
+
+
+def _rows(owner: Owner, snapshot: Snapshot) -> Iterator[Row]:
+    """One row for each commit. Its key is of its time and of what it says: no commit is two, and none becomes another."""
+    if snapshot.past is None:
+        return
+    alike: Counter[str] = Counter()
+    for time, terms, paths in read_past(snapshot.past).listed():
+        words, touched = shortened(" ".join(terms), MOST_WORDS), _listed(paths)
+        said = hashlib.blake2s(f"{time}\n{words}\n{touched}".encode(), digest_size=16).hexdigest()
+        alike[said] += 1
+        yield owner.row(commit_key(owner.repository, f"{said} {alike[said]}"), words=words, touched=touched, terms=len(terms))
+
+
+def _listed(paths: list[str]) -> str:
+    """Paths as JSON, as many as fit."""
+    while len(text := json.dumps(paths)) > MOST_LETTERS:
+        paths = paths[:-1]
+    return text

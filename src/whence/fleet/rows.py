@@ -1,0 +1,140 @@
+"""A piece of a file as rows of the engine: of the file, its text, its units and its passages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whence.fleet.keys import file_key, in_parts, part_key
+from whence.fleet.pieces import Piece, packed
+from whence.fleet.schemas import MOST_NAME, SKETCH_BITS
+from whence.fleet.texts import packed_text
+from whence.index.arrayfile import Strings
+from whence.index.digest import CONTENTS, KIND_NAMES
+
+Row = dict[str, Any]
+#: Bytes of fields at most; engines count bytes.
+MOST_WORDS, MOST_PATH = 65_000, 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose rows they are, and who may see them."""
+
+    repository: str
+    groups: tuple[str, ...]
+
+    def row(self, key: str, **fields: Any) -> Row:
+        """A row of this repository."""
+        return {"id": key, "repo": self.repository, "groups": list(self.groups), **fields}
+
+    def file(self, path: str) -> str:
+        """The key of one of its files."""
+        return file_key(self.repository, path)
+
+
+def state_of(piece: Piece, content: bytes, fingerprint: str) -> str:
+    """What decides whether a file is sent again: its content, what it was made with, and roughly how it stands among the others.
+
+    How often others mention it and how lately it was changed move with every commit: of that only what is twice as much,
+    or half, is news. Else every commit would send every file.
+    """
+    arrays = piece.arrays
+    around = [np.round(np.log2(1.0 + arrays[name].astype(np.float64))) for name in ("files.centrality", "stem.seen", "directory.seen")]
+    recent = np.round(np.log2(np.maximum(arrays["files.recency"].astype(np.float64), 1 / 16)))
+    columns = (*around, recent, arrays["files.outdated"].astype(np.float64))
+    rest = b"".join(np.asarray(one, np.int8).tobytes() + b"." for one in columns)
+    digest = hashlib.blake2s(fingerprint.encode() + b"\0" + rest, digest_size=8).hexdigest()
+    return f"{content.hex()}.{digest}"
+
+
+def file_rows(owner: Owner, piece: Piece, state: str) -> list[Row]:
+    """The rows of a file: its piece, and in the first the words of its path."""
+    key, blobs = owner.file(piece.path), in_parts(packed(piece.arrays))
+    return [
+        owner.row(
+            part_key(key, part),
+            file=key,
+            part=part,
+            parts=len(blobs),
+            path=shortened(piece.path, MOST_PATH),
+            hash=state,
+            language=piece.language,
+            content=CONTENTS[piece.content],
+            words="" if part else shortened(piece.path_words, MOST_WORDS),
+            blob=blob,
+        )
+        for part, blob in enumerate(blobs)
+    ]
+
+
+def text_rows(owner: Owner, piece: Piece, text: str) -> list[Row]:
+    """The rows of a file's text."""
+    key, blobs = owner.file(piece.path), in_parts(packed_text(text, piece.parsed))
+    return [owner.row(part_key(key, part), file=key, part=part, parts=len(blobs), blob=blob) for part, blob in enumerate(blobs)]
+
+
+def unit_rows(owner: Owner, piece: Piece) -> Iterator[Row]:
+    """One row for each unit."""
+    key, arrays = owner.file(piece.path), piece.arrays
+    names = Strings(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
+    for number, (words, kind) in enumerate(zip(piece.words, arrays["units.kind"].tolist(), strict=True)):
+        yield owner.row(
+            unit_key(key, number),
+            file=key,
+            number=number,
+            name=shortened(names[number], MOST_NAME),
+            kind=KIND_NAMES[kind],
+            language=piece.language,
+            content=CONTENTS[piece.content],
+            words=shortened(words, MOST_WORDS),
+        )
+
+
+def passage_rows(owner: Owner, piece: Piece) -> Iterator[Row]:
+    """One row for each passage: the signs of its vector, of a wide one those of its first numbers."""
+    key, count = owner.file(piece.path), passages_in(piece)
+    if not count:
+        return
+    signs = piece.arrays["passages.rows"].reshape(count, -1)[:, :SKETCH_BITS] > 0
+    signs = np.pad(signs, ((0, 0), (0, SKETCH_BITS - signs.shape[1])))
+    for number, bits in enumerate(np.packbits(signs, axis=1)):
+        yield owner.row(passage_key(key, number), file=key, sketch=bits.tobytes())
+
+
+def passages_in(piece: Piece) -> int:
+    """How many passages a piece has."""
+    return len(piece.arrays["passages.first"])
+
+
+def unit_key(file: str, number: int) -> str:
+    """The key of a unit."""
+    return f"{file}.u{number}"
+
+
+def passage_key(file: str, number: int) -> str:
+    """The key of a passage."""
+    return f"{file}.p{number}"
+
+
+def passage_number(key: str) -> int:
+    """Which of its file's passages a key is of."""
+    return int(key.rpartition(".p")[2])
+
+
+def shortened(text: str, most: int) -> str:
+    """Text as an engine takes it: Unicode, and no more bytes than its field has. Words are not cut in two."""
+    raw = text.encode("utf-8", "backslashreplace")
+    if len(raw) <= most:
+        return raw.decode()
+    cut = raw[:most].decode("utf-8", "ignore")
+    return cut.rpartition(" ")[0] or cut
+
+
+def same_groups(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two lists of groups mean the same."""
+    return sorted(one) == sorted(other)
