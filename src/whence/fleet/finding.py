@@ -21,9 +21,9 @@ from whence.index.arrayfile import Array
 from whence.query.plan import Plan
 
 #: Files that are fetched and ranked: at least so many, and so many for each that is wanted.
-FILES, FILES_EACH = 120, 6
+FILES, FILES_EACH = 64, 6
 #: Rows that each way gives, for each file that is fetched.
-UNITS, PASSAGES, PATHS, COMMITS, NAMES = 2.0, 2.0, 0.4, 60, 100
+UNITS, PASSAGES, PATHS, COMMITS, NAMES = 3.0, 3.0, 0.5, 60, 100
 #: What a place is worth to which file is fetched: as in the fusion of ranks.
 RANK_CONSTANT = 60
 #: Commits that are like a question count for the files they touched, each later one less (as in `retrieve.past`).
@@ -35,19 +35,11 @@ MOST_TIMES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A file that could answer, and the repository that it is of."""
-
-    key: str
-    repository: str
-
-
-@dataclass(frozen=True, slots=True)
 class Candidates:
-    """Files that could answer, the likeliest first, and what past commits say of some."""
+    """Files that could answer by their keys, the likeliest first, and what past commits say of some."""
 
-    files: list[Candidate] = field(default_factory=list)
-    precedents: Mapping[str, float] = field(default_factory=dict)  # by key
+    files: list[str] = field(default_factory=list)
+    precedents: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +55,15 @@ def find(engine: Engine, plan: Plan, narrowing: Narrowing, encoder: Encoder | No
     count = max(FILES, FILES_EACH * wanted)
     both = narrowing.seen & narrowing.held
     words = _told(plan)
-    ways: list[Iterable[Candidate]] = [
-        _files(engine.by_words("units", words, int(UNITS * count), both, ("file", "repo"))),
-        _files(engine.by_words("files", words, int(PATHS * count), both & equals("part", 0), ("file", "repo"))),
+    ways: list[Iterable[str]] = [
+        _files(engine.by_words("units", words, int(UNITS * count), both)),
+        _files(engine.by_words("files", words, int(PATHS * count), both & equals("part", 0))),
     ]
     if encoder is not None:
-        ways.append(_files(engine.by_sketch("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.seen, ("file", "repo"))))
+        ways.append(_files(engine.by_sketch("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.seen)))
     if plan.symbol:
-        named = islice(engine.rows("units", both & equals("name", plan.symbol), ("file", "repo")), NAMES)
-        ways.insert(0, [Candidate(row["file"], row["repo"]) for row in named])
+        named = islice(engine.rows("units", both & equals("name", plan.symbol), ("file",)), NAMES)
+        ways.insert(0, dict.fromkeys(row["file"] for row in named))
     past, precedents = _touched(engine.by_words("commits", words, COMMITS, narrowing.seen, ("repo", "touched", "terms")))
     ways.append(past)
     return Candidates(_fused(ways)[:count], precedents)
@@ -90,21 +82,21 @@ def _sketch(encoder: Encoder, plan: Plan) -> bytes:
     return np.packbits(rows.mean(axis=0) > 0).tobytes()
 
 
-def _files(hits: Sequence[Hit]) -> list[Candidate]:
-    """The files of rows, each where it first stands."""
-    return list(dict.fromkeys(Candidate(hit.fields["file"], hit.fields["repo"]) for hit in hits))
+def _files(hits: Sequence[Hit]) -> Iterable[str]:
+    """The files of rows, each where it first stands: a row's key begins with its file's."""
+    return dict.fromkeys(hit.id.partition(".")[0] for hit in hits)
 
 
-def _touched(hits: Sequence[Hit]) -> tuple[list[Candidate], dict[str, float]]:
+def _touched(hits: Sequence[Hit]) -> tuple[list[str], dict[str, float]]:
     """The files that commits like the question changed, the best first, and how much they are worth."""
-    worths: dict[Candidate, list[float]] = {}
+    worths: dict[str, list[float]] = {}
     for hit in hits:
         paths = _paths(hit.fields["touched"])
         worth = hit.score / (0.5 + 0.5 * math.sqrt(max(hit.fields["terms"], 1) / USUAL_TERMS)) / math.sqrt(max(len(paths), 1))
         for path in paths:
-            worths.setdefault(Candidate(file_key(hit.fields["repo"], path), hit.fields["repo"]), []).append(worth)
-    sums = {one: sum(worth * COMMIT_DECAY**at for at, worth in enumerate(sorted(found, reverse=True))) for one, found in worths.items()}
-    return sorted(sums, key=lambda one: -sums[one]), {one.key: value for one, value in sums.items()}
+            worths.setdefault(file_key(hit.fields["repo"], path), []).append(worth)
+    sums = {key: sum(worth * COMMIT_DECAY**at for at, worth in enumerate(sorted(found, reverse=True))) for key, found in worths.items()}
+    return sorted(sums, key=lambda key: -sums[key]), sums
 
 
 def _paths(touched: str) -> list[str]:
@@ -115,9 +107,9 @@ def _paths(touched: str) -> list[str]:
     return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
 
 
-def _fused(ways: Sequence[Iterable[Candidate]]) -> list[Candidate]:
-    worth: dict[Candidate, float] = {}
+def _fused(ways: Sequence[Iterable[str]]) -> list[str]:
+    worth: dict[str, float] = {}
     for way in ways:
-        for place, one in enumerate(way):
-            worth[one] = worth.get(one, 0.0) + 1 / (RANK_CONSTANT + place + 1)
-    return sorted(worth, key=lambda one: (-worth[one], one.key))
+        for place, key in enumerate(way):
+            worth[key] = worth.get(key, 0.0) + 1 / (RANK_CONSTANT + place + 1)
+    return sorted(worth, key=lambda key: (-worth[key], key))

@@ -156,10 +156,10 @@ class Fleet:
         ]
         return _REPO.sub("", text).strip() if chosen else text, Reach(tuple(kept), bool(chosen))
 
-    def _keys_of(self, target: str, reach: Reach) -> list[tuple[str, str]]:
-        """The keys of the files that a target may mean, with their repositories."""
+    def _keys_of(self, target: str, reach: Reach) -> list[str]:
+        """The keys of the files that a target may mean."""
         path = re.sub(r"(?::\d+|#.*)$", "", target)
-        return [(file_key(one.name, path[len(one.name) + 1 :]), one.name) for one in reach.repositories if path.startswith(one.name + "/")]
+        return [file_key(one.name, path[len(one.name) + 1 :]) for one in reach.repositories if path.startswith(one.name + "/")]
 
     # From a question to a snapshot of what could answer it.
     def _gathered(
@@ -169,7 +169,7 @@ class Fleet:
         k: int | None,
         profile: str | None,
         asked: Mapping[str, Any],
-        include: Sequence[tuple[str, str]] = (),
+        include: Sequence[str] = (),
     ) -> tuple[Asking, _Source] | None:
         asked = with_content(read, asked)
         plan = self._plan(read.text, profile)
@@ -178,8 +178,7 @@ class Fleet:
         wanted = (self.settings.search.k if k is None else k) * (4 if read.conditions else 1)
         encoder = self.encoder if self._same_model(reach) else None
         found = find(self.engine, plan, narrowing, encoder, wanted)
-        keys = dict(include) | {one.key: one.repository for one in found.files if one.repository in reach.names}
-        rows = self._files(keys)
+        rows = self._files([*include, *found.files], reach)
         if not rows:
             return None
         source = _Source(self, rows, self._counts(plan, reach), found, encoder)
@@ -210,27 +209,22 @@ class Fleet:
         encoder = self.encoder
         return encoder is not None and any(encoder.fingerprint in one.fingerprint for one in reach.repositories)
 
-    def _files(self, keys: Mapping[str, str]) -> list[_File]:
+    def _files(self, keys: Sequence[str], reach: Reach) -> list[_File]:
         """The pieces of some files. Whatever the engine gives is looked at once more, whether it is the caller's to see."""
-        parts = self.engine.get("files", [part_key(key, 0) for key in keys], _PART)
-        more = [part_key(row["file"], part) for row in parts for part in range(1, int(row["parts"]))]
-        rows = [row for row in (*parts, *(self.engine.get("files", more, _PART) if more else ())) if self._may_see(row, keys)]
-        blobs: dict[str, dict[int, str]] = {}
-        for row in rows:
-            blobs.setdefault(row["file"], {})[int(row["part"])] = row["blob"]
-        whole = [row for row in parts if self._may_see(row, keys) and len(blobs[row["file"]]) == int(row["parts"])]
-        return [
-            _File(
-                row["file"], row["repo"], row["path"], unpacked_piece(from_parts([text for _, text in sorted(blobs[row["file"]].items())]))
-            )
-            for row in whole
-        ]
+        first = [row for row in self.engine.get("files", [part_key(key, 0) for key in keys], _PART) if self._may_see(row, reach)]
+        more = [part_key(row["file"], part) for row in first for part in range(1, int(row["parts"]))]
+        blobs: dict[str, list[str]] = {row["file"]: [row["blob"]] for row in first}
+        for row in self.engine.get("files", more, _PART) if more else ():
+            if self._may_see(row, reach) and row["file"] in blobs:
+                blobs[row["file"]].append(row["blob"])  # they come in the order of their keys
+        whole = [row for row in first if len(blobs[row["file"]]) == int(row["parts"])]  # another may be writing it
+        return [_File(row["file"], row["repo"], row["path"], unpacked_piece(from_parts(blobs[row["file"]]))) for row in whole]
 
     def _sees(self, groups: Sequence[str]) -> bool:
         return check(self.caller, {"groups": groups})
 
-    def _may_see(self, row: Row, keys: Mapping[str, str]) -> bool:
-        return check(self.caller, row) and keys.get(row["file"]) == row["repo"]
+    def _may_see(self, row: Row, reach: Reach) -> bool:
+        return check(self.caller, row) and row["repo"] in reach.names
 
     def _counts(self, plan: Plan, reach: Reach) -> Counts:
         """What is counted over all that the question is asked of, and of nothing else: numbers tell, too."""
