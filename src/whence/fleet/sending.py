@@ -21,7 +21,7 @@ from whence.fleet.engine import Engine
 from whence.fleet.filters import equals, one_of
 from whence.fleet.pieces import Piece, pieces_of
 from whence.fleet.portables import send_pack
-from whence.fleet.registry import READY, WAITING, Registry, Repository
+from whence.fleet.registry import READY, WAITING, WORKING, Registry, Repository
 from whence.fleet.rows import (
     Owner,
     Row,
@@ -108,8 +108,8 @@ def send(
     With `force` everything is sent, also what is there already.
     """
     cost, go_on = cost or Cost(), go_on or _always
-    owner, fingerprint, sent = Owner(repository.name, tuple(repository.groups)), fingerprint_of(index.model), Sent()
-    sending = _Sending(engine, owner, index, fingerprint, sent, go_on)
+    owner, sent = Owner(repository.name, tuple(repository.groups)), Sent()
+    sending = _Sending(engine, repository, index, sent, go_on)
     expected = sending.files(force=force, progress=progress or _unseen)
     go_on()
     sending.clean_up(expected, everything=force or repository.state != READY)
@@ -118,8 +118,7 @@ def send(
     rows, size = put_counts(engine, owner.repository, sending.counting.table(), owner.repository, owner.groups, force=force)
     sent.add(rows, size)
     go_on()
-    known = not force and repository.fingerprint == fingerprint
-    sent.add(*send_pack(engine, owner, index, known=known))
+    sent.add(*send_pack(engine, owner, index, known=not force and repository.fingerprint == fingerprint_of(index.model)))
     go_on()
     sent.repository = _finished(engine, repository, index, expected, sent, cost)
     return sent
@@ -137,10 +136,11 @@ class Expected:
 class _Sending:
     """One repository on its way."""
 
-    def __init__(self, engine: Engine, owner: Owner, index: OpenIndex, fingerprint: str, sent: Sent, go_on: Callable[[], None]) -> None:
-        self._engine, self._owner, self._index, self._fingerprint = engine, owner, index, fingerprint
-        self._sent, self._go_on = sent, go_on
-        self._mine = equals("repo", owner.repository)
+    def __init__(self, engine: Engine, repository: Repository, index: OpenIndex, sent: Sent, go_on: Callable[[], None]) -> None:
+        self._engine, self._repository, self._index = engine, repository, index
+        self._owner, self._fingerprint = Owner(repository.name, tuple(repository.groups)), fingerprint_of(index.model)
+        self._sent, self._go_on, self._began = sent, go_on, False
+        self._mine = equals("repo", repository.name)
         self._gone: set[str] = set()
         self.counting = Counting()
 
@@ -187,11 +187,21 @@ class _Sending:
     def _put(self, name: str, rows: Iterator[Row]) -> None:
         while some := list(islice(rows, ROWS_AT_ONCE)):
             self._go_on()
+            self._begin()
             self._sent.add(len(some), self._engine.put(name, some))
+
+    def _begin(self) -> None:
+        """Say that the rows are changing, before the first does: whoever comes after a cut looks through all of them."""
+        if not self._began:
+            registry = Registry(self._engine)
+            registry.update(replace(registry.get(self._owner.repository) or self._repository, state=WORKING))
+            self._began = True
 
     def clean_up(self, expected: Mapping[str, Expected], *, everything: bool) -> None:
         """Delete rows that belong to nothing: of the files that were sent and of those that are no more, or of all."""
         changed = sorted(self._gone | {key for key, one in expected.items() if one.new})
+        if changed:
+            self._begin()
         some = [self._mine & one_of("file", changed[at : at + AT_ONCE]) for at in range(0, len(changed), AT_ONCE)]
         for name in OF_FILES:
             self._go_on()
@@ -241,11 +251,10 @@ def _finished(
         units=sum(one.units for one in expected.values()),
         passages=sum(one.passages for one in expected.values()),
         bytes_source=sum(size for _, _, size in index.store.languages()),
-        bytes_sent=sent.bytes,
-        seconds=cost.seconds(),
-        cpu=cost.cpu_seconds(),
         fingerprint=fingerprint_of(index.model),
     )
+    if not sent.nothing or not now.indexed_at:  # a look that found nothing new leaves what the last work came to
+        found = replace(found, bytes_sent=sent.bytes, seconds=cost.seconds(), cpu=cost.cpu_seconds())
     registry.update(found)
     return found
 
