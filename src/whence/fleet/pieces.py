@@ -56,11 +56,13 @@ LAYOUT: Mapping[str, str] = {
     "passages.scale": "<f4",
     "passages.rows": "|i1",
 }
-FORMAT = 1
+FORMAT = 2
 #: Rows of units and windows are kept in 16 bits; of a file with more, the rest has no words.
 MOST_ROWS = (1 << 16) - 1
 _HEAD = struct.Struct(f"<2sB{len(LAYOUT)}I")
 _MAGIC = b"wp"
+#: Vectors cannot be squeezed: they follow the rest as they are, a byte each.
+_AS_IS = "passages.rows"
 #: Of what is read, no piece is larger: an engine may be written to by others.
 LARGEST = 64 << 20
 Arrays = dict[str, Array]
@@ -81,19 +83,25 @@ class Piece:
 
 def packed(arrays: Arrays) -> bytes:
     """A piece as bytes."""
-    columns = [np.ascontiguousarray(arrays[name], dtype=kind) for name, kind in LAYOUT.items()]
-    return zlib.compress(_HEAD.pack(_MAGIC, FORMAT, *map(len, columns)) + b"".join(one.tobytes() for one in columns), 6)
+    columns = {name: np.ascontiguousarray(arrays[name], dtype=kind) for name, kind in LAYOUT.items()}
+    head = _HEAD.pack(_MAGIC, FORMAT, *map(len, columns.values()))
+    rows = columns.pop(_AS_IS).tobytes()
+    squeezed = zlib.compress(b"".join(one.tobytes() for one in columns.values()), 6)
+    return head + squeezed + rows
 
 
 def unpacked(raw: bytes) -> Arrays:
     """The arrays of a piece; views of its bytes."""
     try:
-        data = zlib.decompressobj().decompress(raw, LARGEST)
-        magic, version, *counts = _HEAD.unpack_from(data)
-        arrays, at = {}, _HEAD.size if (magic, version) == (_MAGIC, FORMAT) else len(data) + 1
-        for (name, kind), count in zip(LAYOUT.items(), counts, strict=True):
-            arrays[name] = np.frombuffer(data, kind, count, at)
-            at += arrays[name].nbytes
+        magic, version, *counts = _HEAD.unpack_from(raw)
+        sizes = dict(zip(LAYOUT, counts if (magic, version) == (_MAGIC, FORMAT) else [], strict=True))
+        end = len(raw) - sizes[_AS_IS]
+        data = zlib.decompressobj().decompress(raw[_HEAD.size : end], LARGEST)
+        arrays, at = {_AS_IS: np.frombuffer(raw, LAYOUT[_AS_IS], sizes[_AS_IS], end)}, 0
+        for name, count in sizes.items():
+            if name != _AS_IS:
+                arrays[name] = np.frombuffer(data, LAYOUT[name], count, at)
+                at += arrays[name].nbytes
     except (zlib.error, struct.error, ValueError) as error:
         raise IndexDamaged("a piece of the fleet cannot be read") from error
     return arrays
