@@ -20,7 +20,7 @@ ROOMS = """
     errors types version profiles knobs settings trace
     source parse encode index memory
     query retrieve fuse graph rank learn pack
-    answer asking confidence facets related context context_classic context_near explain results packs packing roots viewed opened engine enrich
+    answer asking confidence facets related context context_classic context_near explain results backend packs packing roots viewed opened engine enrich
     recall recollections remembered memories tidying lifecycle following checkup
     fleet
     bench serve

@@ -42,13 +42,18 @@ def make_asking(
         k=snapshot.files + 1 if unbounded else chosen.k if k is None else k,
         **{"operator": chosen.operator, "content": chosen.content, "strategy": chosen.strategy, **asked},
     )
-    name = profile or chosen.profile
-    if name not in PROFILES:
-        raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
-    ranking = settings.profiles[name]
+    name, ranking = profile_named(profile, settings)
     weights = weights_of(name, ranking)
     ranking = with_factors(name, with_fusion(name, ranking, fusion, alpha), factors)
     return Asking(snapshot, ranking, weights, options, chosen.pool, chosen.pool_per_result, read, encoder, trace)
+
+
+def profile_named(profile: str | None, settings: Settings) -> tuple[str, Profile]:
+    """The profile that is asked for, or set, with its name."""
+    name = profile or settings.search.profile
+    if name not in PROFILES:
+        raise QueryError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
+    return name, settings.profiles[name]
 
 
 def with_content(read: Asked, asked: Mapping[str, Any]) -> Mapping[str, Any]:

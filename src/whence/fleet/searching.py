@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from whence.answer import Asking, answer, ranked_with
-from whence.asking import make_asking, with_content
+from whence.asking import make_asking, profile_named, with_content
 from whence.confidence import confidence_of
 from whence.encode.encoder import Encoder
 from whence.encode.registry import SHIPPED, open_encoder
-from whence.errors import UsageError
+from whence.errors import QueryError, UsageError
 from whence.explain.why import Why, explain, find_target
 from whence.fleet.access import Caller, check, visible
 from whence.fleet.counts import ALL, TOTALS, Table, together
@@ -54,6 +54,8 @@ REMEMBERED = 2.0
 MOST_NAMED = 1_000
 #: How a query names repositories.
 _REPO = re.compile(r"(?:(?<=\s)|^)(-?)repo:(\S+)")
+#: Conditions whose value is words that the engine can be asked for.
+_SPOKEN = frozenset({"word", "phrase", "sym"})
 _PART = ("file", "repo", "groups", "path", "part", "parts", "blob")
 
 
@@ -172,7 +174,7 @@ class Fleet:
         include: Sequence[str] = (),
     ) -> tuple[Asking, _Source] | None:
         asked = with_content(read, asked)
-        plan = self._plan(read.text, profile)
+        plan = self._plan(read, profile)
         content = asked.get("content") or self.settings.search.content
         narrowing = Narrowing(self._seen(reach), _held(content, asked.get("languages") or ()))
         wanted = (self.settings.search.k if k is None else k) * (4 if read.conditions else 1)
@@ -194,8 +196,16 @@ class Fleet:
             encoder=encoder,
         ), source
 
-    def _plan(self, text: str, profile: str | None) -> Plan:
-        ranking = self.settings.profiles[profile or self.settings.search.profile]
+    def _plan(self, read: Asked, profile: str | None) -> Plan:
+        """What the engine is asked for: the words that are ranked, or else those that a condition speaks of."""
+        _, ranking = profile_named(profile, self.settings)
+        spoken = (leaf.value for leaf in read.leaves() if leaf.of in _SPOKEN and not leaf.negated)
+        text = read.text.strip() or " ".join(spoken)
+        if not text:
+            raise QueryError(
+                "a fleet is searched by words" if read.conditions else "the query is empty",
+                hint="add a word, a phrase in quotes or a name, as sym:Client",
+            )
         return make_plan(text, decay=ranking.decay, quoted=ranking.quoted)
 
     def _seen(self, reach: Reach) -> Filter:
