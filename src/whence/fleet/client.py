@@ -156,8 +156,8 @@ def _started(path: Path) -> Any:
 
     server = Silent(str(path))
     if not server.init() or not server.start():
+        if server._p is not None:  # noqa: SLF001  -- it was started, and ended at once
+            raise FleetError(f"{path} is no database of milvus-lite", hint="name another file in fleet.address")
         server._lock_path = server._uds_path  # noqa: SLF001  -- its end would remove the lock of whoever has the file open
-        raise FleetError(
-            f"{path} cannot be opened by milvus-lite", hint="one process at a time may have it open; for several, run a server"
-        )
+        raise FleetError(f"another process has {path} open", hint="one at a time may; for several, run a server")
     return server

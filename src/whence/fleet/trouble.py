@@ -12,11 +12,20 @@ from whence.knobs import FleetSettings
 _RATE_LIMIT = 8
 _NO_COLLECTION = (100, 4)
 _SLOW = ("timeout", "timed out", "deadline")
-_SECURE = ("ssl", "tls", "certificate", "handshake", "tsi_")
+_SECURE = ("ssl", "tls", "certificate", "handshake", "tsi_", "hostname verification", "peer name")
 _REFUSED = ("auth check failure", "permission deny", "permission denied", "privilege", "unauthenticated", "credential")
 _FULL = ("quota", "disk", "no space", "memory limit", "resource exhausted", "out of memory", "insufficient")
 _MISSING = ("collection not found", "can't find collection")
 _OTHER = ("not implemented", "unimplemented", "unsupported", "not supported", "field not found", "fieldnotexist", "schema")
+#: What the network's library means, in fewer words.
+_PLAINLY = {
+    "WRONG_VERSION_NUMBER": "it does not speak TLS there",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is signed by nobody we know",
+    "Hostname Verification Check failed": "its certificate is for another name",
+    "Socket closed": "it hung up, as servers do that speak TLS",
+    "Connection refused": "nothing listens there",
+    "Domain name not found": "there is no such host",
+}
 #: Letters of the engine's own words that a line repeats.
 _MOST = 160
 
@@ -38,7 +47,7 @@ class Failed:
 #: What failed, the line for it and what to do, the first that fits. A line begins with where the engine is.
 _LINES: tuple[tuple[Callable[[Failed], bool], str, str], ...] = (
     (
-        lambda it: it.status == "UNAVAILABLE" and it.says(*_SECURE),
+        lambda it: it.status in ("UNAVAILABLE", "UNAUTHENTICATED") and it.says(*_SECURE),  # the latter: of a name that is another's
         "and we do not agree on TLS: {nearest}",
         "see fleet.address (http or https) and fleet.ca",
     ),
@@ -124,5 +133,5 @@ def _words(error: BaseException) -> Iterator[str]:
 def _nearest(error: BaseException) -> str:
     """The engine's own words nearest to the cause, on one line and not without end."""
     last = " ".join("".join(letter if letter.isprintable() else " " for letter in list(_words(error))[-1]).split())
-    _, _, cause = last.rpartition("Failed to connect to remote host: ")
+    cause = next((plainly for said, plainly in _PLAINLY.items() if said in last), last)
     return cause if len(cause) <= _MOST else f"{cause[:_MOST]}..."
