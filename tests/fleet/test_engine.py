@@ -113,6 +113,10 @@ def test_the_best_words_come_first_and_only_what_is_meant(either):
     assert either.by_words("units", "parse", 0) == []
 
 
+def test_where_there_never_was_a_row_no_words_are_found(either):
+    assert either.by_words("commits", "parse render", 10) == []
+
+
 def test_words_are_told_apart_by_spaces_alone(either):
     either.put("units", [unit(1, "Don't.stop a_b"), unit(2, "don t stop a b")])
     assert [hit.id for hit in either.by_words("units", "Don't.stop", 10)] == ["u1"]

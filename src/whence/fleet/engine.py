@@ -30,6 +30,8 @@ PAGE = 500
 MOST_HITS = 16_384
 #: Seconds between two tries when the engine asks for patience: the first, and the longest.
 PATIENCE, MOST_PATIENCE = 0.05, 1.0
+#: What milvus-lite says of words in a collection that never had a row: their average length is nothing by nothing.
+_OF_NOTHING = "Invalid sparse row: NaN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,14 @@ class Engine:
 
     def by_words(self, name: str, text: str, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[Hit]:
         """The rows whose words fit best, by the engine's own BM25."""
-        return self._search(name, SPARSE, "BM25", text, most, which, fields) if text.split() else []
+        if not text.split():
+            return []
+        try:
+            return self._search(name, SPARSE, "BM25", text, most, which, fields)
+        except FleetError as error:
+            if _OF_NOTHING in str(error.__cause__):
+                return []
+            raise
 
     def by_sketch(self, name: str, bits: bytes, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[Hit]:
         """The rows whose sketches differ least; the score is minus the number of bits that differ."""
