@@ -63,9 +63,11 @@ ARGUMENTS = {
     "feedback used": ["--symbol", "open_session"],
     "feedback reset": ["--yes"],
     "clear": [".."],
+    "fleet add": ["."],
+    "fleet remove": ["shop"],
 }
-#: Needs what is not here (a benchmark, a language server) or long (every grammar): refused here, which is no answer either.
-REFUSED = ("bench ", "enrich", "doctor", "pack ")
+#: Needs what is not here (a benchmark, a language server, a fleet) or long (every grammar): refused here, which is no answer either.
+REFUSED = ("bench ", "enrich", "doctor", "pack ", "fleet ")
 
 
 class Done(NamedTuple):

@@ -23,7 +23,7 @@ COMMANDS = tuple(
     "search context related why"
     " remember recall handoff list show edit archive forget compact import export"
     " callers callees impact path tests index pack watch enrich ingest status doctor config feedback clear"
-    " ui mcp install uninstall hook bench".split()
+    " fleet ui mcp install uninstall hook bench".split()
 )
 #: Commands that share a file; every other has one of its name.
 _FILES = {
