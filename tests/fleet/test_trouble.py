@@ -333,7 +333,7 @@ except FleetError as error:
 
 
 def test_nothing_but_the_line_reaches_the_terminal(certificates, tmp_path):
-    addresses = ["http://127.0.0.1:1", str(tmp_path / "quiet.db"), str(tmp_path / "gone/x.db")]
+    addresses = ["http://127.0.0.1:1", str(tmp_path / "quiet.db")]
     with answering(with_status("INTERNAL", greets=True)) as port, answering(with_status("INTERNAL", greets=False), certificates) as secure:
         for address in [*addresses, f"http://127.0.0.1:{port}", f"https://127.0.0.1:{secure}"]:
             done = subprocess.run(
