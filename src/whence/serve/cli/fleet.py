@@ -214,7 +214,8 @@ def _print_status(one: Repository, worker: str) -> None:
 def _summed(found: list[Repository]) -> str:
     states = {state: sum(one.state == state for one in found) for state in sorted({one.state for one in found})}
     told = ", ".join(f"{count} {state}" for state, count in states.items())
-    return f"{len(found)} repositories{f' ({told})' if told else ''}, {sum(one.files for one in found)} files"
+    many = "repository" if len(found) == 1 else "repositories"
+    return f"{len(found)} {many}{f' ({told})' if told else ''}, {sum(one.files for one in found)} files"
 
 
 @contextmanager
