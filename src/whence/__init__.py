@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from whence.confidence import Confidence
     from whence.engine import Freshness, Index
     from whence.explain.why import Why
+    from whence.fleet.searching import Fleet
     from whence.graph.neighbours import Neighbour
     from whence.graph.ways import Step
     from whence.memories import Memory
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer",
     "Confidence",
+    "Fleet",
     "Freshness",
     "Index",
     "Memory",
@@ -46,6 +48,7 @@ __all__ = [
 _HOMES = {
     "Answer": "whence.results",
     "Confidence": "whence.confidence",
+    "Fleet": "whence.fleet.searching",
     "Freshness": "whence.engine",
     "Index": "whence.engine",
     "Memory": "whence.memories",

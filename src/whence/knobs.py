@@ -213,6 +213,7 @@ class FleetSettings:
     )
     timeout: float = _knob(10.0, "seconds that Milvus has for an answer", min=0.1, max=3_600)
     tokens: str = _knob("", "the file that says which token sees which groups of repositories; empty: whoever may search sees all")
+    caller: str = _knob("", "who asks: the token that the file of tokens knows them by; never printed", secret=True)
     lease: float = _knob(60.0, "seconds after which the work of a worker that says nothing is given to another", min=1, max=86_400)
 
 

@@ -84,6 +84,14 @@ class Engine:
             if self._ask(self._client.get_load_state, name)["state"].name != "Loaded":
                 self._ask(self._client.load_collection, name)
 
+    def check(self) -> None:
+        """Refuse a fleet that another version made, or where there is none: for whoever only asks."""
+        repositories = SCHEMAS["repos"].name
+        self._check(self._named(repositories))
+        if self._ask(self._client.get_load_state, self._named(repositories))["state"].name != "Loaded":
+            for name in SCHEMAS:
+                self._ask(self._client.load_collection, self._named(name))
+
     def drop(self) -> None:
         """Remove all collections of this fleet. Nothing of it is left."""
         there = set(self._ask(self._client.list_collections))

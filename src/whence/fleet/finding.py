@@ -16,9 +16,12 @@ import numpy as np
 from whence.encode.encoder import Encoder
 from whence.fleet.engine import Engine, Hit
 from whence.fleet.filters import EVERYTHING, Filter, equals
+from whence.fleet.gathered import Counts
 from whence.fleet.keys import file_key
 from whence.index.arrayfile import Array
+from whence.index.digest import name_hash
 from whence.query.plan import Plan
+from whence.retrieve.evidence import rarity
 
 #: Files that are fetched and ranked: at least so many, and so many for each that is wanted.
 FILES, FILES_EACH = 64, 6
@@ -50,8 +53,14 @@ class Narrowing:
     held: Filter = EVERYTHING  # by language and content
 
 
-def find(engine: Engine, plan: Plan, narrowing: Narrowing, encoder: Encoder | None, wanted: int) -> Candidates:
-    """The files that stand highest in any of the ways to find them."""
+def find(
+    engine: Engine, plan: Plan, narrowing: Narrowing, encoder: Encoder | None, wanted: int, counts: Counts, names: Sequence[str] = ()
+) -> Candidates:
+    """The files that stand highest in any of the ways to find them; those that define some names before all others.
+
+    The engine weighs words by all rows it has, also by those that the caller may not see. So only its order is taken,
+    and of no score of its own does anything come into an answer.
+    """
     count = max(FILES, FILES_EACH * wanted)
     both = narrowing.seen & narrowing.held
     words = _told(plan)
@@ -59,12 +68,13 @@ def find(engine: Engine, plan: Plan, narrowing: Narrowing, encoder: Encoder | No
         _files(engine.by_words("units", words, int(UNITS * count), both)),
         _files(engine.by_words("files", words, int(PATHS * count), both & equals("part", 0))),
     ]
-    if encoder is not None:
+    if encoder is not None and plan.terms:
         ways.append(_files(engine.by_sketch("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.seen)))
-    if plan.symbol:
-        named = islice(engine.rows("units", both & equals("name", plan.symbol), ("file",)), NAMES)
+    for name in dict.fromkeys((*names, *([plan.symbol] if plan.symbol else []))):
+        named = islice(engine.rows("units", both & equals("name", name), ("file",)), NAMES)
         ways.insert(0, dict.fromkeys(row["file"] for row in named))
-    past, precedents = _touched(engine.by_words("commits", words, COMMITS, narrowing.seen, ("repo", "touched", "terms")))
+    commits = engine.by_words("commits", words, COMMITS, narrowing.seen, ("repo", "touched", "terms", "words"))
+    past, precedents = _touched(commits, _worth(plan, counts))
     ways.append(past)
     return Candidates(_fused(ways)[:count], precedents)
 
@@ -87,16 +97,23 @@ def _files(hits: Sequence[Hit]) -> Iterable[str]:
     return dict.fromkeys(hit.id.partition(".")[0] for hit in hits)
 
 
-def _touched(hits: Sequence[Hit]) -> tuple[list[str], dict[str, float]]:
+def _worth(plan: Plan, counts: Counts) -> dict[str, float]:
+    """What each term of a question is worth in the message of a commit: more the fewer files hold it."""
+    held = {term.text: counts.terms.get(name_hash(term.text)) for term in plan.terms}
+    return {term.text: term.weight * rarity(counts.files, known.files if (known := held[term.text]) else 0) for term in plan.terms}
+
+
+def _touched(hits: Sequence[Hit], worth_of: Mapping[str, float]) -> tuple[list[str], dict[str, float]]:
     """The files that commits like the question changed, the best first, and how much they are worth."""
     worths: dict[str, list[float]] = {}
     for hit in hits:
         paths = _paths(hit.fields["touched"])
-        worth = hit.score / (0.5 + 0.5 * math.sqrt(max(hit.fields["terms"], 1) / USUAL_TERMS)) / math.sqrt(max(len(paths), 1))
+        like = sum(worth_of.get(word, 0.0) for word in dict.fromkeys(hit.fields["words"].split()))
+        worth = like / (0.5 + 0.5 * math.sqrt(max(hit.fields["terms"], 1) / USUAL_TERMS)) / math.sqrt(max(len(paths), 1))
         for path in paths:
             worths.setdefault(file_key(hit.fields["repo"], path), []).append(worth)
     sums = {key: sum(worth * COMMIT_DECAY**at for at, worth in enumerate(sorted(found, reverse=True))) for key, found in worths.items()}
-    return sorted(sums, key=lambda key: -sums[key]), sums
+    return sorted(sums, key=lambda key: (-sums[key], key)), sums
 
 
 def _paths(touched: str) -> list[str]:

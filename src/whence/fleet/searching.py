@@ -6,9 +6,8 @@ import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from whence.encode.encoder import Encoder
 from whence.encode.registry import SHIPPED, open_encoder
 from whence.errors import QueryError, UsageError
 from whence.explain.why import Why, explain, find_target
-from whence.fleet.access import Caller, check, visible
+from whence.fleet.access import Caller, caller_of, check, visible
 from whence.fleet.counts import ALL, TOTALS, Table, together
 from whence.fleet.engine import Engine, Row
 from whence.fleet.filters import Filter, equals, one_of
@@ -28,8 +27,9 @@ from whence.fleet.gathered import Counts, GatheredSnapshot
 from whence.fleet.keys import file_key, from_parts, part_key
 from whence.fleet.pieces import Arrays
 from whence.fleet.pieces import unpacked as unpacked_piece
+from whence.fleet.reach import Reach, chosen, fits
+from whence.fleet.reading import texts_of
 from whence.fleet.registry import Registry, Repository
-from whence.fleet.texts import unpacked_text
 from whence.fleet.totals import counted, scope_of
 from whence.index.arrayfile import Array
 from whence.index.digest import CONTENTS, name_hash
@@ -39,24 +39,30 @@ from whence.profiles import Profile
 from whence.query.hygiene import question_in
 from whence.query.language import Asked, Leaf
 from whence.query.language import read as read_query
+from whence.query.options import check_asked
 from whence.query.plan import Plan, make_plan
-from whence.query.reading import fault
+from whence.query.reading import PHRASE, REGEX, WORD, fault
 from whence.results import Answer, Result
 from whence.retrieve.constraints import restrict
 from whence.retrieve.evidence import FieldWeights
 from whence.retrieve.filters import file_mask, unit_mask
+from whence.roots import load_settings
 from whence.source.reading import without_secrets
 from whence.types import Holding, Unit
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Seconds for which the list of repositories is remembered: who adds one, or takes somebody's right away, waits no longer.
 REMEMBERED = 2.0
 #: Repositories that are named one by one to the engine; more are told apart when their rows come back.
 MOST_NAMED = 1_000
-#: How a query names repositories.
-_REPO = re.compile(r"(?:(?<=\s)|^)(-?)repo:(\S+)")
 #: Conditions whose value is words that the engine can be asked for.
 _SPOKEN = frozenset({"word", "phrase", "sym"})
 _PART = ("file", "repo", "groups", "path", "part", "parts", "blob")
+#: What is said where nothing is meant that the caller may see: the same of what is another's and of what is not there.
+NOBODY = "no repository that you may see is meant"
+NOTHING_LEFT = "nothing that was found meets these conditions"
 
 
 class FleetResult(Result):
@@ -70,32 +76,49 @@ class FleetResult(Result):
 class FleetAnswer(Answer):
     """The results of a search over a fleet."""
 
-    def __init__(self, *given: Any, repositories: Mapping[str, int] | None = None, **named: Any) -> None:
+    def __init__(
+        self, *given: Any, repositories: Mapping[str, int] | None = None, searched: Sequence[Repository] = (), **named: Any
+    ) -> None:
         super().__init__(*given, **named)
         self.repositories = dict(repositories or {})  # of the files that were ranked, how many are of each
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a question is asked of."""
-
-    repositories: tuple[Repository, ...]
-    chosen: bool  # whether the query itself chose among them
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Their names."""
-        return frozenset(one.name for one in self.repositories)
+        self.searched = tuple(searched)  # the repositories that were asked
 
 
 class Fleet:
-    """A fleet that can be asked, as one caller sees it."""
+    """A fleet that can be asked, as one caller sees it. Open it with `Fleet.open`; it is a context manager."""
 
     def __init__(self, engine: Engine, settings: Settings, caller: Caller) -> None:
         self.engine, self.settings, self.caller = engine, settings, caller
         self._registry = Registry(engine)
         self._known: tuple[float, tuple[Repository, ...]] = (float("-inf"), ())
         self._weights: dict[str, FieldWeights] = {}
+
+    @classmethod
+    def open(cls, settings: Mapping[str, Any] | None = None, *, token: str = "", command_line: Mapping[str, Any] | None = None) -> Self:
+        """Open the fleet that the user's settings name, as the caller whom a token stands for (default: setting fleet.caller).
+
+        `settings` are dotted names with values, for instance `{"fleet.address": "http://localhost:19530"}`. No file of a
+        repository is read for them.
+        """
+        merged, _ = load_settings(None, call=settings, command_line=command_line)
+        caller = caller_of(merged.fleet, token or merged.fleet.caller)
+        engine = Engine.open(merged.fleet)
+        try:
+            engine.check()
+        except BaseException:
+            engine.close()
+            raise
+        return cls(engine, merged, caller)
+
+    def close(self) -> None:
+        """Let the engine go."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        self.close()
 
     @cached_property
     def encoder(self) -> Encoder | None:
@@ -108,55 +131,51 @@ class Fleet:
         if time.monotonic() - seen > REMEMBERED:
             known = tuple(one for one in self._registry.all(visible(self.caller)) if self._sees(one.groups))
             self._known = time.monotonic(), known
-        return sorted((one for one in known if not pattern or _fits(one.name, pattern)), key=lambda one: one.name)
+        return sorted((one for one in known if not pattern or fits(one.name, pattern)), key=lambda one: one.name)
 
     def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> FleetAnswer:
         """The best files of all repositories for a query, best first; `repo:PATTERN` in it chooses among them."""
+        check_asked(asked if k is None else {**asked, "k": k}, profile)
         question, reach = self._reach(query)
-        if not reach.repositories:
-            return FleetAnswer(notes=("no repository that you may see is meant",))
         read = read_query(question, plain=plain)
+        if not reach.repositories:
+            return FleetAnswer(notes=(NOBODY,))
         gathered = self._gathered(read, reach, k, profile, asked)
         if gathered is None:
-            return FleetAnswer(notes=tuple(filter(None, (read.said,))))
+            return FleetAnswer(notes=tuple(filter(None, (read.said,))), searched=reach.repositories)
         asking, source = gathered
         asking, notes = self._restricted(read, asking, source)
+        if asking.restriction is not None and not asking.restriction.units.any():
+            return FleetAnswer(notes=(*notes, NOTHING_LEFT), searched=reach.repositories)
         found = answer(read.text, asking)
         sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
         results = [FleetResult(source, one) for one in found]
         source.fetch([one.path for one in results])
         repositories = _counted(source.place_of(source.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else []))
-        return FleetAnswer(results, confidence=sure, notes=notes, found=found, repositories=repositories)
+        return FleetAnswer(results, confidence=sure, notes=notes, found=found, repositories=repositories, searched=reach.repositories)
 
     def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Why:
         """Why a file, given as REPOSITORY/PATH, stands where it stands in the answer to a query."""
+        check_asked(asked if k is None else {**asked, "k": k}, profile)
         question, reach = self._reach(query)
         read = read_query(question)
         if not read.text.strip():
             raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
         gathered = self._gathered(read, reach, k, profile, asked, include=self._keys_of(target, reach))
         if gathered is None:
-            raise UsageError(f"there is no {target!r} that you may see", hint="name it as REPOSITORY/PATH")
+            raise _unknown(target)
         asking, source = gathered
         asking, _ = self._restricted(read, asking, source)
-        units = find_target(source.snapshot, target)
+        try:
+            units = find_target(source.snapshot, target)
+        except UsageError as error:
+            raise _unknown(target) from error
         return explain(without_secrets(query), units, ranked_with(read.text, asking, units))
 
     # Which repositories.
     def _reach(self, query: str) -> tuple[str, Reach]:
         """The question without what chooses repositories, and what it is asked of."""
-        text = question_in(without_secrets(query)).text
-        chosen = _REPO.findall(text)
-        every = self.repositories()
-        wanted = [pattern for minus, pattern in chosen if not minus]
-        unwanted = [pattern for minus, pattern in chosen if minus]
-        kept = [
-            one
-            for one in every
-            if (not wanted or any(_fits(one.name, pattern) for pattern in wanted))
-            and not any(_fits(one.name, pattern) for pattern in unwanted)
-        ]
-        return _REPO.sub("", text).strip() if chosen else text, Reach(tuple(kept), bool(chosen))
+        return chosen(question_in(without_secrets(query)).text, self.repositories())
 
     def _keys_of(self, target: str, reach: Reach) -> list[str]:
         """The keys of the files that a target may mean."""
@@ -179,11 +198,13 @@ class Fleet:
         narrowing = Narrowing(self._seen(reach), _held(content, asked.get("languages") or ()))
         wanted = (self.settings.search.k if k is None else k) * (4 if read.conditions else 1)
         encoder = self.encoder if self._same_model(reach) else None
-        found = find(self.engine, plan, narrowing, encoder, wanted)
+        counts = self._counts(plan, reach)
+        names = [leaf.value for leaf in read.leaves() if leaf.of == "sym" and not leaf.negated]
+        found = find(self.engine, plan, narrowing, encoder, wanted, counts, names)
         rows = self._files([*include, *found.files], reach)
         if not rows:
             return None
-        source = _Source(self, rows, self._counts(plan, reach), found, encoder)
+        source = _Source(self, rows, counts, found, encoder)
         return make_asking(
             read.text,
             k,
@@ -251,9 +272,11 @@ class Fleet:
     def _restricted(self, read: Asked, asking: Asking, source: _Source) -> tuple[Asking, tuple[str, ...]]:
         if read.notes:
             raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
+        snapshot = source.snapshot
+        if asking.options.pattern is not None or any(leaf.of in (WORD, PHRASE, REGEX) for leaf in read.leaves()):
+            source.fetch(snapshot.paths)  # they are read one by one: better asked for together
         if read.plain:
             return asking, ()
-        snapshot = source.snapshot
         files, units = file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options)
         left = restrict(read.conditions, snapshot, files, units, source.read_text, lambda leaf: _named(read, leaf, snapshot))
         return replace(asking, restriction=replace(left, optional=read.optional)), (read.said, *left.notes)
@@ -284,7 +307,8 @@ class _Source:
     def __init__(self, fleet: Fleet, files: Sequence[_File], counts: Counts, found: Candidates, encoder: Encoder | None) -> None:
         self.settings = fleet.settings
         self._fleet = fleet
-        self._files = {f"{one.repository}/{one.path}": one for one in files}
+        # In an order of their own: that of the engine follows rows that the caller may not see.
+        self._files = {f"{one.repository}/{one.path}": one for one in sorted(files, key=lambda one: (one.repository, one.path))}
         self._texts: dict[str, tuple[str, bytes]] = {}
         paths = list(self._files)
         width = encoder.width if encoder is not None else 0
@@ -310,20 +334,9 @@ class _Source:
 
     def fetch(self, paths: Iterable[str]) -> None:
         """Have the texts of some files at hand."""
-        keys = {self._files[path].key: path for path in paths if path not in self._texts}
-        rows = (
-            self._fleet.engine.get("texts", [part_key(key, 0) for key in keys], ("file", "groups", "part", "parts", "blob")) if keys else []
-        )
-        more = [part_key(row["file"], part) for row in rows for part in range(1, int(row["parts"]))]
-        rest = self._fleet.engine.get("texts", more, ("file", "groups", "part", "parts", "blob")) if more else []
-        parts: dict[str, list[Row]] = {}
-        for row in (*rows, *rest):
-            if check(self._fleet.caller, row):
-                parts.setdefault(row["file"], []).append(row)
-        for key, path in keys.items():
-            mine = sorted(parts.get(key, ()), key=lambda row: int(row["part"]))
-            whole = bool(mine) and len(mine) == int(mine[0]["parts"])
-            self._texts[path] = unpacked_text(from_parts([row["blob"] for row in mine])) if whole else ("", b"")
+        wanted = {path: self._files[path] for path in paths if path not in self._texts}
+        found = texts_of(self._fleet.engine, self._fleet.caller, {one.key: one.repository for one in wanted.values()})
+        self._texts |= {path: found.get(one.key, ("", b"")) for path, one in wanted.items()}
 
     def _text(self, path: str) -> tuple[str, bytes]:
         if path not in self._texts:
@@ -331,15 +344,15 @@ class _Source:
         return self._texts[path]
 
 
+def _unknown(target: str) -> UsageError:
+    """What is said of a file that is not there and of one that is another's: there is no difference."""
+    return UsageError(f"there is no {target!r} that you may see", hint="name it as REPOSITORY/PATH")
+
+
 def _held(content: str, languages: Sequence[str]) -> Filter:
     """What rows of files and units are to be of."""
     kept = equals("content", content) if content in CONTENTS else Filter("")
     return kept & one_of("language", languages) if languages else kept
-
-
-def _fits(name: str, pattern: str) -> bool:
-    """Whether a pattern means a repository: its whole name, or the last part of it."""
-    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
 
 def _named(read: Asked, leaf: Leaf, snapshot: GatheredSnapshot) -> Array:
