@@ -1,106 +1,160 @@
-"""Two workers on one fleet, one of them killed in the middle: the other finishes, and nothing is missing or doubled."""
+"""Two workers index a fleet, one is killed half way, and the other finishes: nothing may be missing and nothing doubled.
+
+What is compared with is the same fleet, indexed by one worker that nobody disturbed. Workers are processes of
+`whence fleet index`, each with a folder of its own, as if each had a machine.
+"""
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2s
 from pathlib import Path
 from typing import Any
 
+from whence.bench.fleet_server import Served
+from whence.bench.fleet_trees import Nursery
+from whence.bench.room import Room, Row
 from whence.errors import StorageError
 from whence.fleet.engine import Engine
 from whence.fleet.filters import EVERYTHING
 from whence.fleet.leases import Leases
-from whence.fleet.registry import READY, Registry
-from whence.fleet.schemas import CLAIMS, REPOS, SCHEMAS, SPARSE
+from whence.fleet.registry import READY, WORKING, Registry
+from whence.fleet.schemas import CLAIMS, NO_VECTOR, REPOS, SCHEMAS, SPARSE
 from whence.knobs import FleetSettings
 
-VICTIM, SURVIVOR = "victim", "survivor"
-#: Seconds between two looks at who holds what.
-LOOK = 0.01
-#: A pack is made of segments with names drawn by lot: one of the same commit is as good. The row of a repository tells of its work.
-APART = ("packs", REPOS.name, CLAIMS.name)
+REPOSITORIES, UNITS = 30, 500
+#: Seconds that a lease holds here, that a worker has at all, and between two looks at what is done.
+LEASE, MOST_SECONDS, LOOK = 2.0, 1_800.0, 0.01
+KILLED, LEFT = "first", "second"
+#: What the row of a repository says of the work, not of the result.
+OF_THE_WORK = ("indexed_at", "wanted", "seconds", "cpu", "bytes_sent")
 
-Rows = dict[str, dict[str, dict[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Survived:
-    """What came of it."""
-
-    killed_with: str  # the repository that the victim held when it was killed
-    ready: int  # repositories that were ready then
-    seconds: float  # from the kill to the end of the survivor
-    code: int  # how the survivor ended
+Rows = Mapping[str, Mapping[str, str]]
 
 
-def run_and_kill(settings: FleetSettings, data_dirs: tuple[Path, Path], *, after: int, seconds: float = 120.0) -> Survived:
-    """Start two workers on repositories that wait, and kill one with -9 as soon as so many are ready and it holds another."""
-    victim, survivor = (started(settings, name, data_dir) for name, data_dir in zip((VICTIM, SURVIVOR), data_dirs, strict=True))
+def run(room: Room, there: Served, *, repositories: int = REPOSITORIES, units: int = UNITS) -> None:
+    """Index the same repositories twice, and compare every row."""
+    nursery = Nursery(room)
+    roots = [nursery.make(f"worked-{number:02d}", units) for number in range(repositories)]
+    quiet, disturbed = (there.settings(prefix, lease=LEASE) for prefix in ("quiet", "disturbed"))
+    with Engine.open(quiet) as one, Engine.open(disturbed) as other:
+        for engine in (one, other):
+            engine.ensure()
+            for root in roots:
+                Registry(engine).add(root.name, str(root), ("everybody",))
+        room.tell("one worker, undisturbed")
+        _wait(_started(room, quiet, "alone"))
+        room.tell("two workers, one of them killed half way")
+        killed = _disturbed(room, other, repositories)
+        room.tell("all rows, compared")
+        doubled: Counter[str] = Counter()
+        expected, found = _rows(one, Counter()), _rows(other, doubled)
+        left = [claim.worker for claim in Leases(other, "bench", LEASE, time.time).claims(EVERYTHING)]
+        one.drop()
+        other.drop()
+    room.raw["workers"] = {**killed, **counted(expected, found), "doubled": sum(doubled.values()), "leases left": left}
+    tell(room)
+
+
+def _disturbed(room: Room, engine: Engine, repositories: int) -> dict[str, Any]:
+    """Let two workers begin, and kill one in the middle of a repository when half of them are done."""
+    running = {name: _started(room, engine.settings, name) for name in (KILLED, LEFT)}
+    registry, leases = Registry(engine), Leases(engine, "bench", LEASE, time.time)
     try:
-        with Engine.open(settings) as engine:
-            held, ready = _held_by_victim(engine, after, victim, time.monotonic() + seconds)
-        victim.kill()
-        began = time.monotonic()
-        victim.wait(10)
-        code = survivor.wait(seconds)
-        return Survived(held, ready, time.monotonic() - began, code)
+        at = ""
+        while not at and running[KILLED].poll() is None:
+            states = {one.name: one.state for one in registry.all()}
+            if sum(state == READY for state in states.values()) >= repositories // 2:
+                mine = [name for name, worker in leases.holders().items() if worker == KILLED and states.get(name) == WORKING]
+                at = mine[0] if mine else ""
+            time.sleep(LOOK)
+        running[KILLED].kill()
+        running[KILLED].wait()
+        done, began = sum(one.state == READY for one in registry.all()), time.monotonic()
+        _wait(running[LEFT])
+        ready = sum(one.state == READY for one in registry.all())
+        return {"killed at": at, "done then": done, "repositories": ready, "of": repositories, "seconds": time.monotonic() - began}
     finally:
-        for process in (victim, survivor):
+        for process in running.values():
             process.kill()
-            process.wait(10)
+            process.wait()
 
 
-def started(settings: FleetSettings, name: str, data_dir: Path) -> subprocess.Popen[bytes]:
-    """A worker in a process of its own, as on a machine of its own: it shares nothing but the engine."""
-    chosen = {f"fleet.{field}": getattr(settings, field) for field in ("backend", "address", "prefix", "timeout", "lease")}
-    given = [option for key, value in chosen.items() for option in ("--set", f"{key}={value}")]
-    environment = {**os.environ, "WHENCE_DATA_DIR": str(data_dir), "PYTHONPATH": str(Path(__file__).parents[2])}
-    if settings.token:
-        environment["WHENCE_FLEET_TOKEN"] = settings.token  # others see the command line
-    return subprocess.Popen(
-        [sys.executable, "-m", "whence", "fleet", "index", "--worker", name, *given],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+def _started(room: Room, fleet: FleetSettings, worker: str) -> subprocess.Popen[bytes]:
+    """A worker, whose words are kept beside it."""
+    settings = {"backend": fleet.backend, "address": fleet.address, "prefix": fleet.prefix, "lease": fleet.lease, "timeout": fleet.timeout}
+    environment = {
+        **room.environment(f"data_{fleet.prefix}_{worker}"),
+        **{f"WHENCE_FLEET_{key.upper()}": str(settings[key]) for key in settings},
+    }
+    command = [sys.executable, "-m", "whence", "fleet", "index", "--worker", worker]
+    with _said(room.folder, worker).open("wb") as out:
+        return subprocess.Popen(command, env=environment, cwd=room.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
 
-def rows_in(engine: Engine, *, apart: tuple[str, ...] = APART) -> Rows:
-    """Every row that workers wrote, by collection and key, without what the engine makes itself."""
-    found: Rows = {}
-    for name, schema in SCHEMAS.items():
-        if name not in apart:
-            kept = [field.name for field in schema.fields if field.name != SPARSE]
-            rows = list(engine.rows(name, EVERYTHING, kept))
-            found[name] = {row["id"]: row for row in rows}
-            if len(found[name]) != len(rows):
-                raise StorageError(f"{name} has {len(rows)} rows with {len(found[name])} keys")
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        code = process.wait(MOST_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        raise StorageError(f"a worker did not end within {MOST_SECONDS:g} s") from error
+    if code:
+        raise StorageError(f"a worker ended with {code}")
+
+
+def _said(folder: Path, worker: str) -> Path:
+    return folder / f"worker-{worker}.txt"
+
+
+def _rows(engine: Engine, doubled: Counter[str]) -> Rows:
+    """A digest of every row by its key, collection by collection. Rows that come twice are counted."""
+    found: dict[str, dict[str, str]] = {}
+    for schema in SCHEMAS.values():
+        if schema == CLAIMS:
+            continue
+        left_out = (SPARSE, NO_VECTOR, *(OF_THE_WORK if schema == REPOS else ()))
+        fields = [one.name for one in schema.fields if one.name not in left_out]
+        rows = found.setdefault(schema.name, {})
+        for row in engine.rows(schema.name, EVERYTHING, fields):
+            doubled[schema.name] += row["id"] in rows
+            text = json.dumps({name: row[name] for name in fields}, sort_keys=True, default=repr)
+            rows[row["id"]] = blake2s(text.encode("utf-8", "backslashreplace")).hexdigest()
+        doubled[schema.name] += max(0, engine.count(schema.name) - len(rows))
     return found
 
 
-def unlike(these: Rows, those: Rows) -> Mapping[str, tuple[int, int, int]]:
-    """By collection how many rows only the first have, only the second, and both but otherwise; what is alike is not listed."""
-    found = {}
-    for name in these.keys() | those.keys():
-        one, other = these.get(name, {}), those.get(name, {})
-        differ = sum(one[key] != other[key] for key in one.keys() & other.keys())
-        found[name] = (len(one.keys() - other.keys()), len(other.keys() - one.keys()), differ)
-    return {name: counts for name, counts in found.items() if any(counts)}
+def counted(expected: Rows, found: Rows) -> dict[str, Any]:
+    """How many rows there are, and how many are missing, too many, or not as they should be."""
+    return {
+        "rows": sum(map(len, expected.values())),
+        "missing": sum(len(rows.keys() - found[name].keys()) for name, rows in expected.items()),
+        "too many": sum(len(rows.keys() - expected[name].keys()) for name, rows in found.items()),
+        "other": {name: count for name, rows in expected.items() if (count := _differing(rows, found[name]))},
+    }
 
 
-def _held_by_victim(engine: Engine, after: int, victim: subprocess.Popen[bytes], until: float) -> tuple[str, int]:
-    """The repository that the victim works on, and how many are ready, when there are enough of them."""
-    registry, leases = Registry(engine), Leases(engine, "", engine.settings.lease, time.time)
-    while time.monotonic() < until and victim.poll() is None:
-        held = [repo for repo, worker in leases.holders().items() if worker == VICTIM]
-        ready = sum(one.state == READY for one in registry.all())
-        if held and ready >= after:
-            return held[0], ready
-        time.sleep(LOOK)
-    raise StorageError("the worker that was to be killed came to an end by itself", hint="more or larger repositories are needed")
+def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> int:
+    return sum(other.get(key, digest) != digest for key, digest in one.items())
+
+
+def tell(room: Room) -> None:
+    """The lines of the table."""
+    found = room.raw["workers"]
+    where = f"{found['of']} repositories, two workers, one killed at {found['done then']}"
+    rows: Sequence[tuple[str, int]] = (
+        (f"{where}: not finished", found["of"] - found["repositories"]),
+        (f"rows missing, of {found['rows']:,}", found["missing"]),
+        ("rows too many or doubled", found["too many"] + found["doubled"]),
+        ("rows with other content", sum(found["other"].values())),
+        ("leases left behind", len(found["leases left"])),
+    )
+    room.rows += [Row(what, "0", count, "", kept=count == 0) for what, count in rows]
+    room.rows.append(
+        Row("a worker was killed in the middle of a repository", "1", int(bool(found["killed at"])), "", kept=bool(found["killed at"]))
+    )
+    room.rows.append(Row("until the other had finished", "", found["seconds"], "s"))

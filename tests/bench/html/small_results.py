@@ -12,7 +12,7 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import git, write
-from whence.bench import agents, memory_writers, pastes, report, speed, ui
+from whence.bench import agents, fleet, memory_writers, pastes, report, scale, speed, ui
 from whence.bench.corpus import Corpus
 from whence.bench.faults import running
 from whence.bench.faults.part import Part
@@ -146,6 +146,15 @@ def of_ui(folder: Path) -> dict[str, Any]:
     return report.complete(ui.as_json(room))
 
 
+def of_scale(folder: Path) -> dict[str, Any]:
+    """What a fleet of four sizes came to."""
+    room = Room(folder, [], lambda _: None)
+    known = {one.key: 3.5 for one in scale.QUANTITIES}
+    room.raw["samples"] = [{**known, "units": units, "query_wall": 9.0, "sent": 1500.0 * units} for units in (500, 1000, 2000, 4000)]
+    scale.predict(room)
+    return report.complete(scale.as_json(room))
+
+
 def of_faults(folder: Path) -> dict[str, Any]:
     """A part that went well, one that did not, and one that was not tried."""
     memory = [100.0 + math.sin(at) for at in range(90)]
@@ -178,6 +187,8 @@ MAKERS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "history": by_command("history", grown, "--repositories", ",".join(REPOSITORIES)),
     "memory": of_memory,
     "speed": lambda folder: report.complete(speed.as_json(made_room(folder))),
+    "scale": of_scale,
+    "fleet": lambda folder: report.complete(fleet.as_json(made_room(folder))),
     "ui": of_ui,
     "agents": of_agents,
     "confidence": by_command("confidence", searched),

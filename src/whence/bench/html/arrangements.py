@@ -204,6 +204,17 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
         "Every figure was measured in a process of its own, turn by turn with a peer or a floor where there is one.",
         (SpeedRows(),),
     ),
+    "scale": Arrangement(
+        "What a unit costs a fleet",
+        "A fleet on a local server was doubled again and again; a line through its sizes was held against the last, which it had not seen.",
+        (SpeedRows(),),
+    ),
+    "fleet": Arrangement(
+        "Whether many repositories are searched as one",
+        "Repositories on a local server were searched beside their own indexes, indexed by workers of which one was killed, and the "
+        "engine got into trouble.",
+        (SpeedRows(),),
+    ),
     "ui": Arrangement(
         "How the page feels",
         "The page was served from a tree of real source and used in a real browser: typed into, loaded, moved, and looked at by axe.",

@@ -14,6 +14,7 @@ from whence.errors import StorageError, UsageError
 from whence.serve.cli.bench_agents import agents, confidence, pastes
 from whence.serve.cli.bench_faults import faults
 from whence.serve.cli.bench_files import Files, into_files
+from whence.serve.cli.bench_fleet import bench_fleet, scale
 from whence.serve.cli.bench_ui import ui
 from whence.serve.cli.shared import Progress
 
@@ -39,7 +40,7 @@ def bench() -> None:
     """
 
 
-for one in (agents, confidence, faults, pastes, ui):
+for one in (agents, bench_fleet, confidence, faults, pastes, scale, ui):
     bench.add_command(one)
 
 

@@ -1,0 +1,89 @@
+"""`whence bench fleet`: whether many repositories on one engine are searched as well, as surely and as fast as they should be.
+
+- **parity**: the questions of a corpus, asked of the index of each repository and of a fleet that holds them all.
+- **workers**: two workers, one killed half way; every row is compared with those of an undisturbed run.
+- **trouble**: engines that cannot be reached, are slow, full, of another version, or refuse the token.
+- **load**: CPU of a query over many repositories at once, ours and the engine's, beside the indexes themselves.
+
+The engine is the local server of milvus-lite, started in a folder that is removed afterwards, for each part anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from whence.bench import fleet_load, fleet_parity, fleet_trouble, fleet_workers, speed, trees
+from whence.bench.corpus import Corpus
+from whence.bench.fleet_server import served
+from whence.bench.room import Room, Tell
+from whence.errors import UsageError
+
+PARITY, WORKERS, TROUBLE, LOAD = PARTS = ("parity", "workers", "trouble", "load")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large everything is."""
+
+    repositories: int = fleet_load.REPOSITORIES
+    units: int = fleet_load.UNITS
+    queries: int = fleet_load.QUERIES
+    rounds: int = fleet_load.ROUNDS
+    worked: int = fleet_workers.REPOSITORIES
+    worked_units: int = fleet_workers.UNITS
+
+
+#: All of it, in seconds.
+SMALL = Sizes(repositories=3, units=1_500, queries=4, rounds=2, worked=6, worked_units=250)
+
+
+def run(
+    tree: Path | None,
+    tell: Tell,
+    *,
+    parts: Sequence[str] = PARTS,
+    sizes: Sizes | None = None,
+    corpus: Corpus | None = None,
+    index_dir: Path | None = None,
+) -> Room:
+    """Measure some parts, in a folder that is removed afterwards."""
+    sizes = sizes or Sizes()
+    if unknown := [one for one in parts if one not in PARTS]:
+        raise UsageError(f"there is no part {unknown[0]!r}", hint=f"there are {', '.join(PARTS)}")
+    with TemporaryDirectory(prefix="whence-bench-") as temporary:
+        room = Room(Path(temporary).resolve(), trees.read_sources(tree), tell)
+        if PARITY in parts and corpus is not None:
+            with served(_folder(room, PARITY)) as there:
+                fleet_parity.run(room, there, corpus, index_dir)
+        if PARITY in parts and corpus is None:
+            room.notes.append("parity was not measured: --corpus DIR names the questions")
+        if WORKERS in parts:
+            with served(_folder(room, WORKERS)) as there:
+                fleet_workers.run(room, there, repositories=sizes.worked, units=sizes.worked_units)
+        if TROUBLE in parts:
+            fleet_trouble.troubled(room)
+        if LOAD in parts:
+            how = {"repositories": sizes.repositories, "units": sizes.units, "queries": sizes.queries, "rounds": sizes.rounds}
+            with served(_folder(room, LOAD)) as there:
+                fleet_load.run(room, there, **how)
+    return room
+
+
+def _folder(room: Room, name: str) -> Path:
+    folder = room.folder / f"engine-{name}"
+    folder.mkdir()
+    return folder
+
+
+def as_text(room: Room) -> str:
+    """The table, and what has to be known to read it."""
+    return speed.as_text(room)
+
+
+def as_json(room: Room) -> dict[str, Any]:
+    """Everything that was measured, and what is needed to measure it again."""
+    return {"benchmark": "fleet", "rows": [asdict(row) for row in room.rows], "notes": room.notes, "measured": room.raw}

@@ -1,0 +1,110 @@
+"""The bars of the fleet, measured in small: they are held here too, and what misses one is said to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.html.small_results import searched
+from sample_trees import SOURCES
+from whence.bench import fleet as benchmark
+from whence.bench import fleet_parity, fleet_trouble, fleet_workers
+from whence.bench.measure import Spent
+from whence.bench.room import Room, Row
+from whence.serve.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Everything that the command writes of a small run."""
+    folder = tmp_path_factory.mktemp("fleet")
+    out, tree = folder / "out.json", str(SOURCES / "whence" / "query")
+    assert main(["bench", "fleet", "--small", "--tree", tree, "--corpus", str(searched(folder / "corpus")), "--json", str(out)]) == 0
+    found: dict[str, Any] = json.loads(out.read_text())
+    return found
+
+
+def empty() -> Room:
+    return Room(Path(), [], lambda _: None)
+
+
+def test_every_bar_is_held_in_small(report):
+    judged = [row for row in report["rows"] if row["bar"]]
+    assert len(judged) == 1 + 6 + len(fleet_trouble.TROUBLES) + 1
+    assert all(row["kept"] for row in judged)
+
+
+def test_a_fleet_ranks_as_the_indexes_of_its_repositories_do(report):
+    parity = report["measured"]["parity"]
+    assert parity["ndcg"].keys() == {"ash", "elm"}
+    assert all(one["embedded"] > 0 for one in parity["answers"])
+    assert all(one["units"] > 0 and one["bytes_sent"] > 0 for one in parity["repositories"].values())
+
+
+def test_a_worker_was_killed_and_nothing_is_missing_or_doubled(report):
+    found = report["measured"]["workers"]
+    assert found["killed at"]
+    assert found["repositories"] == found["of"] == benchmark.SMALL.worked
+    assert (found["missing"], found["too many"], found["doubled"], found["other"]) == (0, 0, 0, {})
+    assert found["rows"] > found["of"] * 10
+
+
+def test_an_engine_in_trouble_is_told_of(report):
+    assert report["measured"]["trouble"].keys() == fleet_trouble.TROUBLES.keys()
+    assert all("127.0.0.1" in one["said"] for one in report["measured"]["trouble"].values())
+
+
+def test_queries_are_counted_on_both_sides_and_beside_indexes(report):
+    load = report["measured"]["load"]
+    assert len(load["queries"]) == benchmark.SMALL.queries
+    assert all(load[name]["together"]["p50"] > 0 for name in ("fleet", "one repository of it", "each index", "one tree"))
+
+
+def test_rows_that_are_missing_too_many_or_other_are_counted():
+    expected = {"units": {"a": "1", "b": "2", "c": "3"}, "files": {"d": "4"}}
+    found = {"units": {"a": "1", "b": "x"}, "files": {"d": "4", "e": "5"}}
+    assert fleet_workers.counted(expected, found) == {"rows": 4, "missing": 1, "too many": 1, "other": {"units": 1}}
+
+
+def test_a_row_that_is_missing_misses_the_bar():
+    room = empty()
+    room.raw["workers"] = {"killed at": "", "done then": 3, "repositories": 5, "of": 6, "seconds": 1.0}
+    room.raw["workers"] |= {"rows": 9, "missing": 1, "too many": 0, "doubled": 2, "other": {"units": 1}, "leases left": ["first"]}
+    fleet_workers.tell(room)
+    assert [row.kept for row in room.rows] == [False, False, False, False, False, False, None]
+    assert benchmark.as_text(room).count("MISS") == 6
+
+
+@pytest.mark.parametrize(("fleet", "kept"), [(0.9, True), (0.905, True), (0.88, False), (0.92, False)])
+def test_a_fleet_that_ranks_otherwise_misses_the_bar(fleet, kept):
+    room = empty()
+    fleet_parity.compare(room, [{"repository": "ash", "embedded": 0.9, "fleet": fleet, "same": fleet == 0.9}])
+    assert room.rows[0].kept is kept
+
+
+@pytest.mark.parametrize(
+    ("asked", "local", "wrong"),
+    [
+        (Spent(0.1, 1.0, 0, 2, "", "it is full"), Spent(0.1, 0.1, 0, 0, "a.py", ""), 0),
+        (Spent(0.1, 1.0, 0, 1, "", "it is full"), Spent(0.1, 0.1, 0, 0, "a.py", ""), 1),
+        (Spent(0.1, 9.0, 0, 2, "a.py", "Traceback"), Spent(0.1, 0.1, 0, 1, "", "nothing"), 4),
+    ],
+)
+def test_trouble_that_is_told_wrongly_is_found(asked, local, wrong):
+    assert len(fleet_trouble.judged(asked, local, "is full")["wrong"]) == wrong
+
+
+def test_a_missed_bar_is_the_exit_code(monkeypatch, capsys):
+    room = empty()
+    room.rows.append(Row("a query", "<= 60 ms", 61.0, "ms CPU", kept=False))
+    monkeypatch.setattr(benchmark, "run", lambda *_, **__: room)
+    assert main(["bench", "fleet"]) == 1
+    assert "MISS" in capsys.readouterr().out
+
+
+def test_a_part_that_there_is_not_is_refused(capsys):
+    assert main(["bench", "fleet", "--part", "speed"]) == 2
+    assert "parity, workers, trouble, load" in capsys.readouterr().err
