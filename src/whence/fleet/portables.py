@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from whence.fleet.access import OPERATOR, Caller, check, visible
 from whence.fleet.engine import Engine
 from whence.fleet.filters import equals
 from whence.fleet.keys import from_parts, in_parts, pack_key, part_key
@@ -59,11 +60,23 @@ def send_pack(engine: Engine, owner: Owner, index: OpenIndex, *, known: bool) ->
     return len(rows), sent, delete_keys(engine, "packs", {row["id"] for row in there} - {row["id"] for row in rows})
 
 
-def pack_of(engine: Engine, repository: str) -> tuple[Portable, bytes] | None:
-    """The portable index of a repository; None where there is none, or one is just being replaced."""
-    rows = list(engine.rows("packs", equals("repo", repository), ("part", "parts", "commit", "digest", "blob")))
+def pack_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> tuple[Portable, bytes] | None:
+    """The portable index of a repository; None where there is none that the caller may see, or one is just being replaced."""
+    rows = _seen(engine, repository, caller, "blob")
     found = whole(rows)
     return None if found is None else (found, from_parts([row["blob"] for row in sorted(rows, key=lambda row: int(row["part"]))]))
+
+
+def portable_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> Portable | None:
+    """What portable index there is of a repository, without its bytes."""
+    return whole(_seen(engine, repository, caller))
+
+
+def _seen(engine: Engine, repository: str, caller: Caller, *more: str) -> list[Row]:
+    rows = engine.rows(
+        "packs", visible(caller) & equals("repo", repository), ("repo", "groups", "part", "parts", "commit", "digest", *more)
+    )
+    return [row for row in rows if check(caller, row) and row["repo"] == repository]
 
 
 def whole(rows: Iterable[Row]) -> Portable | None:

@@ -240,7 +240,7 @@ class Fleet:
         encoder = self.encoder
         return encoder is not None and any(encoder.fingerprint in one.fingerprint for one in reach.repositories)
 
-    def _files(self, keys: Sequence[str], reach: Reach) -> list[_File]:
+    def _files(self, keys: Sequence[str], reach: Reach) -> list[Gotten]:
         """The pieces of some files. Whatever the engine gives is looked at once more, whether it is the caller's to see."""
         first = [row for row in self.engine.get("files", [part_key(key, 0) for key in keys], _PART) if self._may_see(row, reach)]
         more = [part_key(row["file"], part) for row in first for part in range(1, int(row["parts"]))]
@@ -249,7 +249,11 @@ class Fleet:
             if self._may_see(row, reach) and row["file"] in blobs:
                 blobs[row["file"]].append(row["blob"])  # they come in the order of their keys
         whole = [row for row in first if len(blobs[row["file"]]) == int(row["parts"])]  # another may be writing it
-        return [_File(row["file"], row["repo"], row["path"], unpacked_piece(from_parts(blobs[row["file"]]))) for row in whole]
+        return [Gotten(row["file"], row["repo"], row["path"], unpacked_piece(from_parts(blobs[row["file"]]))) for row in whole]
+
+    def pieces(self, keys: Sequence[str]) -> list[Gotten]:
+        """The pieces of some files, given by their keys, as far as the caller may see them."""
+        return self._files(keys, Reach(tuple(self.repositories()), chosen=False))
 
     def _sees(self, groups: Sequence[str]) -> bool:
         return check(self.caller, {"groups": groups})
@@ -292,7 +296,7 @@ class Fleet:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class Gotten:
     """A file that was fetched."""
 
     key: str
@@ -304,7 +308,7 @@ class _File:
 class _Source:
     """Where results read what they show: texts are fetched when they are asked for."""
 
-    def __init__(self, fleet: Fleet, files: Sequence[_File], counts: Counts, found: Candidates, encoder: Encoder | None) -> None:
+    def __init__(self, fleet: Fleet, files: Sequence[Gotten], counts: Counts, found: Candidates, encoder: Encoder | None) -> None:
         self.settings = fleet.settings
         self._fleet = fleet
         # In an order of their own: that of the engine follows rows that the caller may not see.

@@ -1,0 +1,115 @@
+"""Names across repositories: where one is defined, and which files of other repositories import or mention it.
+
+A first step. A use is led to definitions by the words of its import statement alone, which are compared with their paths
+and the names of their repositories; what is imported under another name, or handed on by a third file, is not followed.
+Uses are looked for among the files that the engine finds by the parts of the name, not in all files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from whence.errors import QueryError
+from whence.fleet.access import check, visible
+from whence.fleet.filters import equals
+from whence.fleet.reading import texts_of
+from whence.fleet.searching import Fleet, Gotten
+from whence.index.arrayfile import Strings
+from whence.index.digest import DEFINES, KIND_NAMES, name_hash
+from whence.index.parsed import unpack_parsed
+from whence.parse import tokens
+
+#: Definitions and files that are looked at, at most.
+MOST_DEFINITIONS, MOST_FILES = 500, 400
+#: Units that the engine is asked for.
+MOST_UNITS = 2_000
+IMPORTS, MENTIONS = "imports", "mentions"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One place where a name is defined."""
+
+    repository: str
+    path: str
+    line: int
+    kind: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A file that speaks of a name and does not define it."""
+
+    repository: str
+    path: str
+    how: str  # imports: a statement names it; mentions: it stands somewhere in the file
+    statement: str  # the statement; empty where there is none
+    means: tuple[Definition, ...]  # what it may mean, by the statement and by what is defined next to it
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """What the visible repositories know of a name."""
+
+    name: str
+    definitions: tuple[Definition, ...]
+    uses: tuple[Use, ...]
+    files: int  # that were looked at for uses
+
+
+def symbols_of(fleet: Fleet, name: str) -> Symbols:
+    """Where a name is defined in the repositories that the caller may see, and where it is used."""
+    if not name.isprintable() or not tokens.terms(name):
+        raise QueryError(f"{name[:80]!r} is no name of a symbol", hint="give it as it is written, for instance SessionStore")
+    seen, own = visible(fleet.caller), {one.name for one in fleet.repositories()}
+    rows = islice(fleet.engine.rows("units", seen & equals("name", name), ("file", "repo", "groups")), MOST_DEFINITIONS)
+    defining = {row["file"] for row in rows if check(fleet.caller, row) and row["repo"] in own}
+    hits = fleet.engine.by_words("units", " ".join(tokens.terms(name)), MOST_UNITS, seen)
+    others = [key for key in dict.fromkeys(hit.id.partition(".")[0] for hit in hits) if key not in defining]
+    pieces = fleet.pieces([*sorted(defining), *others[:MOST_FILES]])
+    definitions = tuple(sorted(_definitions(pieces, name), key=lambda one: (one.repository, one.path, one.line)))
+    where = {(one.repository, one.path) for one in definitions}
+    mentioning = [one for one in pieces if (one.repository, one.path) not in where and name_hash(name) in one.piece["mentions"]]
+    return Symbols(name, definitions, tuple(_uses(fleet, mentioning, name, definitions)), len(others[:MOST_FILES]))
+
+
+def _definitions(pieces: Iterable[Gotten], name: str) -> Iterable[Definition]:
+    for one in pieces:
+        arrays = one.piece
+        names = Strings(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
+        for unit in np.flatnonzero(arrays["units.name_hash"] == np.uint32(name_hash(name))).tolist():
+            if arrays["units.flags"][unit] & DEFINES and names[unit] == name:
+                kind, language = KIND_NAMES[int(arrays["units.kind"][unit])], arrays["files.language"].tobytes().decode()
+                yield Definition(one.repository, one.path, int(arrays["units.first"][unit]), kind, language)
+
+
+def _uses(fleet: Fleet, files: Sequence[Gotten], name: str, definitions: Sequence[Definition]) -> Iterable[Use]:
+    texts = texts_of(fleet.engine, fleet.caller, {one.key: one.repository for one in files})
+    for one in sorted(files, key=lambda one: (one.repository, one.path)):
+        _, parsed = texts.get(one.key, ("", b""))
+        statements = unpack_parsed(parsed).imports if parsed else ()
+        statement = next((said for said in statements if name in tokens.WORD.findall(said)), "")
+        means = _meant(one.repository, name, statement, definitions)
+        yield Use(one.repository, one.path, IMPORTS if statement else MENTIONS, statement, means)
+
+
+def _meant(repository: str, name: str, statement: str, definitions: Sequence[Definition]) -> tuple[Definition, ...]:
+    """The definitions that a use may mean: those that its statement speaks of most; without one, those beside it, else all."""
+    said = {word.casefold() for word in tokens.WORD.findall(statement)} - {name.casefold()}
+    worth = [len(said & _words(one)) for one in definitions]
+    best = max(worth, default=0)
+    nearest = [one for one, much in zip(definitions, worth, strict=True) if much == best]
+    beside = [one for one in nearest if one.repository == repository]
+    return tuple(beside or nearest)
+
+
+def _words(one: Definition) -> set[str]:
+    """What an import statement may call the place of a definition."""
+    return {
+        word.casefold() for word in tokens.WORD.findall(f"{one.repository} {one.path.rpartition('.')[0] or one.path}".replace("-", "_"))
+    }
