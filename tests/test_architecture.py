@@ -96,6 +96,7 @@ def test_only_the_edges_touch_the_world(path):
     """The clock, the environment and the network are for settings, engine, the front ends and the processes of a build."""
     if room_of(path) in ("opened", "engine", "enrich", "remembered", "memories", "roots", "serve", "bench") or name_of(path) in (
         "fleet/client.py",
+        "fleet/sources.py",
         "index/build.py",
         "index/layout.py",
         "parse/grammars.py",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fleet_workers import rows_in, run_and_kill, unlike
 from sample_histories import commit
 from sample_trees import git, write
-from whence.bench.fleet_workers import rows_in, run_and_kill, unlike
 from whence.errors import FleetError
 from whence.fleet import working
 from whence.fleet.counts import ALL

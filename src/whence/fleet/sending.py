@@ -99,13 +99,14 @@ def send(
     index: OpenIndex,
     *,
     force: bool = False,
+    at: float | None = None,
     cost: Cost | None = None,
     progress: Progress | None = None,
     go_on: Callable[[], None] | None = None,
 ) -> Sent:
     """Bring the rows of a repository up to an open index; `go_on` may raise to leave off, and is asked before each message.
 
-    With `force` everything is sent, also what is there already.
+    With `force` everything is sent, also what is there already. `at` is the time to note; else it is that of the index.
     """
     cost, go_on = cost or Cost(), go_on or _always
     owner, sent = Owner(repository.name, tuple(repository.groups)), Sent()
@@ -120,7 +121,7 @@ def send(
     go_on()
     sent.add(*send_pack(engine, owner, index, known=not force and repository.fingerprint == fingerprint_of(index.model)))
     go_on()
-    sent.repository = _finished(engine, repository, index, expected, sent, cost)
+    sent.repository = _finished(engine, repository, index, expected, sent, cost, index.freshness.indexed_at if at is None else at)
     return sent
 
 
@@ -235,7 +236,7 @@ def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, Expected]) -
 
 
 def _finished(
-    engine: Engine, repository: Repository, index: OpenIndex, expected: Mapping[str, Expected], sent: Sent, cost: Cost
+    engine: Engine, repository: Repository, index: OpenIndex, expected: Mapping[str, Expected], sent: Sent, cost: Cost, at: float
 ) -> Repository:
     """Write the row of a repository that is in the engine. What was asked of it meanwhile is still to be done."""
     registry, fresh = Registry(engine), index.freshness
@@ -246,7 +247,7 @@ def _finished(
         said="",
         commit=fresh.commit,
         branch=shortened(fresh.branch, MOST_NAME),
-        indexed_at=time.time(),
+        indexed_at=at,
         files=len(expected),
         units=sum(one.units for one in expected.values()),
         passages=sum(one.passages for one in expected.values()),

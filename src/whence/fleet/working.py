@@ -170,7 +170,7 @@ class _Worker:
 
         head = head_of(repository.source) if is_url(repository.source) else None
         if self._is_there(repository, head):
-            self._registry.update(replace(self._registry.get(repository.name) or repository, indexed_at=time.time()))
+            self._registry.update(replace(self._registry.get(repository.name) or repository, indexed_at=self._leases.now()))
             return Outcome(repository.name, UNCHANGED)
         with checked_out(repository.source, ways.data_dir, self._settings.index.history, head) as root:
             go_on()
@@ -178,7 +178,8 @@ class _Worker:
                 index = Index.open(root, data_dir=ways.data_dir, command_line=ways.values, progress=seen)
             with index, ways.progress(f"sending {repository.name}") as seen:
                 go_on()
-                sent = send(self._engine, repository, index, force=ways.force, cost=cost, progress=seen, go_on=go_on)
+                at = self._leases.now()
+                sent = send(self._engine, repository, index, force=ways.force, at=at, cost=cost, progress=seen, go_on=go_on)
         return Outcome(repository.name, UNCHANGED if sent.nothing else SENT, sent=sent)
 
     def _is_there(self, repository: Repository, head: Head | None) -> bool:

@@ -29,7 +29,7 @@ COMMIT = 10
 
 @click.group()
 def fleet() -> None:
-    """Many repositories, searched together on an engine that workers and searchers share.
+    """Many repositories in one engine, indexed by workers.
 
     The engine is Milvus: fleet.backend and fleet.address say where (docs/fleet.md).
     """
