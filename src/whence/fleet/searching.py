@@ -83,6 +83,11 @@ class FleetAnswer(Answer):
         self.repositories = dict(repositories or {})  # of the files that were ranked, how many are of each
         self.searched = tuple(searched)  # the repositories that were asked
 
+    @property
+    def files(self) -> list[FleetResult]:
+        """The results, each with its repository."""
+        return [one for one in self if isinstance(one, FleetResult)]
+
 
 class Fleet:
     """A fleet that can be asked, as one caller sees it. Open it with `Fleet.open`; it is a context manager."""

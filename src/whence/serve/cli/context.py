@@ -50,7 +50,8 @@ Examples:
   whence context - < issue.txt
   whence context --files src/shop/session.py
   whence context --diff main
-  whence context "add retry to the http client" --list --why"""
+  whence context "add retry to the http client" --list --why
+  whence context --fleet acme/shop "add retry to the http client" --budget 4000"""
 )
 @click.argument("task", required=False, default="")
 @click.option(
@@ -60,6 +61,7 @@ Examples:
     "--diff", is_flag=False, flag_value="HEAD", metavar="[COMMIT]", help="Instead of a task: what a change reaches (default: since HEAD)."
 )
 @click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+@click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet, fetched once for each of its states.")
 @click.option("--budget", type=int, metavar="TOKENS", help="Print no more than this, all included (default: setting context.budget).")
 @click.option("--format", "form", metavar="markdown|xml|json", help="How to print it (default: setting context.format).")
 @click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
@@ -84,34 +86,46 @@ def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **o
     if options["listed"] and (options["budget"] is not None or options["form"] not in (None, "json")):
         raise UsageError("a list has no budget and no format but --json", hint="-k says how many symbols it names")
     options["as_json"] = options["as_json"] or options["form"] == "json"
+    task = sys.stdin.buffer.read(MOST_READ).decode("utf-8", "replace") if task == "-" else task
+    if options["repository"] is not None:
+        from whence.serve.cli.fleet_answers import context_fleet  # noqa: PLC0415  -- it needs this module
+
+        return context_fleet(task, files, diff, place, options)
     target = _target(place, files)
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
         open_indexes([target], refresh=not options["no_refresh"], values=values, trace=trace) as (index,),
     ):
-        pack = index.context(
-            sys.stdin.buffer.read(MOST_READ).decode("utf-8", "replace") if task == "-" else task,
-            files=target.paths if files else (),
-            diff=diff,
-            budget=options["budget"],
-            profile=options["profile"],
-            format="json" if options["as_json"] else options["form"],
-            session=os.environ.get(SESSION, ""),
-            caller=os.getcwd(),  # noqa: PTH109  -- as text
-            freshness=freshness_facts(index),
-        )
-        if options["listed"]:
-            _print_list(index, pack, options)
-        else:
-            _print_pack(index, pack, options)
-        say_notes([index])
-        if doubt := doubt_of_task(index, pack.task if not files and diff is None else ""):
-            click.echo(f"whence: {safe(doubt)}", err=True)
-        if not pack.symbols:
-            click.echo(f"{nothing_for(diff)}; whence search --content all reads every file", err=True)
-            return NOTHING_FOUND
-        return FOUND
+        return print_context(index, task, target.paths if files else (), diff, options, freshness_facts(index))
+
+
+def print_context(
+    index: Index, task: str, files: tuple[str, ...], diff: str | None, options: dict[str, Any], freshness: dict[str, Any]
+) -> int:
+    """Ask an index for the symbols of a task, print them, and say how that ended."""
+    pack = index.context(
+        task,
+        files=files,
+        diff=diff,
+        budget=options["budget"],
+        profile=options["profile"],
+        format="json" if options["as_json"] else options["form"],
+        session=os.environ.get(SESSION, ""),
+        caller=os.getcwd(),  # noqa: PTH109  -- as text
+        freshness=freshness,
+    )
+    if options["listed"]:
+        _print_list(index, pack, options)
+    else:
+        _print_pack(index, pack, options)
+    say_notes([index])
+    if doubt := doubt_of_task(index, pack.task if not files and diff is None else ""):
+        click.echo(f"whence: {safe(doubt)}", err=True)
+    if not pack.symbols:
+        click.echo(f"{nothing_for(diff)}; whence search --content all reads every file", err=True)
+        return NOTHING_FOUND
+    return FOUND
 
 
 def _target(place: str, files: tuple[str, ...]) -> Target:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.errors import UsageError
+from whence.serve.cli.fleet_symbols import symbols
 from whence.serve.cli.shared import Progress, ago, complaint, json_option, print_json, safe, set_option, settings_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def fleet() -> None:
 
     The engine is Milvus: fleet.backend and fleet.address say where (docs/fleet.md).
     """
+
+
+fleet.add_command(symbols)
 
 
 @fleet.command()

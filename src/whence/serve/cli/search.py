@@ -48,7 +48,8 @@ Examples:
   whence search '"connection reset" lang:go -path:vendor'
   whence search 'callers:parse_config retry OR backoff'
   whence search -e "TODO|FIXME" -n
-  whence search "open connection" -e "timeout" --json"""
+  whence search "open connection" -e "timeout" --json
+  whence search --fleet "retry with backoff repo:acme/*" -k 5"""
 )
 @click.argument("query", required=False, default="")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -70,6 +71,7 @@ Examples:
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
 @click.option("--fusion", metavar="minmax|rrf", help="With the classic profile: how words and vectors are joined.")
 @click.option("--alpha", type=float, metavar="A", help="With the classic profile: the share of the vectors, from 0 to 1.")
+@click.option("--fleet", is_flag=True, help="Search all repositories of the fleet; repo:PATTERN in QUERY chooses among them.")
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
@@ -87,12 +89,16 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     PATHs are files or folders, also of several repositories; the default is the
     current folder.
     """
+    if options["fleet"]:
+        from whence.serve.cli.fleet_answers import search_fleet  # noqa: PLC0415  -- it needs this module
+
+        return search_fleet(query, paths, options, asked_with(options))
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
     from whence.query.language import read  # noqa: PLC0415  -- loads the table of languages
     from whence.query.options import check_asked  # noqa: PLC0415
 
-    asked = _asked(options)
+    asked = asked_with(options)
     check_asked(asked if options["k"] is None else {**asked, "k": options["k"]}, options["profile"])
     if (question := read(query, plain=options["plain"])).notes:
         return _search_notes(question, paths, options)
@@ -125,7 +131,7 @@ def _ask_each(
     for target, index in zip(targets, indexes, strict=True):
         try:
             answer = index.search(
-                query, k=options["k"], profile=options["profile"], plain=options["plain"], paths=target.paths, **_asked(options)
+                query, k=options["k"], profile=options["profile"], plain=options["plain"], paths=target.paths, **asked_with(options)
             )
         except QueryError as error:
             refused.append(error)
@@ -164,7 +170,7 @@ def _search_notes(question: Asked, paths: tuple[str, ...], options: dict[str, An
     return FOUND if found else NOTHING_FOUND
 
 
-def _asked(options: dict[str, Any]) -> dict[str, Any]:
+def asked_with(options: dict[str, Any]) -> dict[str, Any]:
     """What the engine is asked with: filters always, the rest where it was given."""
     always = ("relaxation", "pattern", "fixed", "word", "ignore_case", "include", "exclude", "languages", "kinds")
     given = ("operator", "content", "strategy", "max_distance", "fusion", "alpha")
@@ -194,20 +200,35 @@ def print_answer(
         said |= {"confidence": doubt.as_json()} if doubt is not None else {}
         print_json(_as_json(query, indexes, found, with_why=options["with_why"]) | said | notes_json(_hints(indexes, found)))
         return
+    shown = [(relative(index.root, result.path), result) for index, result in found]
+    print_doubt(doubt, shown, options)
+    if not print_bare(query, shown, options):
+        print_results(shown, options)
+        print_hints(_hints(indexes, found), styler(options["color"]))
+        _print_foot(indexes, found, options, doubted=doubt is not None)
+
+
+def print_doubt(doubt: Doubt | None, shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> None:
+    """That an answer is most likely none; beside it where only lines are wanted."""
     bare = options.get("only_paths") or options.get("counts") or options.get("line_numbers")
     if doubt is not None and str(doubt):
-        line = f"{safe(str(doubt))}{'; the nearest:' if found else ''}"
+        line = f"{safe(str(doubt))}{'; the nearest:' if shown else ''}"
         click.echo(f"whence: {line}" if bare else styler(options["color"])(line, fg="yellow"), err=bool(bare), color=True)
+
+
+def print_bare(query: str, shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> bool:
+    """Results as lines alone, by their paths as they are shown, where that was asked for."""
     if options.get("only_paths"):
-        for index, result in found:
-            click.echo(safe(relative(index.root, result.path)))
+        for path, _ in shown:
+            click.echo(safe(path))
     elif options.get("counts"):
-        for index, result in found:
-            click.echo(f"{safe(relative(index.root, result.path))}:{len(result.matching_lines) or result.units_matched}")
+        for path, result in shown:
+            click.echo(f"{safe(path)}:{len(result.matching_lines) or result.units_matched}")
     elif options.get("line_numbers") or not query.strip():
-        _print_like_grep(found, options)
+        _print_like_grep(shown, options)
     else:
-        _print_results(indexes, found, _hints(indexes, found), options, doubted=doubt is not None)
+        return False
+    return True
 
 
 def _hints(indexes: list[Index], found: list[tuple[Index, Result]]) -> list[Hint]:
@@ -215,24 +236,23 @@ def _hints(indexes: list[Index], found: list[tuple[Index, Result]]) -> list[Hint
     return [one for index in indexes for one in hints_of(index, {result.path: None for of, result in found if of is index})]
 
 
-def _print_like_grep(found: list[tuple[Index, Result]], options: dict[str, Any]) -> None:
+def _print_like_grep(shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> None:
     style = styler(options["color"])
-    for index, result in found:
-        path = style(safe(relative(index.root, result.path)), fg="magenta")
+    for where, result in shown:
+        path = style(safe(where), fg="magenta")
         for line in result.lines:
             number = f"{style(str(line.number), fg='green')}:" if options["line_numbers"] else ""
             click.echo(f"{path}:{number}{safe(line.text)}", color=True)
 
 
-def _print_results(
-    indexes: list[Index], found: list[tuple[Index, Result]], hints: list[Hint], options: dict[str, Any], *, doubted: bool
-) -> None:
+def print_results(shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> None:
+    """Results with their places and the lines that matter."""
     from whence.pack.provenance import warning_of  # noqa: PLC0415  -- loaded with the answer
 
     style = styler(options["color"])
-    for place, (index, result) in enumerate(found, 1):
+    for place, (path, result) in enumerate(shown, 1):
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
-        where = f"{style(safe(relative(index.root, result.path)), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
+        where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
         matched = f"  (matched: {result.matched})" if result.matched else ""
         score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
         click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}", color=True)
@@ -242,8 +262,10 @@ def _print_results(
             click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}", color=True)
         if options["with_why"]:
             print_why(result.why, style)
-    print_hints(hints, style)
-    now = time.time()
+
+
+def _print_foot(indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any], *, doubted: bool) -> None:
+    style, now = styler(options["color"]), time.time()
     for index in indexes:
         of = f"{index.root.name}: " if len(indexes) > 1 else ""
         count = f"{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files"
@@ -283,7 +305,7 @@ def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]]
     return {
         "query": without_secrets(query),
         "count": len(found),
-        "results": [_result_json(index, result, with_why=with_why) for index, result in found],
+        "results": [result_json(relative(index.root, result.path), result, with_why=with_why) for index, result in found],
         "indexes": [
             {
                 "root": str(index.root),
@@ -297,11 +319,12 @@ def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]]
     }
 
 
-def _result_json(index: Index, result: Result, *, with_why: bool) -> dict[str, Any]:
+def result_json(path: str, result: Result, *, with_why: bool) -> dict[str, Any]:
+    """A result as JSON, by its path as it is shown."""
     from whence.pack.provenance import flags_json  # noqa: PLC0415  -- loaded with the answer
 
     found: dict[str, Any] = {
-        "path": relative(index.root, result.path),
+        "path": path,
         "start_line": result.start_line,
         "end_line": result.end_line,
         "best_start_line": result.best_start,

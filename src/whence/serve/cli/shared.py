@@ -25,7 +25,7 @@ IN_A_FILE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]{1,9})", re.DOTALL)
 #: Work shorter than this shows no bar.
 SECONDS_BEFORE_PROGRESS = 0.4
 
-_FRESHNESS = re.compile(r"(\S.* · |\S.*: )?(commit [0-9a-f]+|no commit) · indexed ")
+_FRESHNESS = re.compile(r"(\S.* · |\S.*: )?(commit [0-9a-f]+|no commit|[0-9]+ repositor(y|ies)) · indexed ")
 
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output (auto: on a terminal only)."

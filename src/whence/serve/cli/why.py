@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from whence.serve.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from whence.engine import Index
     from whence.explain.why import Why
 
 #: Symbols of one name that are named in a note.
@@ -35,11 +35,13 @@ Examples:
   whence why "open a session" src/shop/session.py
   whence why "open a session" SessionStore
   whence why "open a session" app.py:120
-  whence why --context "add retry to the http client" Client.send"""
+  whence why --context "add retry to the http client" Client.send
+  whence why --fleet "open a session" acme/shop/src/session.py"""
 )
 @click.argument("query")
 @click.argument("target")
 @click.argument("path", required=False, default=".")
+@click.option("--fleet", is_flag=True, help="Ask the fleet; TARGET is REPOSITORY/PATH, also with :LINE.")
 @click.option("--context", "for_task", is_flag=True, help="Of a symbol among those for a task, as whence context ranks them.")
 @click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
@@ -53,6 +55,10 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
     TARGET is a file, the end of a path, FILE:LINE or the name of a symbol. Every
     line is a part of the score; the last column is the file's rank without it.
     """
+    if options["fleet"]:
+        from whence.serve.cli.fleet_answers import why_fleet  # noqa: PLC0415  -- it needs this module
+
+        return why_fleet(query, target, path, options)
     targets = targets_of((path,))
     with open_indexes(targets, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         say_notes([index])
@@ -64,7 +70,7 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
         if options["as_json"]:
             print_json({**asdict(found), "path": relative(index.root, found.path)})
         else:
-            _print(index, found, styler(options["color"]))
+            print_receipt(found, styler(options["color"]), lambda path: relative(index.root, path))
     return 0
 
 
@@ -75,12 +81,13 @@ def _say_others(name: str, keys: list[str]) -> None:
         click.echo(f"whence: {len(keys)} symbols are called {safe(name)!r}; answering for the best of {listed}", err=True)
 
 
-def _print(index: Index, found: Why, style: Any) -> None:
+def print_receipt(found: Why, style: Any, written: Callable[[str], str]) -> None:
+    """What a score is made of, line by line; `written` is how a path is written."""
     name = f"  {found.kind} {found.unit}" if found.unit else ""
-    click.echo(f"{style(safe(relative(index.root, found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}", color=True)
+    click.echo(f"{style(safe(written(found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}", color=True)
     click.echo(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
     if found.rank > 1:
-        leader = found.leader if found.leader_is_symbol else relative(index.root, found.leader)
+        leader = found.leader if found.leader_is_symbol else written(found.leader)
         click.echo(f"first is {safe(leader)} with {found.leader_score:.4f}")
     said = [f"{one.retriever} (rank {one.rank}, {one.score:.2f})" for one in found.found_by]
     click.echo(f"found by {', '.join(said)}" if said else "found by no retriever: ranked only because you asked")
