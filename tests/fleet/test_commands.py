@@ -214,9 +214,12 @@ def test_without_a_fleet_every_command_says_so_and_search_goes_on(shop: Path):
 
 
 def test_a_worker_that_watches_takes_in_what_comes(run: Command, shop: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine):
-    passes = []
+    passes, really = [], time.sleep
 
     def asleep(seconds: float) -> None:
+        if seconds != 3.0:  # others sleep, too
+            really(seconds)
+            return
         passes.append(seconds)
         if len(passes) == 1:
             write(shop, {"new.py": "def okapi():\n    return 1\n"})
@@ -228,7 +231,7 @@ def test_a_worker_that_watches_takes_in_what_comes(run: Command, shop: Path, mon
     done = run("index", "--watch", "3")
     assert done.code == 130
     assert [line.partition(",")[0] for line in done.out.splitlines()] == ["shop: 2 of 2 files sent", "shop: 1 of 3 files sent"]
-    assert passes == [3.0, 3.0]
+    assert len(passes) == 2
 
 
 def test_two_names_of_one_url_share_a_checkout_that_stays_while_one_is_left(run: Command, shop: Path, data: Path):
