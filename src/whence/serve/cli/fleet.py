@@ -156,14 +156,15 @@ def index(patterns: tuple[str, ...], force: bool, worker: str, watch: float | No
 
     ways = Ways(_data_dir(), settings_of(assignments), force, lambda one: _fits(one, patterns), _shown)
     with _opened(assignments) as (engine, registry):
-        if not watch and not any(ways.chosen(one) for one in registry.all()):
+        if watch is None and not any(ways.chosen(one) for one in registry.all()):
             return _nothing_to_do(patterns, as_json)
         leases = Leases(engine, worker or f"{socket.gethostname()}-{os.getpid()}", engine.settings.lease, time.time)
         done: list[dict[str, Any]] = []
         while True:
             for outcome in work(engine, registry, leases, ways):
-                done.append(_told(outcome))
-                if not as_json or watch:
+                if watch is None:
+                    done.append(_told(outcome))
+                if not as_json or watch is not None:
                     _say(outcome, as_json)
             if watch is None:
                 break
