@@ -13,8 +13,9 @@ from whence.fleet.engine import Engine
 from whence.fleet.filters import EVERYTHING, Filter, equals
 from whence.fleet.schemas import CLAIMS, ID, MOST_GROUP, MOST_GROUPS, MOST_NAME, REPOS, SCHEMAS, SPARSE
 
-#: What a repository can be called: words and the marks that names of hosts, owners and branches have, in steps.
-NAME = re.compile(r"[\w.@+~-]+(?:/[\w.@+~-]+)*")
+#: What a repository can be called: words and the marks that names of hosts, owners and branches have, in steps. What
+#: begins with an @ is a group's.
+NAME = re.compile(r"(?!@)[\w.@+~-]+(?:/[\w.@+~-]+)*")
 WAITING, WORKING, READY, FAILED, REMOVING = STATES = ("waiting", "working", "ready", "failed", "removing")
 #: Letters of what went wrong that are kept.
 MOST_SAID = 2_000

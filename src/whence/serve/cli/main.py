@@ -67,7 +67,8 @@ def cli() -> None:
     """Find the code that matters for a task, and see why; keep notes, and recall them.
 
     The first search of a repository builds an index; later ones refresh it.
-    Nothing is downloaded and nothing leaves this machine.
+    Nothing is downloaded, and nothing leaves this machine unless you set up
+    a fleet.
     """
 
 
