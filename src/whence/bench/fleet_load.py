@@ -14,6 +14,7 @@ from whence.bench import trees
 from whence.bench.fleet_asking import Asked, ask, fleet_of, settings_of_an_index
 from whence.bench.fleet_server import Served
 from whence.bench.fleet_trees import Nursery
+from whence.bench.measure import cpu_seconds
 from whence.bench.metrics import percentile
 from whence.bench.room import Room, Row, at_most, ratio
 from whence.engine import Index
@@ -59,20 +60,23 @@ def run(room: Room, there: Served, *, repositories: int, units: int, queries: in
 def _sent(room: Room, engine: Engine, there: Served, repositories: int, units: int) -> tuple[list[Path], dict[str, Any]]:
     """The folders of all repositories, in the engine, and what that came to."""
     nursery, registry, roots, sizes = Nursery(room), Registry(engine), list[Path](), list[dict[str, Any]]()
-    began = there.cpu()
     for number in range(repositories):
         name = f"repository-{number:02d}"
         root = nursery.make(name, (units - nursery.units) // (repositories - number))
         with Index.open(root, data_dir=room.folder / "data", settings=settings_of_an_index()) as index:
+            cpu, engine_cpu = cpu_seconds(), there.cpu()
             done = send(engine, registry.add(name, str(root), ()), index).repository
+            spent = {"sending": cpu_seconds() - cpu, "taking": there.cpu() - engine_cpu}
         if done is not None:
             nursery.grown(done.units)
-            sizes.append({"files": done.files, "units": done.units, "passages": done.passages, "sent": done.bytes_sent, "cpu": done.cpu})
+            sizes.append({"files": done.files, "units": done.units, "passages": done.passages, "sent": done.bytes_sent, **spent})
         roots.append(root)
         room.tell(f"{number + 1} of {repositories} repositories, {nursery.units:,} units")
+    cpu, engine_cpu = cpu_seconds(), there.cpu()
     refresh_totals(engine)
-    sums = {name: sum(one[name] for one in sizes) for name in ("files", "units", "passages", "sent", "cpu")}
-    return roots, {**sums, "engine_cpu": there.cpu() - began, "memory": there.memory(), "disk": there.disk(), "repositories": sizes}
+    totals = {"totals": cpu_seconds() - cpu, "totals_engine": there.cpu() - engine_cpu}
+    sums = {name: sum(one[name] for one in sizes) for name in ("files", "units", "passages", "sent", "sending", "taking")}
+    return roots, {**sums, **totals, "memory": there.memory(), "disk": there.disk(), "repositories": sizes}
 
 
 def _embedded(room: Room, roots: Sequence[Path], queries: Sequence[str], rounds: int) -> Asked:

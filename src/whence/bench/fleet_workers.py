@@ -10,9 +10,11 @@ import json
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2s
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +25,18 @@ from whence.errors import StorageError
 from whence.fleet.engine import Engine
 from whence.fleet.filters import EVERYTHING
 from whence.fleet.leases import Leases
+from whence.fleet.portables import pack_of
 from whence.fleet.registry import READY, WORKING, Registry
-from whence.fleet.schemas import CLAIMS, NO_VECTOR, REPOS, SCHEMAS, SPARSE
+from whence.fleet.schemas import CLAIMS, NO_VECTOR, PACKS, REPOS, SCHEMAS, SPARSE
+from whence.index.portable import MANIFEST
 from whence.knobs import FleetSettings
 
 REPOSITORIES, UNITS = 30, 500
 #: Seconds that a lease holds here, that a worker has at all, and between two looks at what is done.
 LEASE, MOST_SECONDS, LOOK = 2.0, 1_800.0, 0.01
 KILLED, LEFT = "first", "second"
-#: What the row of a repository says of the work, not of the result.
-OF_THE_WORK = ("indexed_at", "wanted", "seconds", "cpu", "bytes_sent")
+#: What rows say of the work, not of the result. Names of files within a portable index are drawn by lot: it is compared by what it holds.
+OF_THE_WORK = {REPOS.name: ("indexed_at", "wanted", "seconds", "cpu", "bytes_sent"), PACKS.name: ("digest", "blob")}
 
 Rows = Mapping[str, Mapping[str, str]]
 
@@ -117,15 +121,29 @@ def _rows(engine: Engine, doubled: Counter[str]) -> Rows:
     for schema in SCHEMAS.values():
         if schema == CLAIMS:
             continue
-        left_out = (SPARSE, NO_VECTOR, *(OF_THE_WORK if schema == REPOS else ()))
+        left_out = (SPARSE, NO_VECTOR, *OF_THE_WORK.get(schema.name, ()))
         fields = [one.name for one in schema.fields if one.name not in left_out]
         rows = found.setdefault(schema.name, {})
         for row in engine.rows(schema.name, EVERYTHING, fields):
             doubled[schema.name] += row["id"] in rows
-            text = json.dumps({name: row[name] for name in fields}, sort_keys=True, default=repr)
-            rows[row["id"]] = blake2s(text.encode("utf-8", "backslashreplace")).hexdigest()
+            rows[row["id"]] = _digest({name: row[name] for name in fields})
         doubled[schema.name] += max(0, engine.count(schema.name) - len(rows))
-    return found
+    return {**found, "portable indexes": {one.name: _portable(engine, one.name) for one in Registry(engine).all()}}
+
+
+def _portable(engine: Engine, repository: str) -> str:
+    """A digest of what a portable index holds."""
+    found = pack_of(engine, repository)
+    if found is None:
+        return ""
+    with zipfile.ZipFile(BytesIO(found[1])) as archive:
+        manifest = json.loads(archive.read(MANIFEST))
+    files = sorted([path, content, language] for path, content, language, *_ in manifest["files"])
+    return _digest([manifest["commit"], manifest["settings"], sorted(map(str, manifest["members"].values())), files])
+
+
+def _digest(value: object) -> str:
+    return blake2s(json.dumps(value, sort_keys=True, default=repr).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def counted(expected: Rows, found: Rows) -> dict[str, Any]:
