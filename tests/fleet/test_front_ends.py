@@ -21,6 +21,7 @@ from whence.knobs import FleetSettings
 from whence.serve.cli.main import main
 
 Run = Any
+NOW = 1_800_000_000.0
 
 
 @pytest.fixture(scope="module")
@@ -231,19 +232,22 @@ def test_context_fetches_the_portable_index_and_shows_code(run):
 @pytest.mark.usefixtures("configured")
 def test_a_fetched_repository_is_taken_from_its_pack_and_used_again(own_data_dir):
     with whence.Fleet.open() as fleet:
-        with fetched(fleet, RED) as first:
+        with fetched(fleet, RED, own_data_dir, now=NOW) as first:
             assert first.index.refreshed.adopted == 3
             assert first.index.refreshed.read == 0
             assert (first.reused, first.said) == (False, ())
-        with fetched(fleet, RED) as second:
+        with fetched(fleet, RED, own_data_dir, now=NOW) as second:
             assert second.reused
             assert second.index.refreshed.read == 0
     assert len(list((own_data_dir / FOLDER).iterdir())) == 1
 
 
 @pytest.mark.usefixtures("configured")
-def test_what_differs_from_the_pack_is_read_here():
-    with whence.Fleet.open() as fleet, fetched(fleet, BLUE) as found:  # a secret is not in the text, so the file is another
+def test_what_differs_from_the_pack_is_read_here(own_data_dir):
+    with (
+        whence.Fleet.open() as fleet,
+        fetched(fleet, BLUE, own_data_dir, now=NOW) as found,
+    ):  # a secret is not in the text, so the file is another
         assert (found.index.refreshed.adopted, found.index.refreshed.read) == (3, 1)
 
 
@@ -260,11 +264,11 @@ def test_no_path_of_the_engine_leads_out_of_the_folder(path):
 @pytest.mark.usefixtures("configured")
 def test_folders_of_what_a_repository_was_before_are_removed(own_data_dir):
     with whence.Fleet.open() as fleet:
-        with fetched(fleet, BOTH) as found:
+        with fetched(fleet, BOTH, own_data_dir, now=NOW) as found:
             place = found.index.root.parent
         old = place.with_name(f"{place.name.rpartition('-')[0]}-0123456789abcdef")
         place.rename(old)
-        with fetched(fleet, BOTH) as found:
+        with fetched(fleet, BOTH, own_data_dir, now=NOW) as found:
             assert not found.reused
         assert not old.exists()
 

@@ -8,10 +8,8 @@ folder, and none to where git keeps what it runs. A folder is kept until the rep
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,7 +26,7 @@ from whence.fleet.portables import Portable, pack_of, portable_of
 from whence.fleet.reading import texts_of
 from whence.fleet.registry import Repository
 from whence.fleet.searching import Fleet
-from whence.index.layout import Layout, default_data_dir
+from whence.index.layout import Layout
 from whence.index.unpacking import unpacked
 from whence.opened import Progress
 from whence.roots import load_settings
@@ -52,10 +50,9 @@ class Fetched:
 
 
 @contextmanager
-def fetched(fleet: Fleet, name: str, *, data_dir: Path | None = None, progress: Progress | None = None) -> Iterator[Fetched]:
-    """The index of one repository that the caller may see, opened."""
+def fetched(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progress | None = None) -> Iterator[Fetched]:
+    """The index of one repository that the caller may see, opened; kept in the folder of all indexes."""
     repository = _one(fleet, name)
-    where = data_dir or default_data_dir(dict(os.environ), Path.home())
     portable = portable_of(fleet.engine, repository.name, fleet.caller)
     rows = _files(fleet.engine, fleet.caller, repository.name)
     if not rows:
@@ -65,7 +62,7 @@ def fetched(fleet: Fleet, name: str, *, data_dir: Path | None = None, progress: 
     if not reused:
         _lay_out(fleet.engine, fleet.caller, repository, rows, place)
     index, said = _opened(fleet, repository, place / "tree", where, progress)
-    _forget_others(place, where)
+    _forget_others(place, where, now)
     with index:
         yield Fetched(repository, index, reused, said)
 
@@ -160,12 +157,12 @@ def _opened(fleet: Fleet, repository: Repository, tree: Path, where: Path, progr
         return Index.open(tree, data_dir=where, progress=progress), (f"the portable index of {repository.name} is not used: it {said}",)
 
 
-def _forget_others(place: Path, where: Path) -> None:
+def _forget_others(place: Path, where: Path, now: float) -> None:
     """Remove folders of the same repository as it was before, their indexes, and what was begun and never finished."""
     own = place.name.rpartition("-")[0]
     for other in place.parent.iterdir():
         with suppress(OSError):
-            left = other.name.startswith("part-") and time.time() - other.stat().st_mtime > OLD
+            left = other.name.startswith("part-") and now - other.stat().st_mtime > OLD
             if left or (other != place and other.name.rpartition("-")[0] == own):
                 shutil.rmtree(Layout(where, (other / "tree").resolve()).directory, ignore_errors=True)
                 shutil.rmtree(other, ignore_errors=True)

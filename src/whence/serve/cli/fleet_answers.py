@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,6 +86,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
 def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: str, options: dict[str, Any]) -> int:
     """Fetch a repository of the fleet, and print what a task needs of it."""
     from whence.fleet.fetching import fetched  # noqa: PLC0415  -- only where a fleet is asked
+    from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
     _refuse(options)
     if place != "." or diff is not None:
@@ -93,9 +95,9 @@ def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: st
         )
     if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in files):
         raise UsageError("--files of a repository of the fleet are paths in it", hint="for instance src/app.py")
-    progress = Progress(f"fetching {safe(options['repository'])}")
+    progress, where = Progress(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
     try:
-        with opened(options) as fleet, fetched(fleet, options["repository"], progress=progress) as found:
+        with opened(options) as fleet, fetched(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
             for said in found.said:
                 click.echo(f"whence: {safe(said)}", err=True)
             freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
