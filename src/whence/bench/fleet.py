@@ -38,7 +38,7 @@ class Sizes:
 
 
 #: All of it, in seconds.
-SMALL = Sizes(repositories=3, units=1_500, queries=4, rounds=2, worked=6, worked_units=250)
+SMALL = Sizes(repositories=3, units=900, queries=4, rounds=2, worked=4, worked_units=150)
 
 
 def run(

@@ -19,7 +19,7 @@ from whence.fleet import client
 
 #: Seconds that the engine has, and beyond: a process starts, and the package that talks to engines is loaded.
 TIMEOUT, SLACK = 1.0, 3.0
-UNITS = 300
+UNITS = 100
 
 
 @contextmanager
@@ -74,7 +74,7 @@ TROUBLES: Mapping[str, tuple[Callable[[], AbstractContextManager[int]], str]] = 
 def troubled(room: Room) -> None:
     """Search a fleet whose engine is in trouble, then the tree on this machine with the same settings."""
     tree = room.make("small", size=UNITS * 300).root
-    query = trees.questions(room.sources, 1)[0]
+    query = trees.questions(room.sources, len(room.sources))[0]
     found = room.raw["trouble"] = {}
     for name, (made, words) in TROUBLES.items():
         room.tell(f"an engine that is {name}")
