@@ -64,6 +64,7 @@ def test_bad_queries_are_refused_in_one_line_and_harm_nothing(tree: Path) -> Non
 def test_bad_filters_are_refused_in_one_line_and_harm_nothing(tree: Path) -> None:
     with unharmed(tree):
         refused(whence("search", "retry", "--include", "[a", cwd=tree), "bad glob", "[a")
+        refused(whence("search", "retry", "--include", "src\\", cwd=tree), "bad glob", "src")
         refused(whence("search", "retry", "--exclude", "", cwd=tree), "glob")
         refused(whence("search", "retry", "--lang", "klingon", cwd=tree), "klingon", "python")
         refused(whence("search", "retry", "--kind", "gadget", cwd=tree), "gadget", "function")

@@ -75,7 +75,8 @@ def symbols_of(fleet: Fleet, name: str) -> Symbols:
     definitions = tuple(sorted(_definitions(pieces, name), key=lambda one: (one.repository, one.path, one.line)))
     where = {(one.repository, one.path) for one in definitions}
     mentioning = [one for one in pieces if (one.repository, one.path) not in where and name_hash(name) in one.piece["mentions"]]
-    return Symbols(name, definitions, tuple(_uses(fleet, mentioning, name, definitions)), len(others[:MOST_FILES]))
+    looked_at = sum(one.key not in defining for one in pieces)  # of those that came: others may have been another's
+    return Symbols(name, definitions, tuple(_uses(fleet, mentioning, name, definitions)), looked_at)
 
 
 def _definitions(pieces: Iterable[Gotten], name: str) -> Iterable[Definition]:

@@ -166,12 +166,12 @@ def check_glob(glob: str) -> None:
     steps = plain.split("/")
     if max(steps.count("**"), *(step.count("*") for step in steps if step != "**"), 0) > MOST_STARS:
         raise QueryError(f"bad glob {glob!r}: too many stars", hint=f"at most {MOST_STARS} between two slashes, and {MOST_STARS} of **")
-    if "[" in plain:
+    if "[" in plain or plain.endswith("\\"):
         _check_sets(glob)
 
 
 def _check_sets(glob: str) -> None:
-    """Refuse a set that is none, such as `[z-a]`."""
+    """Refuse a set that is none, such as `[z-a]`, and a backslash before nothing."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where a glob has a set
 
     try:
@@ -179,7 +179,7 @@ def _check_sets(glob: str) -> None:
             warnings.simplefilter("ignore")
             GitIgnoreSpec.from_lines([glob.lstrip("!")])
     except (ValueError, re.error) as error:
-        raise QueryError(f"bad glob {glob!r}: {error}", hint=r"write \[ for the character itself") from error
+        raise QueryError(f"bad glob {glob!r}: {error}", hint=r"write \[ or \\ for the character itself") from error
 
 
 def _relax_above(relaxation: str | None, operator: str) -> int | None:

@@ -126,8 +126,8 @@ def _known(registry: Registry, name: str) -> Repository:
 @set_option
 def list_(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     """List repositories: all, or those whose name a pattern fits (* and ? stand for anything)."""
-    with _opened(assignments) as (_, registry):
-        found = [one for one in registry.all() if _fits(one, (pattern,))]
+    with _opened(assignments, changing=False) as (engine, registry):
+        found = [one for one in _visible(engine, registry) if _fits(one, (pattern,))]
     if as_json:
         print_json([_facts(one) for one in found])
     else:
@@ -191,8 +191,8 @@ def status(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     """Say what became of repositories: state, commit, size, what indexing cost, and who works on them now."""
     from whence.fleet.leases import Leases  # noqa: PLC0415
 
-    with _opened(assignments) as (engine, registry):
-        found = [one for one in registry.all() if _fits(one, (pattern,))]
+    with _opened(assignments, changing=False) as (engine, registry):
+        found = [one for one in _visible(engine, registry) if _fits(one, (pattern,))]
         holders = Leases(engine, "", engine.settings.lease, time.time).holders()
     if as_json:
         print_json([{**_facts(one), "worker": holders.get(one.name)} for one in found])
@@ -224,14 +224,26 @@ def _summed(found: list[Repository]) -> str:
 
 
 @contextmanager
-def _opened(assignments: tuple[str, ...]) -> Iterator[tuple[Engine, Registry]]:
-    """The engine that the settings name, with everything that a fleet needs."""
+def _opened(assignments: tuple[str, ...], *, changing: bool = True) -> Iterator[tuple[Engine, Registry]]:
+    """The engine that the settings name, with everything that a fleet needs. Only who may see everything may change it."""
+    from whence.fleet.access import OPERATOR, caller_of  # noqa: PLC0415
     from whence.fleet.engine import Engine  # noqa: PLC0415
     from whence.fleet.registry import Registry  # noqa: PLC0415
 
-    with Engine.open(_settings(assignments)) as engine:
+    settings = _settings(assignments)
+    if caller_of(settings, settings.caller) != OPERATOR and changing:
+        raise UsageError("a fleet is changed by those alone who may see all of it", hint='their token stands for ["*"] in fleet.tokens')
+    with Engine.open(settings) as engine:
         engine.ensure()
         yield engine, Registry(engine)
+
+
+def _visible(engine: Engine, registry: Registry) -> list[Repository]:
+    """The repositories that the caller may see."""
+    from whence.fleet.access import caller_of, check, visible  # noqa: PLC0415
+
+    caller = caller_of(engine.settings, engine.settings.caller)
+    return [one for one in registry.all(visible(caller)) if check(caller, {"groups": one.groups})]
 
 
 def _settings(assignments: tuple[str, ...]) -> FleetSettings:
