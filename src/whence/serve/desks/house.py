@@ -10,6 +10,7 @@ from typing import Any
 from whence.errors import UsageError
 from whence.serve.cli.shared import IN_A_FILE
 from whence.serve.desks.desk import SECONDS_BEFORE_REST, Desk
+from whence.serve.desks.fleet import FleetDesk
 from whence.serve.desks.roots import Roots
 
 
@@ -21,6 +22,7 @@ class House:
     ) -> None:
         self.roots = Roots(folders)
         self.session = session  # under this name what was shown is remembered, for hooks that report what was used (L4)
+        self.fleet = FleetDesk(settings)
         self._desks = {folder: Desk(folder, settings, rest=rest) for folder in self.roots.folders}
 
     def desk(self, root: Path) -> Desk:
@@ -70,6 +72,7 @@ class House:
         """Let go of everything."""
         for desk in self._desks.values():
             await desk.close()
+        await self.fleet.close()
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from whence.serve.desks.house import House
 from whence.serve.doubt import Doubt, doubt_of, doubt_of_task, nothing_for
 from whence.serve.mcp.remembering import search_notes
 from whence.serve.mcp.text import (
+    fleet_line,
     freshness_line,
     guess_lines,
     name_flags,
@@ -30,6 +31,7 @@ from whence.serve.mcp.text import (
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.fleet.searching import Fleet
     from whence.graph.symbols_named import Named
 
 USUAL_RESULTS = 8
@@ -54,6 +56,8 @@ async def search(house: House, given: dict[str, Any], report: Report) -> str:
     """Ranked files for a query, from one root or all of them; notes, where the query says so."""
     from whence.query.language import read  # noqa: PLC0415  -- loaded with the first question
 
+    if given.get("fleet"):
+        return await _of_fleet(house, given)
     if (question := read(given["query"])).notes:
         return await search_notes(house, given, question)
     desks, below = _where(house, given)
@@ -61,6 +65,25 @@ async def search(house: House, given: dict[str, Any], report: Report) -> str:
     content = "all" if question.beyond_code else None
     parts = await asyncio.gather(*(_part(house, desk, given, content, below, report, alone=len(desks) == 1) for desk in desks))
     return "\n".join(_told(parts, k)) + "\n"
+
+
+async def _of_fleet(house: House, given: dict[str, Any]) -> str:
+    """The same of all repositories that the server's caller may see."""
+    if wrong := [name for name in ("path", "root") if given.get(name)]:
+        raise UsageError(
+            f"a search of the fleet takes no {wrong[0]}", hint="repo:PATTERN in the query chooses repositories, path:GLOB files"
+        )
+    k, why = given.get("k", USUAL_RESULTS), given.get("why", False)
+
+    def ask(fleet: Fleet) -> str:
+        answer = fleet.search(given["query"], k=k)
+        part = Part([(one.score, list(result_lines(one, why=why))) for one in answer])
+        part.said = [f"note: {safe(note)}" for note in answer.notes if note]
+        part.doubt = Doubt(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
+        part.closing = [fleet_line(answer.searched)]
+        return "\n".join(_told([part], k)) + "\n"
+
+    return await house.fleet.ask(ask)
 
 
 async def _part(

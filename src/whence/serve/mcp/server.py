@@ -40,7 +40,8 @@ def make_server(house: House, seconds: float = CALL_SECONDS) -> Server[Any]:
     """The server of a house, ready to be run over any transport; every answer is given within some seconds."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_listed(tool, several=len(house.roots.folders) > 1) for tool in TOOLS])
+        fleet = house.fleet.configured
+        return types.ListToolsResult(tools=[_listed(tool, several=len(house.roots.folders) > 1, fleet=fleet) for tool in TOOLS])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _called(house, context, params, seconds)
@@ -78,9 +79,11 @@ def make_server(house: House, seconds: float = CALL_SECONDS) -> Server[Any]:
     )
 
 
-def _listed(tool: Tool, *, several: bool) -> types.Tool:
+def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False, open_world_hint=False)
-    return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema(several=several), annotations=hints)
+    return types.Tool(
+        name=tool.name, description=tool.description, input_schema=tool.schema(several=several, fleet=fleet), annotations=hints
+    )
 
 
 async def _called(house: House, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:

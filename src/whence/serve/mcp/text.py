@@ -14,6 +14,7 @@ from whence.source.hidden import made_visible
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.fleet.registry import Repository
     from whence.graph.neighbours import Neighbour
     from whence.graph.questions import Answer as GraphAnswer
     from whence.graph.ways import Step
@@ -82,6 +83,14 @@ def freshness_line(index: Index, label: str = "") -> str:
     state = f"{_files(freshness.changed)} changed since" if freshness.changed else "behind" if freshness.note else "up to date"
     whose = f" of {safe(label)}" if label else ""
     return f"index{whose}: {_files(index.snapshot.live_files)}, {of}, {ago(time.time() - freshness.indexed_at)}, {state}"
+
+
+def fleet_line(searched: Sequence[Repository]) -> str:
+    """The same of a fleet: how much was searched, and how old the oldest of it is."""
+    times = [one.indexed_at for one in searched if one.indexed_at]
+    count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
+    oldest = f", the oldest indexed {ago(time.time() - min(times))}" if times else ""
+    return f"fleet: {count}, {_files(sum(one.files for one in searched))}{oldest}"
 
 
 def _files(number: int) -> str:

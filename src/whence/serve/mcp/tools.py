@@ -35,9 +35,10 @@ class Tool:
     answer: Answering
     changes: bool = False  # whether it stores anything
 
-    def schema(self, *, several: bool) -> dict[str, Any]:
-        """The JSON schema of its arguments; which root is meant is asked only where there are several."""
-        return schema({name: one for name, one in self.properties.items() if several or one is not _ROOT}, self.required)
+    def schema(self, *, several: bool, fleet: bool = False) -> dict[str, Any]:
+        """The JSON schema of its arguments; which root is meant is asked only where there are several, of a fleet where there is one."""
+        kept = {name: one for name, one in self.properties.items() if (several or one is not _ROOT) and (fleet or one is not _FLEET)}
+        return schema(kept, self.required)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Its arguments, each of its type."""
@@ -61,6 +62,7 @@ def _texts(description: str) -> dict[str, Any]:
 
 
 _ROOT = _text("which root (all, or the first)")
+_FLEET = _flag("search all repositories of the fleet; repo:PATTERN in the query chooses")
 _BUDGET = _number("most tokens of the answer", 50)
 
 TOOLS = (
@@ -74,6 +76,7 @@ TOOLS = (
             "path": _text("only below this file or folder"),
             "k": _number("how many files (8)"),
             "why": _flag("show what each score is made of"),
+            "fleet": _FLEET,
             "budget": _BUDGET,
             "root": _ROOT,
         },

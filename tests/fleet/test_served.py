@@ -1,0 +1,109 @@
+"""The fleet as agents and the page reach it: by real servers, of a real engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
+from sample_trees import write
+from serve.mcp.servers import Bare, surroundings
+from whence.fleet.access import hashed
+from whence.fleet.engine import Engine
+from whence.knobs import FleetSettings
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def tree(place: Path) -> Path:
+    """A folder that is served beside the fleet."""
+    return write(place / "here", {"local.py": "def only_here():\n    return 1\n"})
+
+
+@pytest.fixture(scope="module")
+def tokens(place: Path) -> Path:
+    file = place / "tokens.json"
+    file.write_text(json.dumps({hashed("of red"): ["red"]}))
+    file.chmod(0o600)
+    return file
+
+
+@pytest.fixture(scope="module")
+def environment(server: str, place: Path, tokens: Path) -> Iterator[dict[str, str]]:
+    """What a server is started with, whose caller is of the group red."""
+    settings = FleetSettings(backend="milvus", address=server, prefix="served", timeout=30.0)
+    with Engine.open(settings) as engine:
+        engine.ensure()
+        sent(engine, planted(place), place / "data")
+        yield {
+            "WHENCE_FLEET_BACKEND": "milvus",
+            "WHENCE_FLEET_ADDRESS": server,
+            "WHENCE_FLEET_PREFIX": "served",
+            "WHENCE_FLEET_TOKENS": str(tokens),
+            "WHENCE_FLEET_CALLER": "of red",
+        }
+        engine.drop()
+
+
+@pytest.fixture(scope="module")
+def agent(place: Path, tree: Path, environment: dict[str, str]) -> Iterator[Bare]:
+    home = place / "home"
+    with Bare(home, tree, env=surroundings(home, **environment)) as server:
+        yield server
+
+
+def test_an_agent_is_offered_the_fleet_where_there_is_one(agent, place, tree):
+    def offered(server: Bare) -> bool:
+        (search,) = [tool for tool in server.ask("tools/list")["result"]["tools"] if tool["name"] == "search"]
+        return "fleet" in search["inputSchema"]["properties"]
+
+    assert offered(agent)
+    with Bare(place / "other", tree, env=surroundings(place / "other")) as without:
+        assert not offered(without)
+        said = without.call("search", query="session", fleet=True)
+        assert said.wrong
+        assert "no fleet is set up" in said
+
+
+def test_an_agent_searches_the_repositories_that_its_server_may_see(agent):
+    said = agent.call("search", query="open a session", fleet=True, why=True)
+    assert not said.wrong
+    assert f"1. {RED}/store/session.py:" in said
+    assert "umbra" not in said
+    assert "fleet: 2 repositories, 5 files, the oldest indexed " in said.splitlines()[-1]
+    chosen = agent.call("search", query="connection lost repo:kit", fleet=True, k=1)
+    assert f"1. {BOTH}/kit/retry.py:" in chosen
+    assert "fleet: 1 repository, " in chosen
+
+
+def test_an_agent_is_told_the_same_of_a_foreign_repository_and_of_none(agent):
+    foreign, unknown = (agent.call("search", query=f"session repo:{name}", fleet=True) for name in (BLUE, "un/known"))
+    assert foreign == unknown
+    assert "no repository that you may see is meant" in foreign
+
+
+@pytest.mark.parametrize("wrong", [{"path": "local.py"}, {"root": "here"}, {"query": "in:notes x"}, {"query": "lang:python"}])
+def test_what_makes_no_sense_of_a_fleet_is_refused(agent, wrong):
+    assert agent.call("search", **{"query": "session", "fleet": True, **wrong}).wrong
+
+
+def test_a_plain_search_is_of_the_folder_alone(agent):
+    assert "local.py" in agent.call("search", query="only_here")
+
+
+def test_a_right_that_was_taken_away_is_gone_at_once(agent, tokens):
+    before = tokens.read_text()
+    assert not agent.call("search", query="session", fleet=True).wrong
+    tokens.write_text(json.dumps({hashed("of another"): ["red"]}))
+    said = agent.call("search", query="session", fleet=True)
+    tokens.write_text(before)
+    assert said.wrong
+    assert "does not know this caller" in said
+    assert not agent.call("search", query="session", fleet=True).wrong
