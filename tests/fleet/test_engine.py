@@ -234,3 +234,10 @@ def test_a_search_takes_no_longer_than_it_must(engine):
     for _ in range(20):
         engine.by_words("units", "word3 word", 10, overlaps("groups", ["g"]), ["number"])
     assert (time.process_time() - began) / 20 < 0.02
+
+
+def test_nobody_is_asked_again_and_again_whether_they_are_there(engine):
+    """Servers take that for an attack, and hang up on who was quiet for half a minute."""
+    options = engine._client._get_connection()._grpc_options
+    assert options["grpc.keepalive_time_ms"] > 24 * 3_600_000
+    assert not options["grpc.keepalive_permit_without_calls"]

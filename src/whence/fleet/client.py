@@ -25,6 +25,8 @@ INSTALL = "pip install 'whence[fleet]'"
 INSTALL_EMBEDDED = "pip install milvus-lite==2.5.1 'setuptools<81'"
 #: What libraries read when they are imported: no file of variables is looked for, and the network's library is silent.
 _WHILE_IMPORTED = {"PYTHON_DOTENV_DISABLED": "1", "GRPC_VERBOSITY": "NONE"}
+#: Nobody is asked every ten seconds whether they are still there: after half a minute servers take it for an attack and hang up.
+_UNPINGED = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 #: milvus-lite takes no other names.
 _DATABASE = re.compile(r"[A-Za-z0-9._-]{1,36}")
 #: Everything that a shell prints of the program it becomes goes nowhere.
@@ -66,7 +68,9 @@ def connected(settings: FleetSettings, told: Callable[[Exception], FleetError]) 
     address, release = settings.address, _nothing
     if address.endswith(".db"):
         address, release = _database(Path(address))
-    options: dict[str, Any] = {"server_pem_path": _certificates(settings.ca)} if settings.ca else {}
+    options: dict[str, Any] = {"grpc_options": _UNPINGED}
+    if settings.ca:
+        options["server_pem_path"] = _certificates(settings.ca)
     try:
         # A connection of its own: shared ones are told apart by address and token only, not by certificates.
         client = pymilvus.MilvusClient(uri=address, token=settings.token, timeout=settings.timeout, dedicated=True, **options)

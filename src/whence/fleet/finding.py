@@ -70,9 +70,11 @@ def find(
     ]
     if encoder is not None and plan.terms:
         ways.append(_files(engine.by_sketch("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.seen)))
-    for name in dict.fromkeys((*names, *([plan.symbol] if plan.symbol else []))):
+    for name in dict.fromkeys(names):
         named = islice(engine.rows("units", both & equals("name", name), ("file",)), NAMES)
         ways.insert(0, dict.fromkeys(row["file"] for row in named))
+    if plan.symbol and plan.symbol not in names:  # who has the name has its words: postings are walked, not all rows
+        ways.insert(0, _files(engine.by_words("units", words, NAMES, both & equals("name", plan.symbol))))
     commits = engine.by_words("commits", words, COMMITS, narrowing.seen, ("repo", "touched", "terms", "words"))
     past, precedents = _touched(commits, _worth(plan, counts))
     ways.append(past)
