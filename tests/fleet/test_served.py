@@ -11,6 +11,8 @@ import pytest
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
 from sample_trees import write
 from serve.mcp.servers import Bare, surroundings
+from serve.ui.opened import opened, url_has
+from serve.ui.pages import Served, serving
 from whence.fleet.access import hashed
 from whence.fleet.engine import Engine
 from whence.knobs import FleetSettings
@@ -107,3 +109,53 @@ def test_a_right_that_was_taken_away_is_gone_at_once(agent, tokens):
     assert said.wrong
     assert "does not know this caller" in said
     assert not agent.call("search", query="session", fleet=True).wrong
+
+
+# The page.
+@pytest.fixture(scope="module")
+def served(place: Path, tree: Path, environment: dict[str, str]) -> Iterator[Served]:
+    lines = [f'{name.removeprefix("WHENCE_FLEET_").lower()} = "{value}"' for name, value in environment.items()]
+    write(place / "page", {"config/whence/config.toml": "\n".join(["[fleet]", *lines])})
+    with serving(tree, home=place / "page") as one:
+        yield one
+
+
+def test_the_page_asks_the_fleet_as_whom_its_settings_name(served):
+    assert served.ask("roots")[1]["fleet"] is True
+    status, answer = served.ask("search", {"query": "open a session", "fleet": True})
+    assert status == 200
+    assert answer["results"][0]["root"] == RED
+    assert answer["results"][0]["path"] == "store/session.py"
+    assert answer["results"][0]["lines"]
+    assert answer["facets"]["repositories"][RED] >= 1
+    assert (answer["repositories"], answer["roots"]) == (2, [])
+    assert served.ask("search", {"query": f"session repo:{BLUE}", "fleet": True})[1]["results"] == []
+
+
+@pytest.mark.parametrize("wrong", [{"query": ""}, {"query": "lang:python"}, {"root": "here"}, {"query": "in:notes x"}])
+def test_the_page_is_told_in_one_line_what_a_fleet_is_not_asked(served, wrong):
+    status, answer = served.ask("search", {"query": "session", "fleet": True, **wrong})
+    assert status == 400
+    assert answer["error"]
+
+
+def test_a_switch_searches_the_whole_fleet_and_a_facet_chooses_a_repository(browser, served):
+    with opened(browser, served, "/?q=session") as page:
+        page.get_by_label("the whole fleet").check()
+        page.wait_for_selector(f".results li:has-text('{RED}/store/session.py')")
+        assert "2 repositories searched" in page.inner_text(".fleet")
+        assert page.locator(".results h3 a, .results button.why").count() == 0  # nothing leads where there is nothing
+        page.get_by_role("button", name=RED).click()
+        url_has(page, "fleet=1", "repo%3Aacme%2Fcrimson")
+        page.wait_for_selector(".fleet:has-text('1 repository searched')")
+        page.get_by_label("the whole fleet").uncheck()
+        page.wait_for_selector(".empty, .results")
+        assert "fleet=1" not in page.url
+
+
+def test_without_a_fleet_there_is_no_switch(browser, place, tree):
+    with serving(tree, home=place / "plain") as one:
+        assert one.ask("roots")[1]["fleet"] is False
+        with opened(browser, one, "/?q=only_here") as page:
+            page.wait_for_selector(".results li")
+            assert page.get_by_label("the whole fleet").count() == 0

@@ -72,6 +72,11 @@ class FleetResult(Result):
         super().__init__(source, found)
         self.repository, self.path_inside = source.place_of(self.path)
 
+    @property
+    def text(self) -> str | None:
+        """The text of the whole file, as it was indexed."""
+        return self._source.read_text(self.path)
+
 
 class FleetAnswer(Answer):
     """The results of a search over a fleet."""

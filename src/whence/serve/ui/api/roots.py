@@ -21,12 +21,13 @@ class RootsAnswer(Shape):
     """All of them, in the order in which they were named."""
 
     roots: list[Root]
+    fleet: bool  # whether the settings name a fleet, which can be searched as well
 
 
 @router.get("/roots")
 async def roots(house: Desks) -> RootsAnswer:
     """The folders that may be asked about, by the names under which the other questions know them."""
-    return RootsAnswer(roots=[Root(name=name, path=str(path)) for name, path in names_of(house).items()])
+    return RootsAnswer(roots=[Root(name=name, path=str(path)) for name, path in names_of(house).items()], fleet=house.fleet.configured)
 
 
 def names_of(house: House) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.errors import QueryError, RootError, StorageError
+from whence.errors import QueryError, RootError, StorageError, UsageError
 from whence.facets import Facets
 from whence.pack.provenance import warning_of
 from whence.serve.desks.desk import Desk, Standing
@@ -26,6 +26,7 @@ from whence.source.reading import without_secrets
 
 if TYPE_CHECKING:
     from whence.engine import Index
+    from whence.fleet.searching import Fleet
     from whence.results import Result
 
 router = APIRouter()
@@ -41,6 +42,7 @@ class Searching(Shape):
     profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
     content: str | None = None
+    fleet: bool = False  # ask all repositories of the fleet, instead of roots
     hurried: bool = False  # somebody is typing: where the answer is in doubt, files that are not indexed are not read for it
 
 
@@ -55,7 +57,7 @@ class Part(Shape):
 class Hit(Shape):
     """One file of an answer."""
 
-    root: str
+    root: str  # of the fleet: the repository
     path: Text
     name: Text  # of the function, class or section that fits best; empty outside of any
     qualified_name: Text
@@ -79,6 +81,7 @@ class FacetCounts(Shape):
     languages: dict[str, int]
     kinds: dict[str, int]
     folders: dict[Text, int]  # how many there are in each folder
+    repositories: dict[Text, int] = Field(default_factory=dict)  # how many there are in each repository of the fleet
 
 
 class Sure(Shape):
@@ -109,6 +112,7 @@ class SearchAnswer(Shape):
     confidence: Sure | None  # null where nothing was ranked, or not all is indexed
     notes: list[Text]
     roots: list[RootState]
+    repositories: int = 0  # of the fleet: how many were searched
     milliseconds: float
 
 
@@ -128,6 +132,8 @@ class _Told:
 async def search(house: Desks, asked: Searching) -> SearchAnswer:
     """Rank files for a query, in one root or all of them."""
     began = time.perf_counter()
+    if asked.fleet:
+        return await _of_fleet(house, asked, began)
     told = await asyncio.gather(*(_ask(house, desk, asked) for desk in house.desks(asked.root)))
     refused = [one.refused for one in told if one.refused is not None]
     if refused and len(refused) == len(told):
@@ -140,8 +146,35 @@ async def search(house: Desks, asked: Searching) -> SearchAnswer:
         confidence=_surest([one.doubt for one in told if one.doubt is not None]),
         notes=_notes(told),
         roots=[one.state for one in told],
-        milliseconds=round((time.perf_counter() - began) * 1000, 2),
+        milliseconds=_since(began),
     )
+
+
+async def _of_fleet(house: House, asked: Searching, began: float) -> SearchAnswer:
+    """The answer of all repositories that the server's caller may see."""
+    if asked.root:
+        raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
+
+    def ask(fleet: Fleet) -> SearchAnswer:
+        given: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
+        found = fleet.search(asked.query, k=min(asked.k, MOST_RESULTS), profile=asked.profile, factors=asked.factors, **given)
+        facets, searched = _together([found.facets]), asked.content or fleet.settings.search.content
+        return SearchAnswer(
+            query=without_secrets(asked.query),
+            results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
+            facets=facets.model_copy(update={"repositories": found.repositories}),
+            confidence=_surest([Doubt(found.confidence, searched=searched)] if found.confidence is not None else []),
+            notes=[note for note in found.notes if note],
+            roots=[],
+            repositories=len(found.searched),
+            milliseconds=_since(began),
+        )
+
+    return await house.fleet.ask(ask)
+
+
+def _since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 2)
 
 
 async def _ask(house: House, desk: Desk, asked: Searching) -> _Told:
@@ -170,17 +203,17 @@ def _searched(name: str, inner: tuple[str, ...], asked: Searching, index: Index 
         answer = index.search(asked.query, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors, **options)
     except QueryError as error:
         return replace(told, refused=error)
-    told.hits = [hit_of(name, index, one) for one in answer if not one.path.startswith(inner)]
+    told.hits = [hit_of(name, one, index.read_text(one.path)) for one in answer if not one.path.startswith(inner)]
     told.facets, told.notes = answer.facets, answer.notes
     told.doubt = doubt_of([(index, answer.confidence)], asked.content, hurried=asked.hurried) if not standing.building else None
     return told
 
 
-def hit_of(root: str, index: Index, result: Result) -> Hit:
-    """A result with its code."""
+def hit_of(root: str, result: Result, text: str | None, path: str = "") -> Hit:
+    """A result with its code, which stands in a text."""
     return Hit(
         root=root,
-        path=result.path,
+        path=path or result.path,
         name=result.name,
         qualified_name=result.qualified_name,
         kind=result.kind,
@@ -191,7 +224,7 @@ def hit_of(root: str, index: Index, result: Result) -> Hit:
         end_line=result.end_line,
         best_start_line=result.best_start,
         best_end_line=result.best_end,
-        lines=of_result(result, index.read_text(result.path)),
+        lines=of_result(result, text),
         parts=[Part(signal=name, operation=operation, contribution=value) for name, operation, value in result.parts],
         warning=warning_of(result.flags),
     )

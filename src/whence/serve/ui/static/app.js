@@ -8,7 +8,7 @@ import { Dialog, Wrong } from "./lib/parts.js";
 import { SearchView } from "./views/search.js";
 
 /** @typedef {{name: string, path: string}} Root */
-/** @typedef {{roots: Root[], root: string, params: URLSearchParams}} ViewProps */
+/** @typedef {{roots: Root[], root: string, fleet: boolean, params: URLSearchParams}} ViewProps */
 
 /**
  * Views but the first are loaded when they are first shown.
@@ -135,7 +135,7 @@ function Page() {
         ? html`<${Token} done=${() => { setAllowed(true); setTries(tries + 1); }} />`
         : error && !answer
           ? html`<main><${Wrong} error=${error} /></main>`
-          : html`<${View} path=${view} props=${{ roots, root, params }} />`}
+          : html`<${View} path=${view} props=${{ roots, root, fleet: answer?.fleet ?? false, params }} />`}
     </div>
     ${help && html`<${Help} close=${() => setHelp(false)} />`}
   `;

@@ -24,14 +24,17 @@ const PATIENCE = 700;
 const MILLISECONDS_OF_A_PAUSE = 400;
 
 /** @param {import("../app.js").ViewProps} props */
-export function SearchView({ roots, root, params }) {
+export function SearchView({ roots, root: chosen, fleet: offered, params }) {
   const query = params.get("q") ?? "";
   const k = Number(params.get("k")) || MORE;
   const factors = factorsOf(params.get("w") ?? "");
+  const fleet = offered && params.get("fleet") === "1";
+  const root = fleet ? "" : chosen; // a fleet has repositories, which the query chooses among
   const [again, setAgain] = useState(0);
-  const asked = { query, k, root, factors, profile: params.get("profile") || null };
-  const { answer, error, busy, of } = useAnswer(asked, (one, signal) => post("search", { ...one, hurried: true }, signal), again);
-  const confidence = useSecondThought(asked, answer?.confidence ?? null, busy);
+  const asked = { query, k, root, factors, profile: params.get("profile") || null, ...(fleet && { fleet }) };
+  // The query of a fleet is asked when there is one: its engine refuses an empty one.
+  const { answer, error, busy, of } = useAnswer(fleet && !query.trim() ? null : asked, (one, signal) => post("search", { ...one, hurried: true }, signal), again);
+  const confidence = useSecondThought(asked, answer?.confidence ?? null, busy || fleet);
   const building = answer?.roots.some((/** @type {RootState} */ one) => one.progress.building) ?? false;
   useEffect(() => {
     if (!building) return;
@@ -42,26 +45,27 @@ export function SearchView({ roots, root, params }) {
   const hits = answer?.results ?? [];
   const [at, setAt] = useState(0);
   useEffect(() => setAt(0), [query, root]);
-  const open = params.get("open") ?? "";
+  const open = fleet ? "" : (params.get("open") ?? ""); // files of a fleet lie elsewhere
   const panel = params.get("panel") === "source" ? "source" : open ? "why" : "";
   const narrow = useNarrow();
   const moves = useMoves(asked, hits);
-  useSearchKeys(hits, at, setAt, open);
+  useSearchKeys(hits, at, setAt, open, !fleet);
 
   return html`<main class=${`search ${panel ? "with-panel" : ""}`} aria-busy=${busy} data-of=${of?.query ?? ""}>
     <h1 class="hidden">Search</h1>
     <${SearchBox} query=${query} error=${error} wrongQuery=${of?.query} />
+    ${offered && html`<${WholeFleet} on=${fleet} searched=${answer?.repositories ?? 0} />`}
     <${States} roots=${answer?.roots ?? []} several=${roots.length > 1} milliseconds=${answer?.milliseconds} facets=${answer?.facets} />
     ${answer && query && html`<${Sureness} confidence=${confidence} found=${hits.length > 0} />`}
     ${(answer?.notes ?? []).map((/** @type {string} */ note) => html`<p class="note">${note}</p>`)}
     <${MovedWeights} asked=${asked} />
     <div class="columns">
-      ${query && answer && html`<${Facets} facets=${answer.facets} query=${query} narrow=${narrow} />`}
-      <${Results} hits=${hits} at=${at} setAt=${setAt} open=${open} several=${roots.length > 1} query=${query} searched=${answer !== null} moves=${moves} />
+      ${query && answer && html`<${Facets} facets=${answer.facets} query=${query} narrow=${narrow} fleet=${fleet} />`}
+      <${Results} hits=${hits} at=${at} setAt=${setAt} open=${open} several=${fleet || roots.length > 1} query=${query} searched=${answer !== null} moves=${moves} fleet=${fleet} />
       ${panel && html`<${Panel} kind=${panel} open=${open} hits=${hits} asked=${asked} />`}
     </div>
     ${hits.length === k && html`<p><button onClick=${() => change({ k: k + MORE })}>More results</button></p>`}
-    ${query && answer && html`<${WhyNot} root=${root} />`}
+    ${query && answer && !fleet && html`<${WhyNot} root=${root} />`}
   </main>`;
 }
 
@@ -81,8 +85,8 @@ function useSecondThought(asked, confidence, busy) {
   return answer?.confidence && of?.query === asked.query ? answer.confidence : confidence;
 }
 
-/** @param {Hit[]} hits @param {number} at @param {(next: number) => void} setAt @param {string} open */
-function useSearchKeys(hits, at, setAt, open) {
+/** @param {Hit[]} hits @param {number} at @param {(next: number) => void} setAt @param {string} open @param {boolean} here */
+function useSearchKeys(hits, at, setAt, open, here) {
   const move = (/** @type {number} */ by) => {
     const next = Math.max(0, Math.min(hits.length - 1, at + by));
     setAt(next);
@@ -91,7 +95,7 @@ function useSearchKeys(hits, at, setAt, open) {
     const link = item?.querySelector("a");
     if (link instanceof HTMLElement) link.focus({ preventScroll: true });
   };
-  const key = hits[at] ? keyOf(hits[at]) : "";
+  const key = here && hits[at] ? keyOf(hits[at]) : "";
   useKeys([
     { key: "/", does: "to the query", run: () => focusQuery() },
     { key: "j", does: "next result", run: () => move(1) },
@@ -150,6 +154,13 @@ function SearchBox({ query, error, wrongQuery }) {
   </div>`;
 }
 
+/** Where a fleet is set up: whether it is asked, instead of the folders that are served. @param {{on: boolean, searched: number}} props */
+function WholeFleet({ on, searched }) {
+  const turn = () => change({ fleet: on ? null : "1", open: null, panel: null, k: null }, { step: true });
+  return html`<p class="fleet"><label><input type="checkbox" checked=${on} onChange=${turn} /> the whole fleet</label>
+    ${on && searched > 0 && html` <span class="dim">${counted(searched, "repository", "repositories")} searched</span>`}</p>`;
+}
+
 /** @param {{roots: RootState[], several: boolean, milliseconds?: number, facets: any}} props */
 function States({ roots, several, milliseconds, facets }) {
   return html`<div class="states" role="status">
@@ -181,12 +192,13 @@ function Sureness({ confidence, found }) {
   </p>`;
 }
 
-/** @param {{facets: any, query: string, narrow: boolean}} props */
-function Facets({ facets, query, narrow }) {
+/** @param {{facets: any, query: string, narrow: boolean, fleet: boolean}} props */
+function Facets({ facets, query, narrow, fleet }) {
   const groups = [
     { name: "Language", operator: "lang", counts: facets.languages },
     { name: "Kind", operator: "kind", counts: facets.kinds },
     { name: "Folder", operator: "path", counts: facets.folders },
+    ...(fleet ? [{ name: "Repository", operator: "repo", counts: facets.repositories }] : []),
   ];
   const shown = html`${groups.map(({ name, operator, counts }) => {
     // What was chosen stays there to be taken back, also where it says nothing any more: all results are of it.
@@ -208,24 +220,27 @@ function Facets({ facets, query, narrow }) {
   return narrow ? html`<details class="facets"><summary>Narrow down</summary>${shown}</details>` : html`<aside class="facets" aria-label="Narrow down">${shown}</aside>`;
 }
 
-/** @param {{hits: Hit[], at: number, setAt: (at: number) => void, open: string, several: boolean, query: string, searched: boolean, moves: Map<string, number | null>}} props */
-function Results({ hits, at, setAt, open, several, query, searched, moves }) {
+/** @param {{hits: Hit[], at: number, setAt: (at: number) => void, open: string, several: boolean, query: string, searched: boolean, moves: Map<string, number | null>, fleet: boolean}} props */
+function Results({ hits, at, setAt, open, several, query, searched, moves, fleet }) {
   if (!query) return html`<div class="empty"><p>Type what you look for: a question, a few words, a name.</p><p class="dim">Press <kbd>?</kbd> for the keys.</p></div>`;
   if (!hits.length) return searched ? html`<p class="empty">Nothing found.</p>` : html`<p class="empty"></p>`;
   const best = Math.max(...hits.map((one) => one.score), 1e-9);
   return html`<ol class="results">
     ${hits.map((hit, place) => {
       const key = keyOf(hit);
-      const shown = `${hit.path}:${hit.best_start_line}`;
+      const where = html`${several && html`<span class="dim">${hit.root}/</span>`}${hit.path}:${hit.best_start_line}`;
+      const worth = html`<${Glance} parts=${hit.parts} share=${hit.score / best} /> ${hit.score.toFixed(2)}`;
       return html`<li key=${key} class=${place === at ? "at" : ""} onFocusIn=${() => setAt(place)}>
         <h3>
           <${Move} by=${moves.get(key)} />
-          <a href=${linkTo("/", { ...given(), open: key, panel: "source" })} aria-current=${open === key ? "true" : undefined}>${several && html`<span class="dim">${hit.root}/</span>`}${shown}</a>
-          ${hit.name && html`<span class="unit"><span class="dim">${hit.kind}</span> <a href=${linkTo("/graph", { root: hit.root, symbol: `${hit.path}#${hit.qualified_name}` })} title="its neighbourhood">${hit.qualified_name}</a></span>`}
+          ${fleet ? html`<span>${where}</span>` : html`<a href=${linkTo("/", { ...given(), open: key, panel: "source" })} aria-current=${open === key ? "true" : undefined}>${where}</a>`}
+          ${hit.name && html`<span class="unit"><span class="dim">${hit.kind}</span> ${fleet ? hit.qualified_name : html`<a href=${linkTo("/graph", { root: hit.root, symbol: `${hit.path}#${hit.qualified_name}` })} title="its neighbourhood">${hit.qualified_name}</a>`}</span>`}
           <span class="tags"><span class="tag">${hit.language}</span>${hit.sort !== "code" && html`<span class="tag">${hit.sort}</span>`}</span>
-          <button class="why" aria-expanded=${open === key} onClick=${() => change({ open: open === key ? null : key, panel: null }, { step: true })} aria-label=${`Why ${hit.path} has ${hit.score.toFixed(2)}`}>
-            <${Glance} parts=${hit.parts} share=${hit.score / best} /> ${hit.score.toFixed(2)} why
-          </button>
+          ${fleet
+            ? html`<span class="why">${worth}</span>`
+            : html`<button class="why" aria-expanded=${open === key} onClick=${() => change({ open: open === key ? null : key, panel: null }, { step: true })} aria-label=${`Why ${hit.path} has ${hit.score.toFixed(2)}`}>
+                ${worth} why
+              </button>`}
         </h3>
         ${hit.warning && html`<p class="warning">${hit.warning}</p>`}
         <${Code} lines=${hit.lines} />
