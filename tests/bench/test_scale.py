@@ -28,7 +28,9 @@ def room() -> Room:
 def made(samples: list[dict[str, Any]]) -> Room:
     """What was measured, without measuring."""
     room = Room(Path(), [], lambda _: None)
-    room.raw["samples"] = [{**dict.fromkeys((one.key for one in scale.QUANTITIES), 1.0), "query_wall": 1.0, **one} for one in samples]
+    room.raw["samples"] = [
+        {**dict.fromkeys((one.key for one in scale.QUANTITIES), 1.0), "query_wall": 1.0, "taking": one["units"], **one} for one in samples
+    ]
     scale.predict(room)
     return room
 
@@ -50,10 +52,11 @@ def test_nothing_that_is_measured_is_nothing(room):
     assert last["disk"] >= first["disk"]
 
 
-def test_the_tables_say_sizes_lines_and_predictions(room):
+def test_the_tables_say_sizes_curves_and_predictions(room):
     text = scale.as_text(room)
     for said in (
-        "each 1,000 units",
+        "for 1,000 units, and",
+        "for a doubling, and",
         "wall of a query, ms",
         "predicted",
         "memory of the engine",
@@ -63,13 +66,20 @@ def test_the_tables_say_sizes_lines_and_predictions(room):
     assert json.loads(json.dumps(scale.as_json(room)))["benchmark"] == "scale"
 
 
-def test_a_line_is_found_again():
-    line = scale.fitted([1_000, 2_000, 4_000], [25.0, 45.0, 85.0])
-    assert (round(line.each, 9), round(line.fixed, 6)) == (0.02, 5.0)
-    assert line.at(8_000) == pytest.approx(165.0)
+@pytest.mark.parametrize("form", [scale.LINE, scale.PAIRS, scale.DOUBLING])
+def test_a_curve_is_found_again(form):
+    curve = scale.Curve(form, 3.0, 2.0)
+    found = scale.fitted(form, [1_000, 2_000, 4_000], [curve.at(units) for units in (1_000, 2_000, 4_000)])
+    assert (round(found.first, 6), round(found.second, 6)) == (3.0, 2.0)
 
 
-def test_what_grows_faster_than_the_line_says_is_missed():
+def test_curves_say_what_their_names_say():
+    assert scale.Curve(scale.LINE, 3.0, 2.0).at(4_000) == 14.0
+    assert scale.Curve(scale.PAIRS, 3.0, 2.0).at(4_000) == 44.0
+    assert scale.Curve(scale.DOUBLING, 3.0, 2.0).at(8) == 11.0
+
+
+def test_what_grows_faster_than_the_model_says_is_missed():
     room = made([{"units": units, "sent": units**2} for units in (1_000, 2_000, 4_000, 8_000)])
     kept = {row.what.partition(",")[0]: row.kept for row in room.rows}
     assert kept["sent"] is False
@@ -91,8 +101,8 @@ def test_of_an_engine_elsewhere_its_costs_are_left_out():
 
 
 @pytest.mark.parametrize("sizes", [(), (5,), (5, 5), (9, 5)])
-def test_sizes_that_make_no_line_are_refused(sizes):
-    with pytest.raises(UsageError, match="a line needs"):
+def test_sizes_that_make_no_curve_are_refused(sizes):
+    with pytest.raises(UsageError, match="a curve needs"):
         scale.run(None, lambda _: None, sizes=sizes)
 
 

@@ -99,4 +99,6 @@ def compare(room: Room, answers: list[dict[str, Any]]) -> None:
     by = {name: _means([one for one in answers if one["repository"] == name]) for name in names}
     worst = max(by, key=lambda name: abs(by[name]["fleet"] - by[name]["embedded"]))
     figures = by[worst]
+    apart = sum(abs(one["fleet"] - one["embedded"]) > BAR for one in by.values())
+    room.rows.append(Row(f"repositories, of {len(by)}, where they are farther apart than that", "", apart, ""))
     room.rows.append(Row(f"the repository where they differ most, {worst}", "", figures["fleet"], "", "embedded", figures["embedded"]))

@@ -1,18 +1,20 @@
 """`whence bench scale`: what a unit costs a fleet, a model of that, and whether the model holds at a size it has not seen.
 
 Repositories of real source are made and sent to one engine, each as large as all before it, so that the fleet doubles.
-At every size the same things are measured; a straight line is laid through the first sizes, and the last, twice as
-large as any of them, is held against what the line says.
+At every size the same things are measured; a curve of two numbers is laid through the first sizes, and the last, twice
+as large as any of them, is held against what it says. Which curve, there is a reason for:
 
-A line is what there is reason to expect. What is sent, stored, held in memory and worked through while indexing is so
-much for every unit, and something for the engine itself. A query compares its sketch with that of every passage
-and walks the postings of its terms, which grow with the units; what it fetches and ranks is bounded, and is the part
-that does not grow.
+- What is sent, stored, held in memory and worked through by us while indexing is so much for every unit, and something
+  for the engine itself: a line.
+- The engine looks for the row that a new one replaces. In milvus-lite that takes the longer the more rows there are, by
+  the same for each: so much for every unit, and so much for every pair of them.
+- A query fetches and ranks a bounded number of files. The more there are, the more of them fit it well, and the longer
+  are postings and buckets of counts, ever more slowly: so much for every doubling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,23 +35,39 @@ from whence.fleet.engine import Engine
 from whence.fleet.registry import Registry
 from whence.fleet.sending import send
 from whence.fleet.totals import refresh_totals
+from whence.index.arrayfile import Array
 
-#: Units at which the line is laid, and how many times the largest the size is that it is held against.
+#: Units at which curves are laid, and how many times the largest the size is that they are held against.
 SIZES, LARGER = (5_000, 10_000, 20_000, 40_000), 2
 #: How far a prediction may be off.
 WITHIN = 0.15
 QUERIES, ROUNDS = 40, 5
 
 
+#: The two columns of each curve, and what their numbers are told as.
+LINE, PAIRS, DOUBLING = "line", "pairs", "doubling"
+COLUMNS: Mapping[str, Callable[[Array], tuple[Array, Array]]] = {
+    LINE: lambda units: (units / 1e3, np.ones_like(units)),
+    PAIRS: lambda units: (units / 1e3, (units / 1e3) ** 2),
+    DOUBLING: lambda units: (np.log2(units), np.ones_like(units)),
+}
+TOLD = {
+    LINE: "{0} for 1,000 units, and {1}",
+    PAIRS: "{0} for 1,000 units, and {1} for 1,000 by 1,000",
+    DOUBLING: "{0} for a doubling, and {1}",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something that is measured at every size."""
+    """Something that is measured at every size, and the curve that it follows."""
 
     key: str
     what: str
     unit: str
     scale: float = 1.0  # from what is measured to the unit of the table
     of_engine: bool = False  # can be known of an engine on this machine only
+    form: str = LINE
 
 
 QUANTITIES = (
@@ -58,30 +76,32 @@ QUANTITIES = (
     Quantity("memory", "memory of the engine", "MB", 1e-6, of_engine=True),
     Quantity("building", "CPU of indexing, before it is sent", "s"),
     Quantity("sending", "CPU of sending, ours", "s"),
-    Quantity("taking", "CPU of sending, the engine's", "s", of_engine=True),
-    Quantity("query_ours", "CPU of a query, ours", "ms"),
-    Quantity("query_engine", "CPU of a query, the engine's", "ms", of_engine=True),
-    Quantity("query", "CPU of a query, both", "ms", of_engine=True),
+    Quantity("taking", "CPU of sending, the engine's", "s", of_engine=True, form=PAIRS),
+    Quantity("query_ours", "CPU of a query, ours", "ms", form=DOUBLING),
+    Quantity("query_engine", "CPU of a query, the engine's", "ms", of_engine=True, form=DOUBLING),
+    Quantity("query", "CPU of a query, both", "ms", of_engine=True, form=DOUBLING),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """So much for each unit, and so much whatever there is."""
+class Curve:
+    """What a quantity is at any size, by two numbers."""
 
-    each: float
-    fixed: float
+    form: str
+    first: float
+    second: float
 
     def at(self, units: float) -> float:
         """What it says of a size."""
-        return self.fixed + self.each * units
+        one, other = COLUMNS[self.form](np.array([units], np.float64))
+        return float(self.first * one[0] + self.second * other[0])
 
 
-def fitted(units: Sequence[float], values: Sequence[float]) -> Line:
-    """The line with the least squares of what it is off."""
-    columns = np.stack([np.asarray(units, np.float64), np.ones(len(units))], axis=1)
-    (each, fixed), *_ = np.linalg.lstsq(columns, np.asarray(values, np.float64), rcond=None)
-    return Line(float(each), float(fixed))
+def fitted(form: str, units: Sequence[float], values: Sequence[float]) -> Curve:
+    """The curve with the least squares of what it is off."""
+    columns = np.stack(COLUMNS[form](np.asarray(units, np.float64)), axis=1)
+    (first, second), *_ = np.linalg.lstsq(columns, np.asarray(values, np.float64), rcond=None)
+    return Curve(form, float(first), float(second))
 
 
 def run(
@@ -95,7 +115,7 @@ def run(
 ) -> Room:
     """Measure at every size, in a folder that is removed afterwards."""
     if len(sizes) < 2 or list(sizes) != sorted(set(sizes)):
-        raise UsageError("a line needs two sizes or more, each larger than the one before", hint="--sizes 5000,10000,20000,40000")
+        raise UsageError("a curve needs two sizes or more, each larger than the one before", hint="--sizes 5000,10000,20000,40000")
     with TemporaryDirectory(prefix="whence-bench-") as temporary:
         folder = Path(temporary).resolve()
         room = Room(folder, trees.read_sources(tree), tell)
@@ -165,17 +185,17 @@ def _means(asked: Asked) -> dict[str, float]:
 
 
 def predict(room: Room) -> None:
-    """Lay a line through all samples but the last, and hold the last against it."""
+    """Lay curves through all samples but the last, and hold the last against them."""
     *samples, last = room.raw["samples"]
     units = [one["units"] for one in samples]
     room.raw["model"] = {}
     for quantity in QUANTITIES:
         if quantity.of_engine and not last["memory"]:
             continue
-        line = fitted(units, [one[quantity.key] for one in samples])
-        said, measured = line.at(last["units"]), last[quantity.key]
+        curve = fitted(quantity.form, units, [one[quantity.key] for one in samples])
+        said, measured = curve.at(last["units"]), last[quantity.key]
         off = abs(said - measured) / measured if measured else float("inf")
-        room.raw["model"][quantity.key] = {**asdict(line), "predicted": said, "measured": measured, "off": off}
+        room.raw["model"][quantity.key] = {**asdict(curve), "predicted": said, "measured": measured, "off": off}
         what = f"{quantity.what}, {last['units']:,.0f} units"
         values = measured * quantity.scale, said * quantity.scale
         ratio = said / measured if measured else None
@@ -183,24 +203,18 @@ def predict(room: Room) -> None:
 
 
 def as_text(room: Room) -> str:
-    """What each size came to, the lines, and how the last size was predicted."""
+    """What each size came to, the curves, and how the last size was predicted."""
     samples, model = room.raw["samples"], room.raw["model"]
     known = [quantity for quantity in QUANTITIES if quantity.key in model]
     sizes = [f"{one['units']:,.0f}" for one in samples]
     measured = [(f"{one.what}, {one.unit}", *(_short(sample[one.key] * one.scale) for sample in samples)) for one in known]
     measured.append(("wall of a query, ms", *(_short(sample["query_wall"]) for sample in samples)))
-    lines = [(one.what, *_spoken(one, Line(model[one.key]["each"], model[one.key]["fixed"]))) for one in known]
-    return "\n\n".join(
-        [
-            report.table(("units", *sizes), measured),
-            report.table(("the line", "each 1,000 units", "fixed"), lines),
-            speed.as_text(room),
-        ]
-    )
+    told = [(one.what, _told(one, model[one.key])) for one in known]
+    return "\n\n".join([report.table(("units", *sizes), measured), report.table(("the model", ""), told), speed.as_text(room)])
 
 
-def _spoken(one: Quantity, line: Line) -> tuple[str, str]:
-    return f"{_short(1_000 * line.each * one.scale)} {one.unit}", f"{_short(line.fixed * one.scale)} {one.unit}"
+def _told(one: Quantity, curve: Mapping[str, Any]) -> str:
+    return TOLD[one.form].format(*(f"{_short(curve[name] * one.scale)} {one.unit}" for name in ("first", "second")))
 
 
 def _short(value: float) -> str:

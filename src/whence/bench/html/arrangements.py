@@ -206,7 +206,7 @@ ARRANGEMENTS: Mapping[str, Arrangement] = {
     ),
     "scale": Arrangement(
         "What a unit costs a fleet",
-        "A fleet on a local server was doubled again and again; a line through its sizes was held against the last, which it had not seen.",
+        "A fleet on a local server was doubled again and again; a model of its sizes was held against the last, which it had not seen.",
         (SpeedRows(),),
     ),
     "fleet": Arrangement(
