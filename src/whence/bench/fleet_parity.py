@@ -15,6 +15,7 @@ from whence.bench.room import Room, Row
 from whence.engine import Index
 from whence.fleet.engine import Engine
 from whence.fleet.registry import Registry
+from whence.fleet.schemas import SCHEMAS
 from whence.fleet.sending import send
 from whence.fleet.totals import refresh_totals
 from whence.results import Answer
@@ -30,6 +31,7 @@ def run(room: Room, there: Served, corpus: Corpus, index_dir: Path | None) -> No
         engine.ensure()
         sizes = {one.name: _sent(room, engine, there, one, data_dir) for one in corpus.repositories}
         refresh_totals(engine)
+        engine_has = {"disk": there.disk(), "memory": there.memory(), "rows": {name: engine.count(name) for name in SCHEMAS}}
         fleet = fleet_of(engine)
         answers: list[dict[str, Any]] = []
         for repository in corpus.repositories:
@@ -38,7 +40,7 @@ def run(room: Room, there: Served, corpus: Corpus, index_dir: Path | None) -> No
                 answers += _asked(repository, index.search, fleet.search)
         engine.drop()
     by = {name: _means([one for one in answers if one["repository"] == name]) for name in sizes}
-    room.raw["parity"] = {"repositories": sizes, "ndcg": by, "answers": answers}
+    room.raw["parity"] = {"engine": engine_has, "repositories": sizes, "ndcg": by, "answers": answers}
     compare(room, answers)
 
 
