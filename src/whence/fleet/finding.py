@@ -24,7 +24,7 @@ from whence.query.plan import Plan
 from whence.retrieve.evidence import rarity
 
 #: Files that are fetched and ranked: at least so many, and so many for each that is wanted.
-FILES, FILES_EACH = 64, 6
+FILES, FILES_EACH = 48, 4
 #: Rows that each way gives, for each file that is fetched.
 UNITS, PASSAGES, PATHS, COMMITS, NAMES = 3.0, 3.0, 0.5, 60, 100
 #: What a place is worth to which file is fetched: as in the fusion of ranks.
