@@ -107,7 +107,7 @@ def _lay_out(engine: Engine, caller: Caller, repository: Repository, rows: list[
             made = Path(scratch) / "made"
             (made / "tree").mkdir(0o700, parents=True)
             for at in range(0, len(rows), AT_ONCE):
-                some = {row["file"]: row["path"] for row in rows[at : at + AT_ONCE] if _lies_inside(row["path"])}
+                some = {row["file"]: row["path"] for row in rows[at : at + AT_ONCE] if lies_inside(row["path"])}
                 for key, (text, _) in texts_of(engine, caller, dict.fromkeys(some, repository.name)).items():
                     _write(made / "tree" / some[key], text)
             (made / WHOLE).touch(0o600)
@@ -121,7 +121,7 @@ def _lay_out(engine: Engine, caller: Caller, repository: Repository, rows: list[
         raise StorageError(f"cannot write to {place.parent}: {error.strerror or error}", hint=hint) from error
 
 
-def _lies_inside(path: str) -> bool:
+def lies_inside(path: str) -> bool:
     """Whether a path is that of a file below a folder, and none of git's own."""
     steps = path.split("/")
     if not path or "\\" in path or any(ord(letter) < 32 for letter in path):
