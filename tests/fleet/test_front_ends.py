@@ -225,8 +225,11 @@ def test_context_fetches_the_portable_index_and_shows_code(run):
     code, out, err = run("context", "--fleet", RED, "open a session again when the connection is lost")
     assert code == 0, err
     assert "class SessionStore" in out
+    assert "`store/session.py:" in out
+    assert FOLDER not in out
     assert "retry_later" in out
-    assert run("context", "--fleet", "crimson", "open a session", "--list")[0] == 0
+    listed = json.loads(run("context", "--fleet", "crimson", "open a session", "--list", "--json")[1])
+    assert listed["symbols"][0]["path"] == "store/session.py"
 
 
 @pytest.mark.usefixtures("configured")

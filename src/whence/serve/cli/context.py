@@ -112,7 +112,7 @@ def print_context(
         profile=options["profile"],
         format="json" if options["as_json"] else options["form"],
         session=os.environ.get(SESSION, ""),
-        caller=os.getcwd(),  # noqa: PTH109  -- as text
+        caller="" if options["repository"] else os.getcwd(),  # noqa: PTH109  -- as text
         freshness=freshness,
     )
     if options["listed"]:
@@ -181,7 +181,7 @@ def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
         print_json(
             {
                 "task": pack.task,
-                "symbols": [_as_json(index, one, with_why=options["with_why"]) for one in best],
+                "symbols": [_as_json(_shown(index, one.path, options), one, with_why=options["with_why"]) for one in best],
                 "ranked": len(pack.symbols),
                 **notes_json(hints),
             }
@@ -190,7 +190,7 @@ def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
     style = styler(options["color"])
     width = max((len(one.qualified_name) for one in best), default=0)
     for number, one in enumerate(best, 1):
-        where = f"{safe(relative(index.root, one.path))}:{one.start_line}"
+        where = f"{safe(_shown(index, one.path, options))}:{one.start_line}"
         name = style(safe(one.qualified_name).ljust(min(width, 60)), bold=True)
         click.echo(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {style(where, fg='magenta')}", color=True)
         if options["with_why"]:
@@ -200,13 +200,18 @@ def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
     print_hints(hints, style)
 
 
-def _as_json(index: Index, one: Symbol, *, with_why: bool) -> dict[str, Any]:
+def _shown(index: Index, path: str, options: dict[str, Any]) -> str:
+    """A path as the caller would write it; of a repository of the fleet, which lies elsewhere, the path in it."""
+    return path if options["repository"] else relative(index.root, path)
+
+
+def _as_json(path: str, one: Symbol, *, with_why: bool) -> dict[str, Any]:
     from whence.pack.provenance import flags_json, flags_of, provenance_json  # noqa: PLC0415  -- loaded with the pack
 
     found: dict[str, Any] = {
         "qualified_name": one.qualified_name,
         "kind": one.kind,
-        "path": relative(index.root, one.path),
+        "path": path,
         "start_line": one.start_line,
         "end_line": one.end_line,
         "score": one.score,
