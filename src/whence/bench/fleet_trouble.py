@@ -76,17 +76,22 @@ def troubled(room: Room) -> None:
     tree = room.make("small", size=UNITS * 300).root
     query = trees.questions(room.sources, len(room.sources))[0]
     found = room.raw["trouble"] = {}
+    _asked(room, tree, query, _unreachable)  # one before those that count fills the caches of the machine
     for name, (made, words) in TROUBLES.items():
         room.tell(f"an engine that is {name}")
-        with made() as port:
-            fleet = {"BACKEND": "milvus", "ADDRESS": f"http://127.0.0.1:{port}", "TIMEOUT": f"{TIMEOUT:g}", "TOKEN": "user:word"}
-            environment = {**room.environment("data_small"), **{f"WHENCE_FLEET_{key}": value for key, value in fleet.items()}}
-            asked = _search(tree, query, environment, "--fleet")
-            local = _search(tree, query, environment, str(tree))
+        asked, local = _asked(room, tree, query, made)
         found[name] = judged(asked, local, words)
         kept = not found[name]["wrong"]
         room.rows.append(Row(f"an engine that is {name}: one line, exit 2", f"<= {TIMEOUT + SLACK:g} s", asked.wall, "s", kept=kept))
         room.notes += [f"an engine that is {name}: {one}" for one in found[name]["wrong"]]
+
+
+def _asked(room: Room, tree: Path, query: str, made: Callable[[], AbstractContextManager[int]]) -> tuple[Spent, Spent]:
+    """A search of the fleet, and one of the tree right after."""
+    with made() as port:
+        fleet = {"BACKEND": "milvus", "ADDRESS": f"http://127.0.0.1:{port}", "TIMEOUT": f"{TIMEOUT:g}", "TOKEN": "user:word"}
+        environment = {**room.environment("data_small"), **{f"WHENCE_FLEET_{key}": value for key, value in fleet.items()}}
+        return _search(tree, query, environment, "--fleet"), _search(tree, query, environment, str(tree))
 
 
 def _search(tree: Path, query: str, environment: Mapping[str, str], *where: str) -> Spent:
