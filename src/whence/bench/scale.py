@@ -9,7 +9,8 @@ as large as any of them, is held against what it says. Which curve, there is a r
 - The engine looks for the row that a new one replaces. In milvus-lite that takes the longer the more rows there are, by
   the same for each: so much for every unit, and so much for every pair of them.
 - A query fetches and ranks a bounded number of files. The more there are, the more of them fit it well, and the longer
-  are postings and buckets of counts, ever more slowly: so much for every doubling.
+  are postings and buckets of counts, ever more slowly: so much for every doubling. Of the engine that holds up to some
+  150,000 units only: sketches are compared one by one, and at 500,000 it takes half as much again (docs/scale.md).
 """
 
 from __future__ import annotations
