@@ -25,7 +25,7 @@ from whence.fleet.trouble import told
 from whence.knobs import FleetSettings
 
 #: Seconds that the engine has in these tests, and that a refusal may take beyond.
-TIMEOUT, SLACK = 0.6, 1.0
+TIMEOUT, SLACK = 0.6, 4.0  # the slack is for machines that do other things, too
 CONNECT = "Connect"
 
 
@@ -204,7 +204,7 @@ def test_an_engine_that_had_enough_for_a_moment_answers_after_it():
             return with_refusal(8, "rate limit exceeded")(method, context)
         return bytes(milvus_pb2.ShowCollectionsResponse(status=common_pb2.Status()).SerializeToString())
 
-    with answering(busy) as port, Engine.open(fleet_at(port)) as engine:
+    with answering(busy) as port, Engine.open(fleet_at(port, timeout=20.0)) as engine:
         engine.drop()
     assert left[0] == -1
 
