@@ -22,6 +22,8 @@ from whence.index.arrayfile import Array
 from whence.index.digest import name_hash
 from whence.query.plan import Plan
 from whence.retrieve.evidence import rarity
+from whence.retrieve.past import COMMIT_DECAY, USUAL_TERMS
+from whence.retrieve.semantic import MOST_ENCODED
 
 #: Files that are fetched and ranked: at least so many, and so many for each that is wanted.
 FILES, FILES_EACH = 48, 4
@@ -29,8 +31,6 @@ FILES, FILES_EACH = 48, 4
 UNITS, PASSAGES, PATHS, COMMITS, NAMES = 3.0, 3.0, 0.5, 60, 100
 #: What a place is worth to which file is fetched: as in the fusion of ranks.
 RANK_CONSTANT = 60
-#: Commits that are like a question count for the files they touched, each later one less (as in `retrieve.past`).
-COMMIT_DECAY, USUAL_TERMS = 0.7, 12.0
 #: Terms of a question that the engine is asked for, the weightiest: a pasted document has thousands.
 MOST_TERMS = 40
 #: A term is told to the engine as often as it weighs, up to so many times.
@@ -90,7 +90,7 @@ def _told(plan: Plan) -> str:
 
 def _sketch(encoder: Encoder, plan: Plan) -> bytes:
     """The signs of what a question means, as the sketches of passages are made."""
-    rows: Array = encoder.encode_query(plan.text[:4_000]).rows
+    rows: Array = encoder.encode_query(plan.text[:MOST_ENCODED]).rows
     return np.packbits(rows.mean(axis=0) > 0).tobytes()
 
 
