@@ -17,8 +17,8 @@ $(BIN)/whence: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $(BIN)/whence
 
-$(VENV)/dev: pyproject.toml $(BIN)/whence
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(VENV)/dev: pyproject.toml bench/pyproject.toml $(BIN)/whence
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable bench
 	@touch $(VENV)/dev
 
 $(TSC): Makefile $(VENV)/dev  # by the npm that comes with basedpyright
@@ -56,7 +56,7 @@ docs: dev  ## write the generated references again
 golden: dev  ## write the pinned listings and pictures again; read the diff before you commit it
 	$(BIN)/python -m pytest tests --update-golden
 
-bench: install  ## CORPUS=DIR, as laid out in docs/experiments.md
+bench: dev  ## CORPUS=DIR, as laid out in docs/experiments.md
 	$(BIN)/whence bench search --corpus $(CORPUS)
 
 clean:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from sample_trees import SOURCES
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.leases import Leases
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING
+from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS, SPARSE
 from whence.fleet.registry import READY, Registry
-from whence.fleet.schemas import CLAIMS, REPOS, SCHEMAS, SPARSE
-from whence.knobs import FleetSettings
 
 VICTIM, SURVIVOR = "victim", "survivor"
 #: Seconds between two looks at who holds what.

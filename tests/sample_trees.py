@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import whence as package
-from whence.index.schema import add_checksums
+from whence.storage.sqlite import add_checksums
 
 #: The folder that holds the package under test.
 SOURCES = Path(package.__file__).parents[1]

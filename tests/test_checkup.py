@@ -19,15 +19,16 @@ from hindrances import environment
 from sample_histories import commit
 from sample_trees import SOURCES, git, truth, write
 from whence import Index
-from whence.checkup import installation, loading, measuring, storage, surroundings
-from whence.checkup.finding import FAILED, OK, SKIPPED, WARNING, Finding, guarded, worst
-from whence.checkup.index_files import IndexState, look_at_index
-from whence.checkup.known_items import from_commits, masked, question_of
-from whence.encode import static
+from whence.app.doctor import environment as surroundings
+from whence.app.doctor import installation, load_check, quality, storage
+from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, guarded, worst
+from whence.app.doctor.index_files import IndexState, look_at_index
+from whence.app.doctor.quality import from_commits, masked, question_of
+from whence.core.settings_schema import Settings
+from whence.core.types import Unit
+from whence.embed import static
 from whence.index.layout import Layout
-from whence.knobs import Settings
 from whence.source.history import Commit
-from whence.types import Unit
 
 FILES = {
     "shop/basket.py": 'def total(items):\n    """Adds up the prices of everything a visitor wants to buy."""\n    return sum(one.price for one in items)\n',
@@ -116,7 +117,7 @@ def test_damage_is_named_with_what_to_do_and_left_as_it_is(layout, damage):
 def killed_with_a_log(layout: Layout) -> None:
     """A writer that was killed: what it committed is in the log alone."""
     code = (
-        "import os, sqlite3, sys; from whence.index.schema import add_checksums;"
+        "import os, sqlite3, sys; from whence.storage.sqlite import add_checksums;"
         "db = sqlite3.connect(sys.argv[1], isolation_level=None); add_checksums(db);"
         "db.execute(\"INSERT OR REPLACE INTO meta VALUES ('odd', 'shape')\"); os.kill(os.getpid(), 9)"
     )
@@ -243,15 +244,18 @@ def test_the_index_of_a_deleted_folder_is_an_orphan_and_fixing_keeps_what_was_le
 def test_what_takes_its_process_down_is_named_and_the_rest_is_still_tried(tmp_path, monkeypatch):
     write(tmp_path, {"aborts.py": "import os\nprint('noise')\nos.abort()\n", "hangs.py": "import time\ntime.sleep(60)\n"})
     monkeypatch.syspath_prepend(str(tmp_path))
-    wanted = [(loading.MODULE, name) for name in ("json", "aborts", "no_such_module")] + [(loading.GRAMMAR, "go"), (loading.QUERIES, "go")]
-    found = loading.load_apart(wanted, 30, dict(os.environ))
-    tried = found.of(loading.MODULE)
+    wanted = [(load_check.MODULE, name) for name in ("json", "aborts", "no_such_module")] + [
+        (load_check.GRAMMAR, "go"),
+        (load_check.QUERIES, "go"),
+    ]
+    found = load_check.load_apart(wanted, 30, dict(os.environ))
+    tried = found.of(load_check.MODULE)
     assert tried["json"] == ""
     assert "ended the process" in tried["aborts"]
     assert "No module named" in tried["no_such_module"]
-    assert (found.of(loading.GRAMMAR), found.of(loading.QUERIES), found.unreached) == ({"go": ""}, {"go": ""}, ())
-    late = loading.load_apart([(loading.MODULE, "hangs"), (loading.GRAMMAR, "go")], 0.5, dict(os.environ))
-    assert late.missing(loading.MODULE) == ["hangs"]
+    assert (found.of(load_check.GRAMMAR), found.of(load_check.QUERIES), found.unreached) == ({"go": ""}, {"go": ""}, ())
+    late = load_check.load_apart([(load_check.MODULE, "hangs"), (load_check.GRAMMAR, "go")], 0.5, dict(os.environ))
+    assert late.missing(load_check.MODULE) == ["hangs"]
     assert [one.level for one in installation.grammars(late)] == [WARNING]
 
 
@@ -262,9 +266,9 @@ def test_packages_are_held_against_what_the_metadata_asks_for():
     assert "tomli" in {one.package for one in installation.requirements(listed, (3, 10))}
     assert [needed[1].allows(version) for version in ("0.24.9", "0.25", "0.26.1", "0.27.0rc1", "1.0")] == [False, True, True, False, False]
     odd = installation.requirements(["numpy>=99", "no-such-package>=1"], (3, 12))
-    (found,) = installation.packages(odd, loading.Loaded({}))
+    (found,) = installation.packages(odd, load_check.Loaded({}))
     assert (found.level, len(found.details)) == (FAILED, 2)
-    (well,) = installation.packages(needed[:1], loading.Loaded({(loading.MODULE, "numpy"): ""}))
+    (well,) = installation.packages(needed[:1], load_check.Loaded({(load_check.MODULE, "numpy"): ""}))
     assert well.level == OK
 
 
@@ -336,8 +340,8 @@ def test_running_processes_and_watches_are_counted(tmp_path):
 
 
 # How well it finds.
-def measured(layout: Layout, questions: int = 20) -> dict[str, measuring.Measured]:
-    found = measuring.measure(layout, Settings(), questions=questions, seconds=60, now_ns=time.time_ns())
+def measured(layout: Layout, questions: int = 20) -> dict[str, quality.Measured]:
+    found = quality.measure(layout, Settings(), questions=questions, seconds=60, now_ns=time.time_ns())
     return {one.kind: one for one in found}
 
 
@@ -370,15 +374,15 @@ def test_commits_are_asked_without_what_git_tells_of_them(tmp_path):
         assert index.search("walrus tusk sharpening goes faster")[0].path == "lib/part_9.py"  # by the commit alone
     found = measured(Layout(tmp_path / "data", root))
     assert list(found) == ["commits"]
-    assert found["commits"].search == measuring.Score(2, 0.5, 0.5, 0.5)
-    told = list(measuring.recall(list(found.values()), "shipped"))
+    assert found["commits"].search == quality.Score(2, 0.5, 0.5, 0.5)
+    told = list(quality.recall(list(found.values()), "shipped"))
     assert [(one.level, one.name) for one in told] == [(OK, "recall"), (SKIPPED, "recall")]
     assert told[0].said.startswith("2 recent commits: asked with its subject, one of the files that it changed is first in 50%")
 
 
 def test_where_counting_words_does_better_the_doctor_says_so():
-    worse = measuring.Measured("commits", measuring.Score(20, 0.1, 0.2, 0.15), measuring.Score(20, 0.3, 0.5, 0.4))
-    assert next(iter(measuring.recall([worse], "shipped"))).level == WARNING
+    worse = quality.Measured("commits", quality.Score(20, 0.1, 0.2, 0.15), quality.Score(20, 0.3, 0.5, 0.4))
+    assert next(iter(quality.recall([worse], "shipped"))).level == WARNING
 
 
 def test_questions_are_sentences_without_the_names_of_their_answer():

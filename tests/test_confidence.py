@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sample_trees import write
-from whence.answer import Found
-from whence.confidence import NOTHING_FOUND, Facts, confidence_of, facts_of, learned, probability_of
-from whence.engine import Index
-from whence.profiles import PROFILES
-from whence.serve.cli.main import main
+from whence.app.index import Index
+from whence.cli.main import main
+from whence.core.profiles import PROFILES
+from whence.search.confidence import NOTHING_FOUND, Facts, confidence_of, facts_of, learned, probability_of
+from whence.search.pipeline import Found
 
 LINE = 0.3
 TREE = {

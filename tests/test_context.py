@@ -16,9 +16,9 @@ from context.mail_tree import FILES, TASK, answer, folded, mail_tree, names, pla
 from hindrances import environment
 from sample_trees import write
 from whence import Index
-from whence.errors import QueryError, StorageError, UsageError
-from whence.pack import tokens
-from whence.packs import Pack
+from whence.context.pack import Pack
+from whence.core.errors import QueryError, StorageError, UsageError
+from whence.text import token_estimate
 
 TASKS = [
     TASK,
@@ -105,7 +105,7 @@ def test_what_a_match_calls_is_found_through_the_graph(index):
 
 def test_tokens_and_what_is_left_out_are_of_the_text(index):
     pack = index.context(TASK, budget=200)
-    assert tokens.count(pack.text) == pack.tokens <= 200
+    assert token_estimate.count(pack.text) == pack.tokens <= 200
     keys = [one.key for one in pack.symbols]
     assert pack.left_out
     assert set(pack.left_out) < set(keys)
@@ -274,7 +274,7 @@ def test_an_edit_is_in_the_answer_after_a_refresh(tmp_path):
 
 
 def test_edges_that_come_later_are_in_the_next_answer(tmp_path):
-    from whence.types import RUNTIME, Edge
+    from whence.core.types import RUNTIME, Edge
 
     tree = mail_tree(tmp_path / "tree")
     with Index.open(tree, data_dir=tmp_path / "data", settings={"index.model": "none"}) as index:

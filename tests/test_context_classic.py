@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from sample_trees import write
-from whence.context_classic import classic_pool
-from whence.index.arrayfile import Array
-from whence.index.graph import Graph
+from whence.context.classic.pipeline import classic_pool
+from whence.core.profiles import CLASSIC, Profile, Weight
+from whence.core.types import RUNTIME, Edge
+from whence.graph.reader import Graph
+from whence.index.opened import OpenIndex
 from whence.index.snapshot import Snapshot
-from whence.opened import OpenIndex
-from whence.profiles import CLASSIC, Profile, Weight
 from whence.query.plan import make_plan
-from whence.rank.score import score
-from whence.retrieve.evidence import FieldWeights
-from whence.types import RUNTIME, Edge
+from whence.ranking.score import score
+from whence.retrieval.term_statistics import FieldWeights
+from whence.storage.arrayfile import Array
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

@@ -6,8 +6,8 @@ import pytest
 
 from sample_trees import write
 from whence import Index
-from whence.errors import QueryError
-from whence.facets import folders_of
+from whence.core.errors import QueryError
+from whence.search.result import folders_of
 
 FILES = {
     "src/net/client.py": "def retry(times):\n    '''Retry a call.'''\n    return times\n",

@@ -15,8 +15,8 @@ import pytest
 
 from hindrances import environment
 from sample_trees import git, write
-from whence.following import Follower, written_elsewhere
-from whence.opened import OpenIndex
+from whence.index.opened import OpenIndex
+from whence.index.watch import Follower, written_elsewhere
 
 noted_by_the_kernel = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a tree is looked through")
 MOST_LOOKS = 10
@@ -247,8 +247,8 @@ def test_where_the_kernel_refuses_the_tree_is_looked_through(tmp_path):
     write(tmp_path, {"lib/deep/b.py": "b"})
     program = f"""
 from pathlib import Path
-from whence.opened import OpenIndex
-from whence.following import Follower
+from whence.index.opened import OpenIndex
+from whence.index.watch import Follower
 index = OpenIndex.open({str(tmp_path)!r}, settings={{"index.model": "none"}})
 for limit, most in (("instances", 0), ("instances", 10), ("watches", 2)):
     Path("/proc/sys/user/max_inotify_" + limit).write_text(str(most))

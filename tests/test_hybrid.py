@@ -19,15 +19,15 @@ from model2vec import StaticModel
 from encode.tiny_models import VOCABULARY, model2vec_model, tiny_tokenizer
 from sample_trees import whence, write
 from whence import Index
-from whence.errors import UsageError
-from whence.fuse.pool import MEANING, Pool
-from whence.fuse.scale import scaled
-from whence.index.arrayfile import write_arrays
+from whence.core.errors import UsageError
+from whence.core.profiles import MINMAX, RRF
+from whence.core.trace import Trace
 from whence.index.store import VectorRow
 from whence.index.vectors import open_vectors
-from whence.profiles import MINMAX, RRF
-from whence.results import Result
-from whence.trace import Trace
+from whence.ranking.fusion import scaled
+from whence.ranking.pool import MEANING, Pool
+from whence.search.result import Result
+from whence.storage.arrayfile import write_arrays
 
 NEAR = 40
 #: Many files that speak of one thing; one that speaks of another and names a rare word.

@@ -12,10 +12,10 @@ import pytest
 from encode.tiny_models import RECIPE, late_model, model2vec_model, save_network
 from sample_trees import whence, write
 from whence import Index
-from whence.encode.encoder import UnitText
-from whence.encode.registry import LATE, MODEL2VEC, NONE, SHIPPED, open_encoder
-from whence.errors import SettingError
-from whence.fuse.pool import MEANING
+from whence.core.errors import SettingError
+from whence.embed.encoder import UnitText
+from whence.embed.registry import LATE, MODEL2VEC, NONE, SHIPPED, open_encoder
+from whence.ranking.pool import MEANING
 from whence.source.walk import RACY_NS
 
 FILES = {

@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 
 from sample_trees import write
 from whence import Index
-from whence.errors import UsageError, WhenceError
-from whence.index.arrayfile import ArrayFile, write_arrays
+from whence.app.budget import cut_json, cut_text
+from whence.app.workspace import Roots
+from whence.core.errors import UsageError, WhenceError
+from whence.core.settings import load
 from whence.memory import front_matter
 from whence.memory.note import KINDS, About, Note
-from whence.pack.cut import cut_json, cut_text
-from whence.pack.tokens import count
-from whence.parse import tokens
-from whence.query.hygiene import question_in
-from whence.query.language import path_predicate, read
-from whence.query.options import check_glob
+from whence.query.parser import path_predicate, read
+from whence.query.paste import question_in
 from whence.query.pattern import compile_pattern
 from whence.query.plan import make_plan
-from whence.serve.desks.roots import Roots
-from whence.settings import load
-from whence.source.secrets import find_secrets, redacted
+from whence.search.options import check_glob
+from whence.storage.arrayfile import ArrayFile, write_arrays
+from whence.text import analyzer
+from whence.text.secrets import find_secrets, redacted
+from whence.text.token_estimate import count
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 any_text = st.text(st.characters(exclude_categories=()), max_size=120)
@@ -45,7 +45,7 @@ times = st.none() | st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), tim
 @given(st.lists(word, min_size=1, max_size=8), st.sampled_from([" ", ", ", "\n", "(", " = ", "\t"]))
 def test_a_word_is_found_under_the_same_terms_in_a_text_and_in_a_query(words, between):
     text = between.join(words)
-    written = {term for one in tokens.words(text) for term in tokens.terms(one)}
+    written = {term for one in analyzer.words(text) for term in analyzer.terms(one)}
     with suppress(WhenceError):
         asked = {term.text for term in make_plan(text, decay=0.05, quoted=1.0).terms}
         assert asked <= written
@@ -54,10 +54,10 @@ def test_a_word_is_found_under_the_same_terms_in_a_text_and_in_a_query(words, be
 @often
 @given(any_text)
 def test_every_word_of_a_text_is_a_word_by_itself(text):
-    for one in tokens.words(text):
-        assert tokens.words(one) == [one]
-        assert all(tokens.terms(one)) or not tokens.parts(one)
-    assert tokens.stem(text) or not text
+    for one in analyzer.words(text):
+        assert analyzer.words(one) == [one]
+        assert all(analyzer.terms(one)) or not analyzer.parts(one)
+    assert analyzer.stem(text) or not text
 
 
 # Queries.

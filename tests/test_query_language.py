@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sample_trees import whence, write
-from whence.engine import Index
-from whence.errors import QueryError, UsageError
-from whence.memories import Memory
+from whence.app.index import Index
+from whence.core.errors import QueryError, UsageError
+from whence.memory.memory import Memory
 
 FILES = {
     "net/retry.py": "from net.wait import wait\n\n\ndef retry(request):\n    # connection reset\n    wait(request)\n    return request\n",

@@ -10,8 +10,8 @@ import pytest
 
 from sample_trees import git, whence, write
 from whence import Index
-from whence.errors import UsageError
-from whence.results import Result
+from whence.core.errors import UsageError
+from whence.search.result import Result
 
 FILES = {
     "lib/text.py": '''def parse_json(text):

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from sample_trees import SOURCES, whence, write
 from whence import Index, Result
-from whence.errors import UsageError
-from whence.profiles import ALL_PROFILES, PROFILES, RELATED
-from whence.rank import registry
-from whence.rank.collapse import collapse
-from whence.rank.ledger import Line
+from whence.core.errors import UsageError
+from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
+from whence.ranking import registry
+from whence.ranking.collapse import collapse
+from whence.ranking.ledger import Line
 
 BOTH = pytest.mark.parametrize("profile", ["classic", "default"])  # words have a part in both
 WORDS_ALONE = {"index.model": "none"}
@@ -507,7 +507,7 @@ def test_a_signal_of_weight_0_is_not_even_loaded(tmp_path, own_data_dir):
         "import sys, whence\n"
         f"with whence.Index.open({str(tmp_path)!r}, settings={{'profiles.default.signals.verbatim.short': 0.0}}) as index:\n"
         "    assert index.search('alpha')\n"
-        "print('whence.rank.signals.verbatim' in sys.modules, 'whence.rank.signals.unit' in sys.modules)\n"
+        "print('whence.ranking.signals.files.verbatim' in sys.modules, 'whence.ranking.signals.files.unit' in sys.modules)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -100,7 +100,7 @@ def test_what_would_do_so_is_seen(source: str) -> None:
 #: Runs commands one after the other, and says after each how it ended and whether a file is there.
 COMMANDS = """
 import json, os, sys
-from whence.serve.cli.main import main
+from whence.cli.main import main
 commands, mark = json.loads(sys.argv[1])
 for words in commands:
     print("ended", main(words), os.path.exists(mark), " ".join(words), file=sys.stderr, flush=True)

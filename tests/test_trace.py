@@ -11,8 +11,8 @@ import pytest
 
 from sample_trees import whence, write
 from whence import Index
-from whence.profiles import PROFILES
-from whence.trace import TOP, Trace
+from whence.core.profiles import PROFILES
+from whence.core.trace import TOP, Trace
 
 FILES = {f"part_{n:02}.py": f"def alpha_{n}(beta):\n    return beta\n" for n in range(30)}
 

@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 
 from questions import without_one_doc
-from whence.bench import confidence, confidence_plot, corpus, report
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import Role, roles
 from whence.source.history import TELLS_NOTHING
+from whence_bench import report
+from whence_bench.search import confidence, confidence_plot, corpus
 
 #: Questions of each make from one repository, and commits that are looked at.
 EACH, COMMITS = 20, 400

@@ -14,8 +14,9 @@ import argparse
 import json
 from pathlib import Path
 
-from whence.bench import memory, memory_corpus
-from whence.bench.memory_learning import Weights
+from whence_bench.memory import corpus as memory_corpus
+from whence_bench.memory import run as memory
+from whence_bench.memory.learning import Weights
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ import argparse
 import json
 from pathlib import Path
 
-from whence.bench import context_corpus
-from whence.bench.symbol_learning import FIRST, UNLEARNED, Weights, cases, learned, opened
+from whence_bench.context import corpus as context_corpus
+from whence_bench.context.learning import FIRST, UNLEARNED, Weights, cases, learned, opened
 
 
 def main() -> None:

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.bench.features import Judged, load, ndcg, without_signals
-from whence.bench.learn import UNLEARNED, Weights, learn, left_out, scored_apart
-from whence.profiles import PROFILES
+from whence.core.profiles import PROFILES
+from whence_bench.search.features import Judged, load, ndcg, without_signals
+from whence_bench.search.learning import UNLEARNED, Weights, learn, left_out, scored_apart
 
 #: A set of questions counts like so many questions, however many it has, where nothing else is said.
 COUNTS_LIKE = 600

@@ -30,10 +30,10 @@ from typing import Any
 
 from apart import FILE_SHARED, Licences, Member, Resemblance, known_shingles, members
 from prose import first_sentences, letters, unmarked
+from whence.core.types import CALLABLES, DEFINITIONS, VALUES, Parsed, Unit
 from whence.parse.languages import CODE, Language, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
-from whence.types import CALLABLES, DEFINITIONS, VALUES, Parsed, Unit
 
 BODY_CHARACTERS = 1600
 FEWEST_BODY_CHARACTERS = 40

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from whence.encode.static import LONGEST_WORD, PATH_PIECES, SHORTEST_WORD, Vocabulary, words_of
+from whence.embed.static import LONGEST_WORD, PATH_PIECES, SHORTEST_WORD, Vocabulary, words_of
 
 SEED = 5
 UNKNOWN = "[UNK]"

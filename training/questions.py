@@ -18,10 +18,10 @@ from pathlib import Path
 
 from apart import members
 from mine import doc_of, package_of, readable
+from whence.core.types import Unit
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
-from whence.types import Unit
 
 SEED = 3
 OF_LANGUAGE, OF_PACKAGE = 6, 14

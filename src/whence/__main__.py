@@ -1,5 +1,5 @@
 """`python -m whence` is the command `whence`."""
 
-from whence.serve.cli.main import run
+from whence.cli.main import run
 
 run()

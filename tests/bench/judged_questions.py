@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from whence.bench.features import Judged
-from whence.profiles import Weight
+from whence.core.profiles import Weight
+from whence_bench.search.features import Judged
 
 SIGNALS = ("likeness", "penalty", "noise")
 #: What makes a file wanted: for short questions one signal, for long ones another.

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from bench.judged_questions import PLANTED, questions
-from whence.bench.ablation import as_text, opened, worths
-from whence.bench.features import ndcg
-from whence.bench.metrics import mean
-from whence.errors import UsageError
-from whence.profiles import PROFILES, Profile, Weight
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence.core.errors import UsageError
+from whence.core.profiles import PROFILES, Profile, Weight
+from whence_bench.metrics import mean
+from whence_bench.search.ablation import as_text, opened, worths
+from whence_bench.search.features import ndcg
 
 REPOSITORIES = ("ash", "birch", "cedar", "elm")
 FILES = {

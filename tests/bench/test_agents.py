@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bench.small_corpora import lay_out
-from whence.bench import agents
-from whence.bench import corpus as corpora
-from whence.bench.grep_and_read import Grep
-from whence.engine import Index
-from whence.pack.tokens import count
+from whence.app.index import Index
+from whence.text.token_estimate import count
+from whence_bench.agents import run as agents
+from whence_bench.agents.grep_and_read import Grep
+from whence_bench.search import corpus as corpora
 
 FILES = {
     "parser.py": "def parse_config(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n" * 20,

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from sample_trees import SOURCES
-from whence.bench.context_corpus import read_yaml
-from whence.bench.symbol_metrics import canonical
-from whence.parse.tokens import parts
 from whence.query.concepts import classes, is_generic, name_key
+from whence.text.analyzer import parts
+from whence_bench.context.corpus import read_yaml
+from whence_bench.context.metrics import canonical
 
 TASKS = SOURCES.parents[1] / "shared" / "bench" / "context" / "tasks"
 STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])

@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from sample_trees import write
-from whence.bench import confidence as benchmark
-from whence.bench import confidence_plot, corpus
-from whence.confidence import Facts
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence.search.confidence import Facts
+from whence_bench.search import confidence as benchmark
+from whence_bench.search import confidence_plot, corpus
 
 TREES = {
     "letters": {

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from whence.context import STAGES
-from whence.profiles import FROM_USE, SYMBOL_PROFILES
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence.context.pipeline import STAGES
+from whence.core.profiles import FROM_USE, SYMBOL_PROFILES
 
 FILES = {
     "lib/parser.py": "def parse_settings(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.context_corpus import load
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence_bench.context.corpus import load
 
 TASK = """id: {name}
 repo: {repository}

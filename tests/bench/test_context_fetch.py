@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.published_projects import commit, git, repository
-from whence.bench.context_corpus import load
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence_bench.context.corpus import load
 
 CORPUS = "bench/cross-system/corpus"
 TASK = "id: a-1\nrepo: tiny\ntier: easy\ndescription: where is it pinned\nground_truth:\n  - pinned\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.knowing import Knowing, find_knowing
-from whence.errors import StorageError, UsageError
+from whence.core.errors import StorageError, UsageError
+from whence_bench.context.knowing import Knowing, find_knowing
 
 COMMAND = """#!{python}
 import json, os, sys

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from whence.bench import context_tables as tables
-from whence.bench.context import Answered, Run, Way
+from whence_bench.context import tables
+from whence_bench.context.run import Answered, Run, Way
 
 
 def answer(repository: str, value: float, *, strict: float | None = None, cpu_ms: float = 10.0) -> Answered:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.published_projects import commit, repository
-from whence.bench import corpus as corpora
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence_bench.search import corpus as corpora
 
 
 @pytest.fixture

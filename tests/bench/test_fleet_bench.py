@@ -10,11 +10,12 @@ import pytest
 
 from bench.html.small_results import searched
 from sample_trees import SOURCES
-from whence.bench import fleet as benchmark
-from whence.bench import fleet_parity, fleet_trouble, fleet_workers
-from whence.bench.measure import Spent
-from whence.bench.room import Room, Row
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence_bench.fleet import errors, workers
+from whence_bench.fleet import parity as fleet_parity
+from whence_bench.fleet import run as benchmark
+from whence_bench.measure import Spent
+from whence_bench.speed.harness import Room, Row
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def empty() -> Room:
 def test_every_bar_is_held_in_small(report):
     """But those of the clock: on a busy machine a process takes long to start."""
     judged = [row for row in report["rows"] if row["bar"]]
-    assert len(judged) == 1 + 6 + len(fleet_trouble.TROUBLES) + 1
+    assert len(judged) == 1 + 6 + len(errors.TROUBLES) + 1
     assert [row["what"] for row in judged if not row["kept"] and row["unit"] != "s"] == []
 
 
@@ -55,7 +56,7 @@ def test_a_worker_was_killed_and_nothing_is_missing_or_doubled(report):
 
 
 def test_an_engine_in_trouble_is_told_of(report):
-    assert report["measured"]["trouble"].keys() == fleet_trouble.TROUBLES.keys()
+    assert report["measured"]["trouble"].keys() == errors.TROUBLES.keys()
     for one in report["measured"]["trouble"].values():
         assert "127.0.0.1" in one["said"]
         assert [wrong for wrong in one["wrong"] if not wrong.startswith("it took")] == []
@@ -70,14 +71,14 @@ def test_queries_are_counted_on_both_sides_and_beside_indexes(report):
 def test_rows_that_are_missing_too_many_or_other_are_counted():
     expected = {"units": {"a": "1", "b": "2", "c": "3"}, "files": {"d": "4"}}
     found = {"units": {"a": "1", "b": "x"}, "files": {"d": "4", "e": "5"}}
-    assert fleet_workers.counted(expected, found) == {"rows": 4, "missing": 1, "too many": 1, "other": {"units": 1}}
+    assert workers.counted(expected, found) == {"rows": 4, "missing": 1, "too many": 1, "other": {"units": 1}}
 
 
 def test_a_row_that_is_missing_misses_the_bar():
     room = empty()
     room.raw["workers"] = {"killed at": "", "done then": 3, "repositories": 5, "of": 6, "seconds": 1.0}
     room.raw["workers"] |= {"rows": 9, "missing": 1, "too many": 0, "doubled": 2, "other": {"units": 1}, "leases left": ["first"]}
-    fleet_workers.tell(room)
+    workers.tell(room)
     assert [row.kept for row in room.rows] == [False, False, False, False, False, False, None]
     assert benchmark.as_text(room).count("MISS") == 6
 
@@ -98,7 +99,7 @@ def test_a_fleet_that_ranks_otherwise_misses_the_bar(fleet, kept):
     ],
 )
 def test_trouble_that_is_told_wrongly_is_found(asked, local, wrong):
-    assert len(fleet_trouble.judged(asked, local, "is full")["wrong"]) == wrong
+    assert len(errors.judged(asked, local, "is full")["wrong"]) == wrong
 
 
 def test_a_missed_bar_is_the_exit_code(monkeypatch, capsys):

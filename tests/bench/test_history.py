@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from sample_trees import git, write
-from whence.bench import fetch, history
-from whence.bench.fetch import History
-from whence.bench.history import Question, cleaned, each_question, questions
-from whence.bench.whole_files import WholeFiles, content_terms
-from whence.engine import Index
-from whence.serve.cli.main import main
+from whence.app.index import Index
+from whence.cli.main import main
+from whence_bench import fetch
+from whence_bench.fetch import History
+from whence_bench.search import history
+from whence_bench.search.history import Question, cleaned, each_question, questions
+from whence_bench.search.whole_files import WholeFiles, content_terms
 
 FIRST = {
     "lib/parser.py": "def parse_config(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n",

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from bench.judged_questions import PLANTED, SIGNALS, question, questions
-from whence.bench.features import Judged, ndcg
-from whence.bench.learn import learn, left_out, scored_apart
-from whence.bench.metrics import mean
-from whence.errors import UsageError
-from whence.profiles import Weight
+from whence.core.errors import UsageError
+from whence.core.profiles import Weight
+from whence_bench.metrics import mean
+from whence_bench.search.features import Judged, ndcg
+from whence_bench.search.learning import learn, left_out, scored_apart
 
 NOTHING: Mapping[str, Weight] = {}
 REPOSITORIES = ("ash", "birch", "cedar")

@@ -14,15 +14,18 @@ import pytest
 
 from bench.published_projects import commit, repository
 from sample_trees import SOURCES
-from whence.bench import memory as benchmark
-from whence.bench import memory_corpus, memory_learning, memory_load, memory_writers
-from whence.bench.fetch import MEMORY_CORPUS, fetch_memory
-from whence.bench.memory_corpus import AS_GIVEN, WRITINGS, Question, Session, Turn, Writing
-from whence.bench.memory_learning import Case
-from whence.errors import UsageError
+from whence.cli.main import main
+from whence.core.errors import UsageError
 from whence.memory.front_matter import parse
 from whence.memory.note import Note
-from whence.serve.cli.main import main
+from whence_bench.fetch import MEMORY_CORPUS, fetch_memory
+from whence_bench.memory import corpus as memory_corpus
+from whence_bench.memory import learning
+from whence_bench.memory import load as memory_load
+from whence_bench.memory import run as benchmark
+from whence_bench.memory import writers as memory_writers
+from whence_bench.memory.corpus import AS_GIVEN, WRITINGS, Question, Session, Turn, Writing
+from whence_bench.memory.learning import Case
 
 HOUSE = Path(__file__).parents[2]
 sys.path.insert(0, str(HOUSE / "training"))
@@ -215,7 +218,7 @@ def made_cases(signals: int, seed: int = 3) -> Iterator[Case]:
 
 
 def test_a_signal_that_tells_gets_weight_and_one_that_tells_the_opposite_none():
-    weights = memory_learning.learn(list(made_cases(3)), ("tells", "misleads", "idle"), ridge=1.0)
+    weights = learning.learn(list(made_cases(3)), ("tells", "misleads", "idle"), ridge=1.0)
     assert weights["tells"] > 2
     assert weights["misleads"] == 0
     assert 0 <= weights["idle"] < 0.5
@@ -223,7 +226,7 @@ def test_a_signal_that_tells_gets_weight_and_one_that_tells_the_opposite_none():
 
 def test_nothing_near_the_learned_weights_is_better():
     cases, names = list(made_cases(4)), tuple("abcd")
-    found = np.array(list(memory_learning.learn(cases, names, ridge=2.0).values()))
+    found = np.array(list(learning.learn(cases, names, ridge=2.0).values()))
     spread = np.sqrt(np.mean([one.columns.var(axis=0) for one in cases], axis=0))
 
     def loss(weights: Any) -> float:
@@ -241,22 +244,22 @@ def test_nothing_near_the_learned_weights_is_better():
 
 def test_what_weighs_by_hand_is_taken_into_account():
     cases = [replace(one, fixed=20.0 * one.columns[:, 0]) for one in made_cases(2)]
-    assert memory_learning.learn(cases, ("tells", "misleads"), ridge=1.0)["tells"] < 0.5
+    assert learning.learn(cases, ("tells", "misleads"), ridge=1.0)["tells"] < 0.5
 
 
 def test_a_conversation_has_no_part_in_the_weights_it_is_asked_with():
     cases = list(made_cases(3))
     spoiled = [replace(one, columns=-one.columns) if one.conversation == "talk 1" else one for one in cases]
-    before, after = (memory_learning.left_out(of, tuple("abc")) for of in (cases, spoiled))
+    before, after = (learning.left_out(of, tuple("abc")) for of in (cases, spoiled))
     assert before["talk 1"] == after["talk 1"]
     assert before["talk 0"] != after["talk 0"]
 
 
 def test_what_is_learned_from_is_what_ranks(corpus: Path):
     one = memory_corpus.load(corpus)[:1]
-    names = memory_learning.learnable()
+    names = learning.learnable()
     weights = {name: 0.1 + number for number, name in enumerate(names)}
-    way = benchmark.Way(memory_learning.speaking(names, weights))
+    way = benchmark.Way(learning.speaking(names, weights))
     done = benchmark.run(one + memory_corpus.load(corpus)[1:2], quiet, learn=True, ways={"real": way})
     real = {(asked.conversation, asked.question): asked.returned for asked in done.answered["real"]}
     for case in done.cases:
@@ -269,7 +272,7 @@ def test_what_is_learned_from_is_what_ranks(corpus: Path):
 def test_weights_are_reported_for_each_conversation_left_out_and_for_all(report: dict[str, Any]):
     assert set(report["weights"]) == {"0", "1", "2", "fitted"}
     for weights in report["weights"].values():
-        assert set(weights) == set(memory_learning.learnable()) == set(report["without"])
+        assert set(weights) == set(learning.learnable()) == set(report["without"])
         assert min(weights.values()) >= 0
         assert max(weights.values()) > 0
 

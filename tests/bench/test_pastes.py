@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from sample_trees import write
-from whence.bench import corpus as corpora
-from whence.bench import pastes
 from whence.query import plan as planning
-from whence.query.hygiene import question_in
+from whence.query.paste import question_in
+from whence_bench.search import corpus as corpora
+from whence_bench.search import pastes
 
 FILES = {
     "repos/tiny/parser.py": "def parse_config(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n",

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from sample_trees import SOURCES
-from whence.bench import scale
-from whence.bench.fleet_server import process_cpu, served
-from whence.bench.room import Room
-from whence.errors import UsageError
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence.core.errors import UsageError
+from whence_bench.fleet import scale
+from whence_bench.fleet.server import process_cpu, served
+from whence_bench.speed.harness import Room
 
 SIZES = (200, 400, 800)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bench.small_corpora import lay_out
-from whence.bench import corpus as corpora
-from whence.errors import UsageError
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence.core.errors import UsageError
+from whence_bench.search import corpus as corpora
 
 FILES = {
     "lib/parser.py": "def parse_config(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n",

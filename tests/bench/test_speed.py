@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench import measure, peers, report, speed, timings, trees
-from whence.bench.room import Room, Row, at_most, ratio
-from whence.errors import StorageError, UsageError
+from whence.core.errors import StorageError, UsageError
+from whence_bench import measure, report
+from whence_bench.speed import peers, timings, trees
+from whence_bench.speed import run as speed
+from whence_bench.speed.harness import Room, Row, at_most, ratio
 
 MODULE = '''"""Module {number}."""
 
@@ -71,7 +73,7 @@ def test_time_asleep_is_on_the_clock_and_not_on_the_cpu():
 def test_memory_of_a_process_is_its_peak():
     # Asked by a small process: on Linux the peak of a child begins with that of whoever started it.
     greedy = "x = bytearray(200_000_000); x[::4096] = b'1' * len(x[::4096]); del x"
-    program = f"import sys; from whence.bench import measure; print(measure.run([sys.executable, '-c', {greedy!r}]).peak)"
+    program = f"import sys; from whence_bench import measure; print(measure.run([sys.executable, '-c', {greedy!r}]).peak)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert 200e6 < int(told) < 400e6
 

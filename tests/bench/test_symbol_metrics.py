@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.bench.symbol_metrics import canonical, matches, official, same_symbol, strict
+from whence_bench.context.metrics import canonical, matches, official, same_symbol, strict
 
 CANONICAL = [
     # Nothing before it.

@@ -19,10 +19,10 @@ import pytest
 from sample_histories import commit
 from sample_trees import SOURCES, git, whence, write
 from terminals import on_a_terminal
-from whence.memories import Memory
-from whence.pack.tokens import count
-from whence.serve.cli.budget import UNBOUNDED
-from whence.serve.cli.main import cli, main
+from whence.cli.budget import UNBOUNDED
+from whence.cli.main import cli, main
+from whence.memory.memory import Memory
+from whence.text.token_estimate import count
 
 BUDGETS = (60, 200, 1_000)
 CLOSING = re.compile(r"budget: (\d+) asked, (\d+) given, (?:nothing left out|(\d+) lines? left out; --budget (\d+) gives all)\n")

@@ -15,10 +15,10 @@ import pytest
 from hindrances import environment, obeying_permissions
 from sample_histories import commit
 from sample_trees import git, whence, write
-from whence.checkup.finding import worst
-from whence.checkup.index_files import look_at_index
+from whence.app.doctor.finding import worst
+from whence.app.doctor.index_files import look_at_index
+from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
-from whence.knobs import Settings
 
 FILES = {
     "shop/basket.py": 'def total(items):\n    """Adds up the prices of everything a visitor wants to buy."""\n    return sum(one.price for one in items)\n',

@@ -12,7 +12,7 @@ import pytest
 from enrich.real_servers import python_server
 from sample_trees import whence, write
 from whence import Index
-from whence.types import LSP, Edge
+from whence.core.types import LSP, Edge
 
 HOSTILE = Path(__file__).parents[1] / "enrich" / "hostile_server.py"
 FILES = {

@@ -15,12 +15,12 @@ import pytest
 from hindrances import environment
 from sample_trees import whence, write
 from whence import Index
+from whence.cli.main import main
+from whence.context.feedback.pending import Pending, Returned
+from whence.context.feedback.store import Learned
+from whence.context.feedback.verdicts import Record, records, say
+from whence.core.settings_schema import LearnSettings
 from whence.index.layout import Layout
-from whence.knobs import LearnSettings
-from whence.learn.feedback import Record, records, say
-from whence.learn.pending import Pending, Returned
-from whence.learn.store import Learned
-from whence.serve.cli.main import main
 
 #: Symbols are found by name and their code hashed by these two.
 needs_symbols = pytest.mark.skipif(
@@ -313,6 +313,6 @@ def test_clearing_an_index_keeps_what_was_learned_and_says_so_unless_asked_to_re
 
 
 def test_a_benchmark_never_sees_what_was_learned():
-    from whence.bench.search import default_settings
+    from whence_bench.search.run import default_settings
 
     assert default_settings()["learn.enabled"] is False

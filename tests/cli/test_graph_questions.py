@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import git, whence, write
-from whence.serve.cli.main import main
+from whence.cli.main import main
 
 FILES = {
     "shop/store.py": "import json\n\n\nclass Store:\n    def save(self, item):\n        return json.dumps(item)\n\n\n"

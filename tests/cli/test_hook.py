@@ -14,15 +14,15 @@ import pytest
 
 from hindrances import environment
 from sample_trees import git, whence, write
+from whence.cli.hook import BUDGET, within
+from whence.cli.main import main
+from whence.context.feedback.pending import Pending, Returned
+from whence.context.feedback.store import Learned
+from whence.context.feedback.verdicts import records
+from whence.core.settings_schema import LearnSettings
 from whence.index.layout import Layout
-from whence.knobs import LearnSettings
-from whence.learn.feedback import records
-from whence.learn.pending import Pending, Returned
-from whence.learn.store import Learned
-from whence.memories import Memory
-from whence.pack.tokens import count
-from whence.serve.cli.hook import BUDGET, within
-from whence.serve.cli.main import main
+from whence.memory.memory import Memory
+from whence.text.token_estimate import count
 
 Called = Callable[..., tuple[str, str]]
 FILES = {

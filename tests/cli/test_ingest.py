@@ -10,7 +10,7 @@ import pytest
 
 from sample_trees import whence, write
 from whence import Index
-from whence.types import RUNTIME, Edge
+from whence.core.types import RUNTIME, Edge
 
 FILES = {
     "shop/views.py": "from shop.pay import charge\n\n\ndef checkout():\n    return charge()\n",

@@ -14,7 +14,7 @@ import pytest
 from hindrances import environment, obeying_permissions
 from sample_trees import write
 from terminals import on_a_terminal
-from whence.serve.cli.main import main
+from whence.cli.main import main
 
 Command = Callable[..., tuple[str, str]]
 MINE = '{\n  // mine\n  "mcpServers": { "docs": { "command": "npx" } },\n}\n'

@@ -17,9 +17,9 @@ from hindrances import environment
 from sample_histories import commit
 from sample_trees import git, write
 from terminals import on_a_terminal
-from whence.memories import Memory
-from whence.pack import tokens
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence.memory.memory import Memory
+from whence.text import token_estimate
 
 FOUND, NOTHING, FAILED = 0, 1, 2
 ESCAPE = "\x1b["
@@ -573,10 +573,10 @@ def test_context_names_notes_of_its_symbols_outside_of_its_budget(filled):
 def test_context_in_json_has_notes_where_its_budget_has_room(filled):
     told = filled("context", "retry of the client", "--json")
     assert told.json["notes"][0]["key"] == "app/retry-policy"
-    assert told.json["tokens"] == tokens.count(told.out)
+    assert told.json["tokens"] == token_estimate.count(told.out)
     least = told.json["tokens"] - 1
     tight = filled("context", "retry of the client", "--json", "--budget", str(least))
-    assert tight.json["tokens"] == tokens.count(tight.out) <= least
+    assert tight.json["tokens"] == token_estimate.count(tight.out) <= least
     assert ("notes" in tight.json) != ("note: app/retry-policy" in tight.err)
 
 
@@ -595,11 +595,11 @@ def test_without_notes_a_search_makes_no_folder_for_them(run):
 
 def test_without_notes_a_search_only_looks_where_they_would_be(app):
     program = (
-        "import sys\nfrom whence.serve.cli.main import main\nmain(['search', 'retry'])\n"
+        "import sys\nfrom whence.cli.main import main\nmain(['search', 'retry'])\n"
         "print(*[name for name in sys.modules if name.startswith('whence.memor')], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=app, env=environment(), capture_output=True, text=True, check=True)
-    assert set(done.stderr.split()) <= {"whence.memory", "whence.memory.place"}  # where notes would be, no more
+    assert set(done.stderr.split()) <= {"whence.memory", "whence.memory.keys"}  # where notes would be, no more
 
 
 def test_what_is_damaged_in_the_index_over_notes_does_not_stop_a_search(filled):

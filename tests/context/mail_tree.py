@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sample_trees import write
-from whence.packs import Pack, Symbol
+from whence.context.pack import Pack, Symbol
 
 FILES = {
     "mail/client.py": '''"""Sends messages to a server."""

@@ -11,8 +11,8 @@ from context.mail_tree import FILES, mail_tree, names, place
 from sample_histories import commit
 from sample_trees import git, write
 from whence import Index
-from whence.errors import UsageError
-from whence.packs import Pack
+from whence.context.pack import Pack
+from whence.core.errors import UsageError
 
 Asked = Iterator[Index]
 

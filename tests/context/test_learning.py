@@ -9,10 +9,10 @@ import pytest
 from context.mail_tree import FILES, TASK, answer, mail_tree, names, place
 from sample_trees import whence, write
 from whence import Index
+from whence.cli.main import main
+from whence.context.feedback.store import Learned
+from whence.context.pack import Pack
 from whence.index.layout import Layout
-from whence.learn.store import Learned
-from whence.packs import Pack
-from whence.serve.cli.main import main
 
 LOW = "Queue.drain"
 

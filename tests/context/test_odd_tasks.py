@@ -11,7 +11,7 @@ import pytest
 from context.mail_tree import FILES, names, place
 from sample_trees import write
 from whence import Index
-from whence.errors import QueryError
+from whence.core.errors import QueryError
 
 PROFILES = ["default", "classic"]
 MORE = {

@@ -9,9 +9,9 @@ import pytest
 
 from context.mail_tree import mail_tree
 from whence import Index
-from whence.pack.budget import Form
-from whence.pack.tokens import weigh
-from whence.packs import Pack
+from whence.context.budget import Form
+from whence.context.pack import Pack
+from whence.text.token_estimate import weigh
 
 TASK = "retry when a message cannot be sent"
 BUDGETS = (200, 400, 50_000)

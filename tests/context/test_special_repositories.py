@@ -11,11 +11,11 @@ import pytest
 from context.mail_tree import folded, names
 from sample_trees import write
 from whence import Index
-from whence.errors import UsageError
-from whence.index.arrayfile import pack_strings
-from whence.index.graph import Graph
-from whence.packing import Packing, Wanted
-from whence.types import EDGE_KINDS
+from whence.context.builder import Packing, Wanted
+from whence.core.errors import UsageError
+from whence.core.types import EDGE_KINDS
+from whence.graph.reader import Graph
+from whence.storage.arrayfile import pack_strings
 
 PROFILES = ["default", "classic"]
 WORDS = "timeout retry queue message server client cache token parser buffer".split()

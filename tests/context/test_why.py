@@ -10,9 +10,9 @@ import pytest
 from context.mail_tree import TASK, mail_tree, names, place
 from sample_trees import write
 from whence import Index
-from whence.context import STAGES
-from whence.errors import UsageError
-from whence.profiles import SYMBOL_PROFILES
+from whence.context.pipeline import STAGES
+from whence.core.errors import UsageError
+from whence.core.profiles import SYMBOL_PROFILES
 
 PROFILES = sorted(SYMBOL_PROFILES)
 ASKED_ABOUT = ("wait_between", "Client.send", "Queue", "LONGEST_WAIT")

@@ -13,16 +13,16 @@ from fleet.conftest import *  # noqa: F403  -- the engines
 from sample_histories import commit
 from sample_trees import git, write
 from whence import Index
-from whence.backend import Backend
-from whence.errors import QueryError, UsageError
+from whence.core.errors import QueryError, UsageError
+from whence.core.settings import load
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import OPERATOR
-from whence.fleet.engine import Engine
+from whence.fleet.counts import refresh_totals
+from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
-from whence.fleet.searching import Fleet
-from whence.fleet.sending import send
-from whence.fleet.totals import refresh_totals
-from whence.knobs import FleetSettings
-from whence.settings import load
+from whence.fleet.search import Fleet
+from whence.fleet.sync import send
+from whence.search.result import Backend
 
 FILES = {
     "shop/cart.py": '"""The shopping cart."""\n\nfrom shop.price import discount\n\n\nclass Cart:\n    def total(self):\n        """The sum of all prices."""\n        return sum(discount(one) for one in self.lines)\n',

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from encode.tiny_models import late_model, model2vec_model, said_by
-from whence.encode.encoder import Encoder, UnitText, Vectors
-from whence.encode.late import LateEncoder
-from whence.encode.model2vec import Model2VecEncoder
-from whence.encode.prose import ProseEncoder
-from whence.encode.registry import LATE, MODEL2VEC, SHIPPED, open_encoder
-from whence.encode.static import StaticEncoder
+from whence.embed.encoder import Encoder, UnitText, Vectors
+from whence.embed.late import LateEncoder
+from whence.embed.model2vec import Model2VecEncoder
+from whence.embed.prose import ProseEncoder
+from whence.embed.registry import LATE, MODEL2VEC, SHIPPED, open_encoder
+from whence.embed.static import StaticEncoder
 
 KINDS = ("shipped", "late", "model2vec")
 PLAIN = [
@@ -42,8 +42,8 @@ ODD = [
 QUESTIONS = ["read file", "", " ", "\0", "?!(", "читать", "\udcff read", "read\0file", "read file " * 10_000, "x" * 100_000]
 FRESH = """
 from hashlib import blake2b
-from whence.encode.encoder import UnitText
-from whence.encode.registry import open_encoder
+from whence.embed.encoder import UnitText
+from whence.embed.registry import open_encoder
 encoder = open_encoder(sys.argv[1])
 units = [UnitText("src/lib/read.py", "read file", b"def read(path): return open(path)"), UnitText("a.go", "main", b"socket write body name")]
 digest = blake2b(encoder.encode_units(units).rows.tobytes())

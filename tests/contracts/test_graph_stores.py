@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from index.graph_edges import key_of
 from sample_trees import write
 from whence import Index
-from whence.index.graph import Graph
-from whence.types import EDGE_KINDS, LSP, PROVENANCES, RUNTIME, Edge
+from whence.core.types import EDGE_KINDS, LSP, PROVENANCES, RUNTIME, Edge
+from whence.graph.reader import Graph
 
 #: Three files of two functions that do not call one another: every edge of a use is one that was put in.
 FILES = {f"{name}.py": f"def {name}_one(): pass\n\n\ndef {name}_two(): pass\n" for name in "abc"}

@@ -13,13 +13,13 @@ import pytest
 
 from conftest import Golden
 from docs.api_reference import api_reference
-from whence.profiles import PROFILES, Weight
-from whence.rank.ledger import Operation
-from whence.rank.registry import signal_named, signal_names
-from whence.serve.cli.main import COMMANDS, cli
-from whence.serve.desks.house import House
-from whence.serve.ui.app import make_app
-from whence.settings import PROJECT_FILE, merge
+from whence.app.workspace import House
+from whence.cli.main import COMMANDS, cli
+from whence.core.profiles import PROFILES, Weight
+from whence.core.settings import PROJECT_FILE, merge
+from whence.ranking.ledger import Operation
+from whence.ranking.registry import signal_named, signal_names
+from whence.ui.app import make_app
 
 ROOT = Path(__file__).parents[2]
 MADE = "<!-- Written from the program by `make docs`; a test compares them. -->\n"

@@ -10,10 +10,10 @@ from threading import Thread
 import numpy as np
 
 from encode.tiny_models import OPEN_LATE, WIDTH, late_model, said_by, tiny_hub
-from whence.encode.hub import fingerprint_of
+from whence.embed.hub import fingerprint_of
 
 FIND = """
-from whence.encode import hub
+from whence.embed import hub
 hub.PATIENCE = float(sys.argv[2])
 try:
     print(hub.local_directory(sys.argv[1], ["tokenizer.json", ("model_int8.onnx", "model.onnx")], ["onnx_config.json"]))

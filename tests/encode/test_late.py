@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from encode.tiny_models import OPEN_LATE, RECIPE, WIDTH, WORDS, TinyLate, late_model, quantized, said_by, save_network
-from whence.encode.encoder import UnitText
-from whence.encode.late import LateEncoder, text_of
-from whence.errors import ModelUnavailable
+from whence.core.errors import ModelUnavailable
+from whence.embed.encoder import UnitText
+from whence.embed.late import LateEncoder, text_of
 
 
 @pytest.fixture
@@ -288,5 +288,5 @@ def test_a_library_that_does_not_load_is_one_line_as_well(tiny, tmp_path):
 
 def test_importing_the_encoder_loads_none_of_its_libraries():
     heavy = {"onnxruntime", "tokenizers", "huggingface_hub"}
-    said = said_by(f"import whence.encode.late\nprint(sorted({heavy!r} & set(sys.modules)))")
+    said = said_by(f"import whence.embed.late\nprint(sorted({heavy!r} & set(sys.modules)))")
     assert said == "[]"

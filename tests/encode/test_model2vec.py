@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from encode.tiny_models import WIDTH, WORDS, TinyStatic, model2vec_model, said_by, tiny_hub
-from whence.encode.encoder import UnitText
-from whence.encode.model2vec import Model2VecEncoder
-from whence.errors import ModelUnavailable
+from whence.core.errors import ModelUnavailable
+from whence.embed.encoder import UnitText
+from whence.embed.model2vec import Model2VecEncoder
 
 OPEN = """
-from whence.encode.model2vec import Model2VecEncoder
+from whence.embed.model2vec import Model2VecEncoder
 try:
     print(Model2VecEncoder(sys.argv[1]).encode_query("read file").rows.shape)
 except ModelUnavailable as error:
@@ -189,4 +189,4 @@ def test_a_model_that_is_not_here_and_cannot_be_fetched_is_one_line(tmp_path):
 
 def test_importing_the_encoder_loads_none_of_its_libraries():
     heavy = {"model2vec", "tokenizers", "huggingface_hub", "safetensors"}
-    assert said_by(f"import whence.encode.model2vec\nprint(sorted({heavy!r} & set(sys.modules)))") == "[]"
+    assert said_by(f"import whence.embed.model2vec\nprint(sorted({heavy!r} & set(sys.modules)))") == "[]"

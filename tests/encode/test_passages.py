@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.encode.passages import FILLED, LONGEST, MOST_OF_VALUES, Passage, passages
+from whence.core.types import Parsed
+from whence.embed.passages import FILLED, LONGEST, MOST_OF_VALUES, Passage, passages
 from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN, language_of
-from whence.parse.spans import own_spans
-from whence.parse.units import parse
-from whence.types import Parsed
+from whence.parse.units import own_spans, parse
 
 SAMPLES = sorted(Path(__file__).parents[1].glob("parse/fixtures/*/sample.*"))
 SOURCES = sorted((Path(__file__).parents[2] / "src/whence/index").glob("*.py"))

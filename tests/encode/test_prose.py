@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whence.encode.encoder import UnitText
-from whence.encode.prose import MODEL, UNKNOWN, ProseEncoder
-from whence.errors import ModelUnavailable
+from whence.core.errors import ModelUnavailable
+from whence.embed.encoder import UnitText
+from whence.embed.prose import MODEL, UNKNOWN, ProseEncoder
 
 #: What the package may spend on this model.
 MOST_BYTES = 6_000_000
@@ -163,6 +163,6 @@ def test_tables_of_different_length_are_refused(tmp_path):
 
 
 def test_opening_it_loads_no_library_for_training():
-    code = "import sys; from whence.encode.prose import ProseEncoder; ProseEncoder().encode_query('dog'); print(*sys.modules)"
+    code = "import sys; from whence.embed.prose import ProseEncoder; ProseEncoder().encode_query('dog'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert {"torch", "tokenizers", "onnxruntime"}.isdisjoint(loaded)

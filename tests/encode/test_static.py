@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.encode import static
-from whence.encode.encoder import UnitText
-from whence.encode.static import LONGEST_WORD, MODEL, MOST_BODY, PATH_PIECES, StaticEncoder, Vocabulary, words_of
-from whence.errors import ModelUnavailable
+from whence.core.errors import ModelUnavailable
+from whence.embed import static
+from whence.embed.encoder import UnitText
+from whence.embed.static import LONGEST_WORD, MODEL, MOST_BODY, PATH_PIECES, StaticEncoder, Vocabulary, words_of
 
 #: What the package may spend on its model.
 MOST_BYTES = 12_000_000

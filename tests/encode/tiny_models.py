@@ -44,7 +44,7 @@ RECIPE = {
 PATIENCE = 60
 #: A program that opens a late model and asks it.
 OPEN_LATE = """
-from whence.encode.late import LateEncoder
+from whence.embed.late import LateEncoder
 try:
     print(LateEncoder(sys.argv[1]).encode_query("read file").rows.shape)
 except ModelUnavailable as error:
@@ -250,7 +250,7 @@ class _Hub(SimpleHTTPRequestHandler):
 
 def said_by(program: str, *arguments: str, **environment: str) -> str:
     """What a fresh process prints, in all, when it opens a model; a traceback would be part of it."""
-    start = f"import sys; from whence.errors import ModelUnavailable\n{program}"
+    start = f"import sys; from whence.core.errors import ModelUnavailable\n{program}"
     proxyless = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     done = subprocess.run(
         [sys.executable, "-c", start, *arguments],

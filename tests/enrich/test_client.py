@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.enrich.client import LanguageServer, Patience, ServerTrouble
+from whence.graph.enrich.client import LanguageServer, Patience, ServerTrouble
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
 QUICK = Patience(start=20, answer=1, leave=0.5)

@@ -10,11 +10,10 @@ import pytest
 
 from enrich.real_servers import python_server, typescript_server
 from sample_trees import write
-from whence.enrich.client import LanguageServer, Patience, ServerTrouble
-from whence.enrich.definitions import MOST_FAILURES, Enriched, Outlines, enrich
-from whence.enrich.servers import server_kind
+from whence.core.types import LSP
+from whence.graph.enrich.client import LanguageServer, Patience, ServerTrouble, server_kind
+from whence.graph.enrich.definitions import MOST_FAILURES, Enriched, Outlines, enrich
 from whence.parse.languages import language_of
-from whence.types import LSP
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
 QUICK = Patience(start=20, answer=1, leave=0.5)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from whence.enrich.functions import AMBIGUOUS, UNKNOWN, UNNAMED, Functions, reported_names
+from whence.core.types import Parsed
+from whence.graph.enrich.traces import AMBIGUOUS, UNKNOWN, UNNAMED, Functions, reported_names
 from whence.parse.languages import language_of
 from whence.parse.units import parse
-from whence.types import Parsed
 
 FILES = {
     "src/shop/cart.py": "class Cart:\n    def add(self):\n        pass\n\n\ndef total():\n    def inner():\n        pass\n    return inner()\n",

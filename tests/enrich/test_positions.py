@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.enrich.positions import Places, path_of
+from whence.graph.enrich.definitions import Places, path_of
 
 
 def test_a_column_counts_utf16_units_not_bytes():

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.enrich.client import ServerTrouble
-from whence.enrich.servers import find_server, language_id, server_kind
+from whence.graph.enrich.client import ServerTrouble, find_server, language_id, server_kind
 
 
 def program(path: Path) -> Path:

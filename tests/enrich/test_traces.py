@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from enrich.test_functions import Parts
-from whence.enrich.functions import Functions
-from whence.enrich.otlp import Span, TraceUnreadable
-from whence.enrich.traces import Observations, confidence, relation_of
-from whence.errors import StorageError
-from whence.types import RUNTIME, Edge
+from whence.core.errors import StorageError
+from whence.core.types import RUNTIME, Edge
+from whence.graph.enrich.otlp import Span, TraceUnreadable
+from whence.graph.enrich.traces import Functions, Observations, confidence, relation_of
 
 FILES = {"app.py": "def view():\n    pay()\n\n\ndef pay():\n    pass\n"}
 NOW = 2_000_000_000.0

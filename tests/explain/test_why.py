@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from whence import Index, Why
-from whence.errors import UsageError
-from whence.profiles import PROFILES
+from whence.core.errors import UsageError
+from whence.core.profiles import PROFILES
 
 PROJECT = Path(__file__).parents[1] / "golden/project"
 QUERY = "cart total with discount"

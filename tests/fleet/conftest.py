@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from whence.fleet.engine import Engine
-from whence.knobs import FleetSettings
+from whence.core.settings_schema import FleetSettings
+from whence.fleet.milvus.engine import Engine
 
 #: Prints the process number of the server, which is none of Python's, and waits to be told to end it.
 SERVER = """

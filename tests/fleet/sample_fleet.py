@@ -8,10 +8,10 @@ from pathlib import Path
 from sample_histories import commit
 from sample_trees import git, write
 from whence import Index
-from whence.fleet.engine import Engine
+from whence.fleet.counts import refresh_totals
+from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
-from whence.fleet.sending import send
-from whence.fleet.totals import refresh_totals
+from whence.fleet.sync import send
 
 RED, BLUE, BOTH = "acme/crimson", "umbra/cobalt", "shared/kit"
 GROUPS = {RED: ["red"], BLUE: ["blue"], BOTH: ["red", "blue"]}

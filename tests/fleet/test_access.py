@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from whence.errors import FleetError, SettingError
+from whence.core.errors import FleetError, SettingError
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import OPERATOR, REFUSAL, Caller, caller_of, check, hashed, visible
-from whence.fleet.filters import EVERYTHING, NOTHING
-from whence.knobs import FleetSettings
+from whence.fleet.milvus.filters import EVERYTHING, NOTHING
 
 KNOWN = {"of-a": ["a"], "of-a-and-b": ["a", "b"], "of-nobody": [], "of-all": ["*"], "é𝄞": ["b"]}
 

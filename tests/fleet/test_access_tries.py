@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 
 from fleet.sample_fleet import BLUE, BOTH, FOREIGN, RED, planted, sent
-from whence.errors import WhenceError
+from whence.app.fleet_checkout import fetched
+from whence.cli.main import main
+from whence.core.errors import WhenceError
+from whence.core.settings import load
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import Caller, hashed
-from whence.fleet.engine import Engine
-from whence.fleet.fetching import fetched
-from whence.fleet.filters import equals
-from whence.fleet.keys import file_key, part_key
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import equals
+from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import Registry
-from whence.fleet.schemas import SCHEMAS, SPARSE
-from whence.fleet.searching import Fleet
+from whence.fleet.rows import file_key, part_key
+from whence.fleet.search import Fleet
 from whence.fleet.symbols import symbols_of
-from whence.knobs import FleetSettings
-from whence.serve.cli.main import main
-from whence.settings import load
 
 Asking = Callable[[Fleet], Any]
 CALLER = Caller(frozenset({"red"}))

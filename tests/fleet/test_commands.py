@@ -12,14 +12,14 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import git, whence, write
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING, equals
+from whence.cli.main import main
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.leases import Leases
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING, equals
+from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
-from whence.fleet.schemas import SCHEMAS
 from whence.fleet.sources import checkout_of
-from whence.knobs import FleetSettings
-from whence.serve.cli.main import main
 
 FILES = {"shop/session.py": "class SessionStore:\n    def open(self):\n        return 1\n", "README.md": "# Shop\n"}
 
@@ -227,7 +227,7 @@ def test_a_worker_that_watches_takes_in_what_comes(run: Command, shop: Path, mon
             raise KeyboardInterrupt
 
     run("add", str(shop))
-    monkeypatch.setattr("whence.serve.cli.fleet.time.sleep", asleep)
+    monkeypatch.setattr("whence.cli.fleet.time.sleep", asleep)
     done = run("index", "--watch", "3")
     assert done.code == 130
     assert [line.partition(",")[0] for line in done.out.splitlines()] == ["shop: 2 of 2 files sent", "shop: 1 of 3 files sent"]

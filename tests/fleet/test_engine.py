@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from whence.errors import FleetError
-from whence.fleet import engine as engines
-from whence.fleet.engine import Engine, Hit
-from whence.fleet.filters import EVERYTHING, NOTHING, equals, one_of, overlaps
-from whence.fleet.schemas import SCHEMAS
-from whence.knobs import FleetSettings
+from whence.core.errors import FleetError
+from whence.core.settings_schema import FleetSettings
+from whence.fleet.milvus import engine as engines
+from whence.fleet.milvus.engine import Engine, Hit
+from whence.fleet.milvus.filters import EVERYTHING, NOTHING, equals, one_of, overlaps
+from whence.fleet.milvus.schemas import SCHEMAS
 
 
 def unit(number: int, words: str, *, repo: str = "r", groups: tuple[str, ...] = ("g",)) -> dict[str, Any]:

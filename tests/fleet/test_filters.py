@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from whence.errors import FleetError
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING, NOTHING, Filter, below, differs, equals, like_prefix, one_of, overlaps
+from whence.core.errors import FleetError
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING, NOTHING, Filter, below, differs, equals, like_prefix, one_of, overlaps
 
 #: What somebody may call a repository or a group who wants to see those of others.
 NAMES = [

@@ -11,14 +11,14 @@ import pytest
 
 import whence
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
-from whence.errors import FleetError, QueryError, SettingError, UsageError
+from whence.app.fleet_checkout import FOLDER, fetched, lies_inside
+from whence.cli.main import main
+from whence.core.errors import FleetError, QueryError, SettingError, UsageError
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import hashed
-from whence.fleet.engine import Engine
-from whence.fleet.fetching import FOLDER, fetched, lies_inside
-from whence.fleet.searching import Fleet
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.search import Fleet
 from whence.fleet.symbols import IMPORTS, symbols_of
-from whence.knobs import FleetSettings
-from whence.serve.cli.main import main
 
 Run = Any
 NOW = 1_800_000_000.0

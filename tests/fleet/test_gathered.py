@@ -12,16 +12,16 @@ import pytest
 from sample_histories import commit
 from sample_trees import SOURCES, git, write
 from whence import Index
-from whence.answer import answer
-from whence.errors import IndexDamaged
-from whence.fleet import counts, pieces
+from whence.core.errors import IndexDamaged
+from whence.core.types import Holding
+from whence.fleet import counts, file_blobs
 from whence.fleet.counts import Counting, Table, together
-from whence.fleet.gathered import Counts, GatheredSnapshot
-from whence.fleet.pieces import Arrays, Piece, pieces_of
-from whence.index.digest import name_hash
+from whence.fleet.file_blobs import Arrays, Piece, pieces_of
+from whence.fleet.remote_reader import Counts, GatheredSnapshot
+from whence.index.segment_writer import name_hash
 from whence.query.plan import make_plan
-from whence.retrieve.past import Precedent
-from whence.types import Holding
+from whence.retrieval.commits import Precedent
+from whence.search.pipeline import answer
 
 QUERIES = (
     "where are words split into tokens",
@@ -65,7 +65,7 @@ def counts_of(arrays: list[Arrays]) -> Table:
 
 def gathered(cut: list[Piece]) -> GatheredSnapshot:
     """All pieces, read back from their bytes."""
-    arrays = [pieces.unpacked(pieces.packed(one.arrays)) for one in cut]
+    arrays = [file_blobs.unpacked(file_blobs.packed(one.arrays)) for one in cut]
     table = counts.unpacked(counts.packed(counts_of(arrays)))
     totals = table.holding(counts.TOTALS)
     assert totals is not None
@@ -107,7 +107,7 @@ def test_some_of_the_pieces_score_as_all_of_them_do(index, cut):
     assert totals is not None
     known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
     mentioned = {int(one): table.mentioning(int(one)) for one in table.words}
-    arrays = [pieces.unpacked(pieces.packed(one.arrays)) for one in few]
+    arrays = [file_blobs.unpacked(file_blobs.packed(one.arrays)) for one in few]
     alone = GatheredSnapshot(
         arrays,
         [one.path for one in few],
@@ -148,15 +148,15 @@ def test_counts_of_parts_add_up_and_are_found_in_their_buckets(cut):
 @pytest.mark.parametrize("raw", [b"", b"no piece", b"x" * 1000])
 def test_what_is_no_piece_is_refused(raw):
     with pytest.raises(IndexDamaged):
-        pieces.unpacked(raw)
+        file_blobs.unpacked(raw)
     with pytest.raises(IndexDamaged):
         counts.unpacked(raw)
 
 
 def test_a_piece_that_is_cut_off_is_refused(cut):
-    raw = pieces.packed(cut[0].arrays)
+    raw = file_blobs.packed(cut[0].arrays)
     with pytest.raises(IndexDamaged):
-        pieces.unpacked(raw[: len(raw) // 2])
+        file_blobs.unpacked(raw[: len(raw) // 2])
 
 
 def test_the_engine_is_told_the_words_of_units_and_paths(cut):
@@ -168,4 +168,4 @@ def test_the_engine_is_told_the_words_of_units_and_paths(cut):
 
 def test_no_file_of_the_package_is_needed(cut, tmp_path: Path):
     """A piece stands by itself: nothing in it names a folder of this machine."""
-    assert str(tmp_path.parent).encode() not in b"".join(pieces.packed(one.arrays) for one in cut)
+    assert str(tmp_path.parent).encode() not in b"".join(file_blobs.packed(one.arrays) for one in cut)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from whence.errors import FleetError, UsageError
-from whence.fleet.filters import EVERYTHING, equals, overlaps
+from whence.core.errors import FleetError, UsageError
+from whence.fleet.milvus.filters import EVERYTHING, equals, overlaps
+from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, REMOVING, WAITING, Registry, Repository
-from whence.fleet.schemas import SCHEMAS, SPARSE
 
 VALUES = {"VARCHAR": "x", "INT64": 7, "DOUBLE": 1.5, "ARRAY": ["team"], "BINARY_VECTOR": bytes(range(32))}
 

@@ -13,21 +13,20 @@ import pytest
 
 from sample_trees import git, write
 from whence import Index
-from whence.errors import FleetError, IndexDamaged
-from whence.fleet import counts, sending
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING, equals
-from whence.fleet.keys import file_key, from_parts, part_key
-from whence.fleet.pieces import unpacked
-from whence.fleet.portables import pack_of
+from whence.core.errors import FleetError, IndexDamaged
+from whence.fleet import counts, sync
+from whence.fleet.archives import pack_of
+from whence.fleet.counts import counted, put_counts, refresh_totals, scope_of
+from whence.fleet.file_blobs import unpacked
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING, equals
+from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WAITING, Registry, Repository
-from whence.fleet.schemas import SCHEMAS, SPARSE
-from whence.fleet.sending import Sent, fingerprint_of, send
-from whence.fleet.texts import packed_text, unpacked_text
-from whence.fleet.totals import counted, put_counts, refresh_totals, scope_of
-from whence.index.digest import name_hash
+from whence.fleet.rows import file_key, from_parts, packed_text, part_key, unpacked_text
+from whence.fleet.sync import Sent, fingerprint_of, send
+from whence.index.archive_import import unpacked as unpacked_pack
 from whence.index.layout import Layout
-from whence.index.unpacking import unpacked as unpacked_pack
+from whence.index.segment_writer import name_hash
 
 #: No real one: put together so that no scanner of this file takes it for one.
 SECRET = "AKIA" + "X3M5ZQ7NPW2KTRYV"
@@ -228,7 +227,7 @@ def test_no_row_holds_a_secret(engine: Engine, sent: Sending):
 
 
 def test_whoever_is_cut_off_and_repeats_it_ends_with_the_same(engine: Engine, sent: Sending, tree: Path, monkeypatch):
-    monkeypatch.setattr(sending, "FILES_AT_ONCE", 1)
+    monkeypatch.setattr(sync, "FILES_AT_ONCE", 1)
     sent()
     write(tree, {"shop/session.py": "def okapi():\n    return 1\n", "shop/cart.py": "def bongo():\n    return 1\n"})
     (tree / "docs/guide.md").unlink()

@@ -13,9 +13,9 @@ from sample_trees import write
 from serve.mcp.servers import Bare, surroundings
 from serve.ui.opened import opened, url_has
 from serve.ui.pages import Served, serving
+from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import hashed
-from whence.fleet.engine import Engine
-from whence.knobs import FleetSettings
+from whence.fleet.milvus.engine import Engine
 
 
 @pytest.fixture(scope="module")

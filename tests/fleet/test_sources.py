@@ -8,7 +8,7 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import git, write
-from whence.errors import UsageError, WhenceError
+from whence.core.errors import UsageError, WhenceError
 from whence.fleet.sources import GitFailed, checked_out, checked_source, checkout_of, default_name, forget_checkout, head_of
 
 

@@ -18,11 +18,11 @@ import pytest
 
 from fleet_certificates import Certificates, made
 from sample_trees import SOURCES
-from whence.errors import FleetError
-from whence.fleet import client
-from whence.fleet.engine import Engine
-from whence.fleet.trouble import told
-from whence.knobs import FleetSettings
+from whence.core.errors import FleetError
+from whence.core.settings_schema import FleetSettings
+from whence.fleet.milvus import client
+from whence.fleet.milvus.client import told
+from whence.fleet.milvus.engine import Engine
 
 #: Seconds that the engine has in these tests, and that a refusal may take beyond.
 TIMEOUT, SLACK = 0.6, 4.0  # the slack is for machines that do other things, too
@@ -289,8 +289,8 @@ def test_a_file_that_cannot_be_opened_is_told_of(tmp_path):
 
 HOLDS = """
 import sys
-from whence.fleet.engine import Engine
-from whence.knobs import FleetSettings
+from whence.fleet.milvus.engine import Engine
+from whence.core.settings_schema import FleetSettings
 with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1])) as engine:
     print("open", flush=True)
     sys.stdin.read()
@@ -320,13 +320,13 @@ def test_a_file_that_another_process_has_open_is_told_of_and_stays_theirs(tmp_pa
 
 OPENS = """
 import sys
-from whence.errors import FleetError
-from whence.fleet.engine import Engine
-from whence.knobs import FleetSettings
+from whence.core.errors import FleetError
+from whence.fleet.milvus.engine import Engine
+from whence.core.settings_schema import FleetSettings
 try:
     with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1], timeout=0.6)) as engine:
         engine.ensure()
-        engine.count("units", __import__("whence.fleet.filters").fleet.filters.Filter("no ("))
+        engine.count("units", __import__("whence.fleet.milvus.filters").fleet.filters.Filter("no ("))
 except FleetError as error:
     print(error)
 """

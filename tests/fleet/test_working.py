@@ -12,17 +12,17 @@ import pytest
 from fleet_workers import rows_in, run_and_kill, unlike
 from sample_histories import commit
 from sample_trees import git, write
-from whence.errors import FleetError
-from whence.fleet import working
+from whence.core.errors import FleetError
+from whence.core.settings_schema import FleetSettings
+from whence.fleet import worker as working
+from whence.fleet.archives import pack_of
 from whence.fleet.counts import ALL
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING, equals
 from whence.fleet.leases import Leases
-from whence.fleet.portables import pack_of
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING, equals
 from whence.fleet.registry import FAILED, READY, WAITING, WORKING, Registry
 from whence.fleet.sources import checkout_of
-from whence.fleet.working import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, Outcome, Ways, work
-from whence.knobs import FleetSettings
+from whence.fleet.worker import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, Outcome, Ways, work
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conftest import Golden
 from whence import Index, Result
-from whence.rank.ledger import Line
+from whence.ranking.ledger import Line
 
 HERE = Path(__file__).parent
 QUERIES: list[tuple[str, dict[str, object]]] = [

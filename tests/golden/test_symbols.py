@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conftest import Golden
 from whence import Index
-from whence.packs import Pack
+from whence.context.pack import Pack
 
 HERE = Path(__file__).parent
 TASKS = [

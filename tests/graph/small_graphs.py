@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from whence.index.arrayfile import Array
+from whence.storage.arrayfile import Array
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import pytest
 
 from sample_trees import write
 from whence import Index
-from whence.graph.among import edges_among
-from whence.index.graph import Graph
+from whence.graph.neighbourhood import edges_among
+from whence.graph.reader import Graph
 
 FILES = {
     "shop/store.py": """class Store:

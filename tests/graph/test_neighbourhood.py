@@ -9,10 +9,9 @@ import pytest
 
 from sample_trees import write
 from whence import Index
-from whence.errors import UsageError
-from whence.graph.groups import GROUPS
-from whence.graph.neighbourhood import Neighbourhood
-from whence.types import EDGE_KINDS
+from whence.core.errors import UsageError
+from whence.core.types import EDGE_KINDS
+from whence.graph.neighbourhood import GROUPS, Neighbourhood
 
 FILES = {
     "shop/store.py": """class Store:

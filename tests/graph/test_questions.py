@@ -11,11 +11,11 @@ import pytest
 
 from sample_trees import write
 from whence import Index
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence.core.types import LSP, Edge
+from whence.graph.builder.resolve import Resolved
 from whence.graph.questions import Questions
-from whence.index.graph import Graph, _arrays
-from whence.index.resolve import Resolved
-from whence.types import LSP, Edge
+from whence.graph.reader import Graph, _arrays
 
 PYTHON = {
     "shop/store.py": """import json

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sample_trees import write
 from whence import Index
-from whence.index.graph import Graph
-from whence.types import EDGE_KINDS
+from whence.core.types import EDGE_KINDS
+from whence.graph.reader import Graph
 
 #: (source, kind, target, confidence), sources and targets by their keys.
 Edge = tuple[str, str, str, float]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.errors import IndexDamaged
-from whence.index.arrayfile import MAGIC, ArrayFile, Stamp, Strings, checksum_of, pack_strings, unpack_strings, write_arrays
+from whence.core.errors import IndexDamaged
+from whence.storage.arrayfile import MAGIC, ArrayFile, Stamp, Strings, checksum_of, pack_strings, unpack_strings, write_arrays
 
 ARRAYS = {
     "small": np.arange(5, dtype=np.uint8),

@@ -13,7 +13,7 @@ import pytest
 
 from sample_trees import write
 from whence import Index
-from whence.errors import IndexBusy, IndexDamaged
+from whence.core.errors import IndexBusy, IndexDamaged
 from whence.index.layout import Layout
 from whence.index.segment import open_segment
 from whence.index.store import Store

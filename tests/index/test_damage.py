@@ -17,19 +17,19 @@ import pytest
 from hindrances import environment
 from sample_trees import git, write
 from whence import Index
-from whence.checkup.finding import FAILED
-from whence.checkup.index_files import look_at_index
-from whence.errors import IndexBusy, StorageError
-from whence.index import database
+from whence.app.doctor.finding import FAILED
+from whence.app.doctor.index_files import look_at_index
+from whence.cli.main import main
+from whence.context.feedback import store as learned_store
+from whence.context.feedback.store import Learned
+from whence.context.feedback.verdicts import Record, records, say
+from whence.core.errors import IndexBusy, StorageError
+from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
-from whence.knobs import Settings
-from whence.learn import store as learned_store
-from whence.learn.feedback import Record, records, say
-from whence.learn.store import Learned
-from whence.memories import Memory
 from whence.memory import catalog
-from whence.memory import store as note_store
-from whence.serve.cli.main import main
+from whence.memory import note_rows as note_store
+from whence.memory.memory import Memory
+from whence.storage import sqlite
 
 VERDICT = Record("pond.py#walrus", True, "root", "feed the walrus", 1_700_000_000.0)
 HOLDING = """
@@ -84,9 +84,9 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
     tree: Path, layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for module in (database, note_store, learned_store):
+    for module in (sqlite, note_store, learned_store):
         monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
-    monkeypatch.setattr("whence.opened.OPENING_SECONDS", 0.2)
+    monkeypatch.setattr("whence.index.opened.OPENING_SECONDS", 0.2)
     with Memory.open(tmp_path / "notes") as memory:
         memory.remember("The walrus sleeps", topic="walrus")
         notes = memory.catalog.store.path

@@ -21,9 +21,9 @@ from index.graph_edges import Edge as Row
 from index.graph_edges import edges_of, key_of, opened
 from sample_trees import truth, write
 from whence import Index
-from whence.index.arrayfile import ArrayFile
+from whence.core.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, RUNTIME, Edge
 from whence.index.layout import Layout
-from whence.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, RUNTIME, Edge
+from whence.storage.arrayfile import ArrayFile
 
 FILES = {
     "shop/__init__.py": "from .cart import Cart\n",

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sample_histories import commit
 from sample_trees import git, whence, write
 from whence import Index
-from whence.index.arrayfile import ArrayFile, write_arrays
+from whence.core.profiles import Profile, Weight
 from whence.index.history import MOST_TERMS, Past, message_terms, open_past, read_past
-from whence.profiles import Profile, Weight
 from whence.source.history import MOST_FILES, Commit
 from whence.source.walk import RACY_NS
+from whence.storage.arrayfile import ArrayFile, write_arrays
 
 FILES = {
     "lib/retry.py": "def again(request):\n    return send(request)\n",

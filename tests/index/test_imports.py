@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.index.imports import Imports
+from whence.graph.builder.imports import Imports
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from whence.index.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, encode, pack_windows, read, unpack_windows
+from whence.storage.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, encode, pack_windows, read, unpack_windows
 
 STEPS = {"units": UNIT_STEP, "windows": WINDOW_STEP}
 #: Rows close together, and rows at distances where one more filler is needed.

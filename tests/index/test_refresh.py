@@ -14,7 +14,7 @@ import pytest
 from hindrances import environment, obeying_permissions
 from sample_trees import git, truth, whence, write
 from whence import Index
-from whence.errors import IndexBusy, StorageError
+from whence.core.errors import IndexBusy, StorageError
 from whence.index.layout import Layout
 from whence.source.walk import RACY_NS
 

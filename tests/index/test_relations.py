@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.index.arrayfile import ArrayFile, unpack_strings, write_arrays
+from whence.core.types import EDGE_KINDS
 from whence.index.relations import OF_RECEIVER, RelationRows, lead_hash, lead_hashes, merge_relations
 from whence.parse.units import parse
-from whence.types import EDGE_KINDS
+from whence.storage.arrayfile import ArrayFile, unpack_strings, write_arrays
 
 PYTHON = '''\
 import os

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from index.graph_edges import edges_of, opened, told
 from whence import Index
-from whence.index.everyday import EVERYDAY
-from whence.index.resolve import MOST_BY_NAME, MOST_TYPES_BY_NAME
+from whence.graph.builder.builtin_names import EVERYDAY
+from whence.graph.builder.resolve import MOST_BY_NAME, MOST_TYPES_BY_NAME
 
 #: Language -> (the tree, its calls and kinship). What is not listed must not be there.
 TREES: dict[str, tuple[str, str]] = {}

@@ -13,8 +13,8 @@ import pytest
 from sample_histories import commit
 from sample_trees import SOURCES, git, write
 from whence import Index
+from whence.index.build_log import ADOPTED, BUILT, MOST_RUNS, REFRESHED, REPAIRED, Run, keep_run, read_runs
 from whence.index.layout import Layout
-from whence.index.runs import ADOPTED, BUILT, MOST_RUNS, REFRESHED, REPAIRED, Run, keep_run, read_runs
 
 FILES = {"app/cart.py": "def total(items):\n    return sum(items)\n", "app/price.py": "def price(item):\n    return item.price\n"}
 
@@ -194,7 +194,7 @@ def test_a_full_disk_costs_the_note_and_nothing_else(tmp_path):
     place = tmp_path / "runs.jsonl"
     keep_run(place, Run(at=1.0, seconds=1.0, what=BUILT))
     limited = (
-        "import resource, signal, sys; from pathlib import Path; from whence.index.runs import *;"
+        "import resource, signal, sys; from pathlib import Path; from whence.index.build_log import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10));"
         "keep_run(Path(sys.argv[1]), Run(at=2.0, seconds=1.0, what=BUILT))"
     )

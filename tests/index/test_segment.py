@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.index.arrayfile import ArrayFile, write_arrays
-from whence.index.digest import Digest, name_hash
 from whence.index.parsed import blob_arrays, pack_parsed
 from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, merge
+from whence.index.segment_writer import Digest, name_hash
 from whence.parse.languages import language_of
 from whence.parse.units import parse
+from whence.storage.arrayfile import ArrayFile, write_arrays
 
 FILES = {
     "lib/http_client.py": "class HttpClient:\n    def retry(self, request):\n        return send(request)\n",
@@ -68,7 +68,7 @@ def plain(segment: Segment) -> dict[str, Any]:
 
 
 def _words(segment: Segment, column: str) -> list[str]:
-    from whence.index.arrayfile import unpack_strings
+    from whence.storage.arrayfile import unpack_strings
 
     names = unpack_strings(segment.arrays, "parts").all()
     return [names[row] for row in segment.arrays[column].tolist()]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whence.core.types import Parsed, Unit
 from whence.index.parsed import find_units, pack_parsed, unpack_parsed
-from whence.types import Parsed, Unit
 
 names = st.text(min_size=1, max_size=12)
 

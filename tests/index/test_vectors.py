@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from sample_trees import truth, write
 from whence import Index
-from whence.encode.encoder import UnitText, Vectors, unit_length
-from whence.encode.passages import Passage
+from whence.embed.encoder import UnitText, Vectors, unit_length
+from whence.embed.passages import Passage
 from whence.index import vectors
-from whence.index.arrayfile import write_arrays
 from whence.index.segment import open_segment
 from whence.index.vectors import PassageRows, SegmentVectors, VectorView, merge_vectors, open_vectors, sketch_of
 from whence.source.walk import RACY_NS
+from whence.storage.arrayfile import write_arrays
 
 WIDTH = 24
 

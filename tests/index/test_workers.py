@@ -12,11 +12,11 @@ import pytest
 
 from sample_trees import SOURCES, write
 from whence import Index
-from whence.bench.faults.trees_grammar import CRASHES, ENDING, LOOPS, plant_bad_grammar
 from whence.index import workers
 from whence.index.layout import Layout
 from whence.index.worker import Batch
 from whence.index.workers import Workers
+from whence_bench.faults.trees_grammar import CRASHES, ENDING, LOOPS, plant_bad_grammar
 
 GOOD = "function walrus_{}(a)\n return a\nend\n"
 BAD = "function falls(a)\n return ({})\nend\n"

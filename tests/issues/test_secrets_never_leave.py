@@ -6,8 +6,8 @@ import random
 
 import whence
 from sample_trees import git, write
-from whence.bench.faults.planted_secrets import draw
-from whence.learn.feedback import Record
+from whence.context.feedback.verdicts import Record
+from whence_bench.faults.planted_secrets import draw
 
 
 def drawn(sample: str) -> tuple[str, str]:

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learn.verdicts import CHOSEN, EXPIRE, OPEN, verdict
-from whence.errors import UsageError
-from whence.learn.exchange import as_text, from_text
-from whence.learn.feedback import Record, records, say
-from whence.learn.store import Learned
-from whence.learn.vocabulary import pairs
+from whence.context.feedback.store import Learned
+from whence.context.feedback.verdicts import Record, as_text, from_text, records, say
+from whence.context.feedback.vocabulary import pairs
+from whence.core.errors import UsageError
 
 ANY_TEXT = st.text(st.characters(), max_size=30)
 VERDICTS = st.builds(

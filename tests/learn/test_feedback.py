@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, verdict
-from whence.errors import UsageError
-from whence.learn.feedback import LONGEST_TASK, Opinion, boost, boosts, opinions, records, say, score
-from whence.learn.store import VALUES_AT_ONCE, Learned
+from whence.context.feedback.store import VALUES_AT_ONCE, Learned
+from whence.context.feedback.verdicts import LONGEST_TASK, Opinion, boost, boosts, opinions, records, say, score
+from whence.core.errors import UsageError
 
 
 @pytest.fixture

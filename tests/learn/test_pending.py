@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
-from whence.errors import UsageError
-from whence.learn.feedback import Record, records, say
-from whence.learn.pending import FORGOTTEN_AFTER, Pending, Place, Returned
-from whence.learn.store import Learned
-from whence.learn.vocabulary import pairs
+from whence.context.feedback.pending import FORGOTTEN_AFTER, Pending, Place, Returned
+from whence.context.feedback.store import Learned
+from whence.context.feedback.verdicts import Record, records, say
+from whence.context.feedback.vocabulary import pairs
+from whence.core.errors import UsageError
 
 TASK = "idle walrus"
 GIVEN = [Returned(OPEN, "r1", 10, 20), Returned(EXPIRE, "r2", 30, 40)]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started
-from whence.learn.session import Session
-from whence.learn.store import Learned
+from whence.context.feedback.session import Session
+from whence.context.feedback.store import Learned
 
 
 @pytest.fixture(params=["in memory", "kept"])
@@ -77,7 +77,7 @@ def test_symbols_are_answered_in_the_order_asked_and_as_often(session):
 
 def test_a_session_with_a_name_goes_on_in_another_process(tmp_path):
     path = tmp_path / "learned.db"
-    program = f"from whence.learn.session import Session\nSession(chosen, learned, 'talk').record([{OPEN!r}], {NOW})"
+    program = f"from whence.context.feedback.session import Session\nSession(chosen, learned, 'talk').record([{OPEN!r}], {NOW})"
     assert started(program, path).communicate(timeout=30)[1] == ""
     assert boost(Session(CHOSEN, Learned(path), "talk"), NOW) == 1.0
 

@@ -17,12 +17,12 @@ import pytest
 
 from hindrances import environment, obeying_permissions, small_disk
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
-from whence.errors import IndexDamaged, StorageError
-from whence.learn.feedback import boosts, forget, opinions, records, say
-from whence.learn.pending import Pending, Returned
-from whence.learn.session import Session
-from whence.learn.store import FORMAT, Learned
-from whence.learn.vocabulary import learned_symbols, pairs
+from whence.context.feedback.pending import Pending, Returned
+from whence.context.feedback.session import Session
+from whence.context.feedback.store import FORMAT, Learned
+from whence.context.feedback.verdicts import boosts, forget, opinions, records, say
+from whence.context.feedback.vocabulary import learned_symbols, pairs
+from whence.core.errors import IndexDamaged, StorageError
 
 
 @pytest.fixture
@@ -226,7 +226,7 @@ def test_where_nothing_can_be_written_it_is_still_read(path):
     path.chmod(0o400)
     path.parent.chmod(0o500)
     program = (
-        "import sys\nfrom pathlib import Path\nfrom whence.learn.store import Learned\nfrom whence.errors import StorageError\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.store import Learned\nfrom whence.core.errors import StorageError\n"
         "learned = Learned(Path(sys.argv[1]))\nprint(learned.rows('SELECT count(*) FROM records'))\n"
         "try:\n    with learned.transaction() as db:\n        db.execute('DELETE FROM records')\n"
         "except StorageError as error:\n    print(error.hint)\n"

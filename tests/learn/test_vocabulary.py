@@ -8,10 +8,19 @@ from pathlib import Path
 import pytest
 
 from learn.verdicts import CHOSEN, EXPIRE, OPEN, verdict
-from whence.learn.common_words import ACTION_VERBS, COMMON_WORDS, PROGRAMMING_WORDS
-from whence.learn.feedback import forget, say
-from whence.learn.store import Learned
-from whence.learn.vocabulary import MOST_KEYWORDS, Pair, keywords, learned_symbols, pairs, weight
+from whence.context.feedback.store import Learned
+from whence.context.feedback.verdicts import forget, say
+from whence.context.feedback.vocabulary import (
+    ACTION_VERBS,
+    COMMON_WORDS,
+    MOST_KEYWORDS,
+    PROGRAMMING_WORDS,
+    Pair,
+    keywords,
+    learned_symbols,
+    pairs,
+    weight,
+)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from hindrances import environment
-from whence.knobs import LearnSettings
-from whence.learn.feedback import Record
+from whence.context.feedback.verdicts import Record
+from whence.core.settings_schema import LearnSettings
 
 CHOSEN = LearnSettings()
 NOW = 1_800_000_000.0
@@ -23,8 +23,8 @@ def verdict(symbol: str = OPEN, *, useful: bool = True, root: str = "r1", task: 
 def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
     """A process that runs a program with what it needs to write verdicts."""
     opening = (
-        "import sys\nfrom pathlib import Path\nfrom whence.learn.feedback import Record, say\nfrom whence.learn.pending import *\n"
-        "from whence.learn.store import Learned\nfrom whence.knobs import LearnSettings\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.verdicts import Record, say\nfrom whence.context.feedback.pending import *\n"
+        "from whence.context.feedback.store import Learned\nfrom whence.core.settings_schema import LearnSettings\n"
         "learned, chosen = Learned(Path(sys.argv[1])), LearnSettings()\n"
     )
     command = [sys.executable, "-c", opening + program, *map(str, arguments)]

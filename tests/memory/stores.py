@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hindrances import environment
 from whence import Memory
-from whence.recollections import Recalled
+from whence.memory.result import Recalled
 
 #: What another process begins with: `place` is where the store is, `memory` is open.
 _BEGINNING = """

@@ -192,7 +192,7 @@ def test_where_notes_may_only_be_read_they_are_recalled_and_nothing_is_written(m
         reads = 'with memory_of() as memory:\n    print(memory.recall("pump")[0].note.text)'
         assert said(started(tmp_path, reads, obeying_permissions())) == "The pump"
         trouble = last_line(started(tmp_path, 'memory_of().remember("Another")', obeying_permissions()))
-        assert trouble.startswith("whence.errors.StorageError: cannot write to ")
+        assert trouble.startswith("whence.core.errors.StorageError: cannot write to ")
         assert "Permission denied" in trouble
     finally:
         memory.directory.chmod(0o700)
@@ -206,7 +206,7 @@ def test_a_folder_of_notes_that_nobody_may_list_is_one_line(memory, tmp_path):
     memory.directory.chmod(0)
     try:
         assert "Permission denied" in last_line(started(tmp_path, "memory_of()", obeying_permissions()))
-        assert last_line(started(tmp_path, "memory_of()", obeying_permissions())).startswith("whence.errors.StorageError: ")
+        assert last_line(started(tmp_path, "memory_of()", obeying_permissions())).startswith("whence.core.errors.StorageError: ")
     finally:
         memory.directory.chmod(0o700)
 
@@ -215,7 +215,7 @@ def test_where_no_index_may_be_written_that_is_one_line_with_what_to_do(tmp_path
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o500)
     trouble = last_line(started(tmp_path, "memory_of()", obeying_permissions()))
-    assert trouble.startswith("whence.errors.StorageError: cannot write to ")
+    assert trouble.startswith("whence.core.errors.StorageError: cannot write to ")
     assert "WHENCE_DATA_DIR" in trouble
 
 

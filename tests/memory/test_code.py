@@ -12,9 +12,9 @@ from textwrap import dedent, indent
 
 import pytest
 
-from whence.errors import UsageError
-from whence.memory.code import MOST_BYTES, CodeStates, State, hash_of, named, state_of
+from whence.core.errors import UsageError
 from whence.memory.note import About
+from whence.memory.staleness import MOST_BYTES, CodeStates, State, hash_of, named, state_of
 
 PYTHON = dedent('''\
     import os
@@ -203,7 +203,7 @@ def test_without_a_hash_a_root_or_a_grammar_nothing_is_known(tmp_path, flask_run
 def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, flask_run):
     asked = f"""
         from pathlib import Path
-        from whence.memory.code import state_of
+        from whence.memory.staleness import state_of
         from whence.memory.note import About
         print(state_of({flask_run!r}, Path({str(tmp_path)!r}), PLACE).value)
         """

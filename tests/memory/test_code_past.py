@@ -14,11 +14,11 @@ import pytest
 from memory.stores import opened
 from sample_histories import commit
 from sample_trees import git, whence, write
-from whence.memory import code_past
-from whence.memory.code import State, named
-from whence.memory.code_past import CodePast, past_of
-from whence.memory.differences import compared, numbered
+from whence.memory import code_history
+from whence.memory.code_history import CodePast, past_of
 from whence.memory.note import About
+from whence.memory.staleness import State, named
+from whence.text.line_diff import compared, numbered
 
 DAY = 86_400
 FIRST = 1_700_000_000
@@ -188,10 +188,10 @@ def test_looking_through_the_past_has_an_end(root, monkeypatch):
         )
         commit(root, "Again", FIRST + number * DAY)
     about = About("src/cart.py#Cart.total", "0" * 16)
-    monkeypatch.setattr(code_past, "MOST_SECONDS", 60.0)
-    monkeypatch.setattr(code_past, "MOST_VERSIONS", 5)
+    monkeypatch.setattr(code_history, "MOST_SECONDS", 60.0)
+    monkeypatch.setattr(code_history, "MOST_VERSIONS", 5)
     assert "any of the 5 versions" in past_of(about, root, None).said
-    monkeypatch.setattr(code_past, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(code_history, "MOST_SECONDS", 0.0)
     assert past_of(about, root, None).said.endswith(("cannot tell the past of this file", "nearest to the note"))
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.memory import differences
-from whence.memory.differences import AROUND, GONE, KEPT, LEFT_OUT, NEW, Difference, all_gone, compared, numbered
+from whence.text import line_diff
+from whence.text.line_diff import AROUND, GONE, KEPT, LEFT_OUT, NEW, Difference, all_gone, compared, numbered
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "}"]), max_size=40)
 
@@ -64,7 +64,7 @@ def test_code_that_is_gone_is_all_gone():
 
 
 def test_a_text_that_is_too_long_is_not_compared(monkeypatch):
-    monkeypatch.setattr(differences, "MOST_LINES", 3)
+    monkeypatch.setattr(line_diff, "MOST_LINES", 3)
     assert compared(numbered("a\n" * 4), numbered("a\n")) is None
     assert compared(numbered("a\n"), numbered("a\n" * 4)) is None
     assert compared(numbered("a\n" * 3), numbered("a\n")) is not None

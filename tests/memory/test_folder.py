@@ -18,7 +18,7 @@ import pytest
 
 from hindrances import obeying_permissions, small_disk
 from memory.writers import MORNING, MOST, started
-from whence.errors import StorageError, UsageError
+from whence.core.errors import StorageError, UsageError
 from whence.memory.folder import NoteFolder
 from whence.memory.note import About, Note
 

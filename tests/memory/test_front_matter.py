@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whence.errors import UsageError
+from whence.core.errors import UsageError
 from whence.memory import front_matter
 from whence.memory.front_matter import parse, render, settled
 from whence.memory.note import GENERAL, KINDS, About, Note

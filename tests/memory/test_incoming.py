@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence.memory.export import export_folder, export_lines
 from whence.memory.folder import NoteFolder
-from whence.memory.incoming import LONGEST_TOPIC, Incoming, incoming
+from whence.memory.import_ import LONGEST_TOPIC, Incoming, incoming
 from whence.memory.note import About, Note
-from whence.memory.outgoing import export_folder, export_lines
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 ANN = {"speaker": "Ann", "text": "Tea is at four.", "ts": 1683554167}

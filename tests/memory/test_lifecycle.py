@@ -17,10 +17,10 @@ from memory.stores import by_hand, opened
 from sample_histories import commit
 from sample_trees import git
 from whence import Memory
-from whence.errors import StorageError, UsageError
-from whence.lifecycle import Brought, Step, apply, bring_in, give_out, lines, plan
+from whence.core.errors import StorageError, UsageError
+from whence.memory.compaction import doubles
 from whence.memory.note import Note
-from whence.tidying import doubles
+from whence.memory.transfer import Brought, Step, apply, bring_in, give_out, lines, plan
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

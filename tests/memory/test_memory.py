@@ -12,7 +12,7 @@ from memory.stores import by_hand, opened, slugs, texts
 from sample_histories import commit
 from sample_trees import git, write
 from whence import Memory
-from whence.errors import QueryError, UsageError, WhenceError
+from whence.core.errors import QueryError, UsageError, WhenceError
 from whence.memory.note import KINDS, Note
 
 #: A token in the form of a service, put together here so that nobody takes this file for a leak.

@@ -10,9 +10,9 @@ import pytest
 
 from memory.stores import by_hand, opened
 from whence import Memory
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence.memory.compaction import merge, united
 from whence.memory.note import About, Note
-from whence.tidying import merge, united
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.errors import StorageError, UsageError
+from whence.core.errors import StorageError, UsageError
+from whence.memory.export import MANIFEST, export_folder, export_lines, note_from_line
 from whence.memory.note import About, Note
-from whence.memory.outgoing import MANIFEST, export_folder, export_lines, note_from_line
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 TEA = Note(

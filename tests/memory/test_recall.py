@@ -13,7 +13,7 @@ from memory.stores import by_hand, opened, slugs, texts
 from sample_trees import git, write
 from whence import Memory
 from whence.memory.note import CATEGORIES, KINDS
-from whence.recollections import Recalled, is_low_confidence
+from whence.memory.result import Recalled, is_low_confidence
 
 NOON = datetime.now(timezone.utc).replace(hour=12, minute=0, second=0, microsecond=0)
 #: Everyday notes that have little to do with each other.

@@ -9,9 +9,9 @@ import pytest
 
 from memory.stores import by_hand, opened
 from whence import Memory
-from whence.errors import UsageError
-from whence.memory.code import State
+from whence.core.errors import UsageError
 from whence.memory.note import About
+from whence.memory.staleness import State
 
 
 @pytest.fixture

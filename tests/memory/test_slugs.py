@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.memory.slugs import MOST_BYTES, first_words, slug_of
+from whence.text.slugs import MOST_BYTES, first_words, slug_of
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import unicodedata
 
 import pytest
 
-from whence.errors import SettingError
-from whence.memory import words as module
-from whence.memory.words import LANGUAGES, NONE, Language, language_of
-from whence.parse.tokens import STOP_WORDS, parts
+from whence.core.errors import SettingError
+from whence.text import prose as module
+from whence.text.analyzer import STOP_WORDS, parts
+from whence.text.prose import LANGUAGES, NONE, Language, language_of
 
 #: A sentence of each language, and those of its words that say something.
 SENTENCES = {

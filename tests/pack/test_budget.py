@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.errors import UsageError
-from whence.pack import tokens
-from whence.pack.budget import Form, Head, Piece, pack
-from whence.pack.render import RENDERERS, Json, Markdown, renderer
+from whence.context.budget import Form, Head, Piece, pack
+from whence.context.render import RENDERERS, Json, Markdown, renderer
+from whence.core.errors import UsageError
+from whence.text import token_estimate
 
 HEAD = Head("add retry to the client", 'whence context "add retry to the client" --budget 20000', {"commit": "1a2b3c4"})
 #: More than head and foot can take, for the tasks and hints that are made up here.
@@ -53,7 +53,7 @@ def forms(packed):
 @given(any_pieces, any_head, st.integers(ROOMY // 4, ROOMY) | st.integers(ROOMY, 100_000), formats, st.floats(-2, 5))
 def test_the_printed_text_stays_within_any_budget_and_says_its_own_size(pieces, head, budget, render, phantom_share):
     packed = pack(pieces, budget, render, head=head, phantom_share=phantom_share)
-    assert tokens.count(packed.text) == packed.tokens <= budget
+    assert token_estimate.count(packed.text) == packed.tokens <= budget
 
 
 @settings(max_examples=100)

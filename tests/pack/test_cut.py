@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.errors import UsageError
-from whence.pack.cut import MORE, Cut, check_budget, cut_json, cut_text
-from whence.pack.tokens import count
+from whence.app.budget import MORE, Cut, check_budget, cut_json, cut_text
+from whence.core.errors import UsageError
+from whence.text.token_estimate import count
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Holds what is said of any budget here.

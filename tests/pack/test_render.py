@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.errors import UsageError
-from whence.pack.budget import Form, Head, Piece, pack
-from whence.pack.render import RENDERERS, Json, Markdown, Xml, renderer
+from whence.context.budget import Form, Head, Piece, pack
+from whence.context.render import RENDERERS, Json, Markdown, Xml, renderer
+from whence.core.errors import UsageError
 
 HEAD = Head("add retry", "whence show PATH:LINE", {"commit": "1a2b3c4", "changed": 2})
 PIECE = Piece(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.pack import tokens
+from whence.text import token_estimate
 
 #: Texts with what three public tokenizers count for them: two of the GPT family (cl100k, o200k), one of Claude's.
 SAMPLES = {
@@ -70,51 +70,54 @@ texts = st.one_of(
 @pytest.mark.parametrize("language", SAMPLES)
 def test_a_text_is_never_counted_below_any_of_three_tokenizers(language):
     text, real = SAMPLES[language]
-    assert tokens.count(text) >= max(real)
+    assert token_estimate.count(text) >= max(real)
 
 
 def test_the_count_of_code_and_prose_is_within_a_tenth_of_the_greatest_of_the_three():
     kinds = ("python", "go", "rust", "html", "prose")
-    ours = sum(tokens.count(SAMPLES[kind][0]) for kind in kinds)
+    ours = sum(token_estimate.count(SAMPLES[kind][0]) for kind in kinds)
     assert ours <= 1.1 * sum(max(SAMPLES[kind][1]) for kind in kinds)
 
 
 def test_nothing_costs_nothing_and_anything_costs_something():
-    assert tokens.count("") == 0
-    assert [tokens.count(one) for one in ("a", " ", "\n", "0", "\0", "\ud800", "😀")] == [1, 1, 1, 2, 2, 2, 4]
+    assert token_estimate.count("") == 0
+    assert [token_estimate.count(one) for one in ("a", " ", "\n", "0", "\0", "\ud800", "😀")] == [1, 1, 1, 2, 2, 2, 4]
 
 
 def test_long_words_camel_case_and_identifiers_cost_more_than_plain_words():
-    assert tokens.count("read") < tokens.count("readRowsOfFile") < tokens.count("read_rows_of_the_file_here")
+    assert token_estimate.count("read") < token_estimate.count("readRowsOfFile") < token_estimate.count("read_rows_of_the_file_here")
 
 
 def test_a_rule_of_dashes_is_cheap_and_as_many_different_marks_are_not():
-    assert tokens.count("-" * 80) < 6 < tokens.count("+-*/" * 20)
+    assert token_estimate.count("-" * 80) < 6 < token_estimate.count("+-*/" * 20)
 
 
 @given(texts, texts)
 def test_appending_never_makes_a_text_cheaper(before, after):
-    assert tokens.count(before + after) >= tokens.count(before)
+    assert token_estimate.count(before + after) >= token_estimate.count(before)
 
 
 @given(texts, texts)
 def test_two_texts_joined_cost_what_they_cost_apart_but_for_a_few_tokens(before, after):
-    assert abs(tokens.count(before + after) - tokens.count(before) - tokens.count(after)) <= tokens.MOST_AT_A_JOINT
+    assert (
+        abs(token_estimate.count(before + after) - token_estimate.count(before) - token_estimate.count(after))
+        <= token_estimate.MOST_AT_A_JOINT
+    )
 
 
 @given(st.lists(texts.map(lambda text: text + "\n")))
 def test_texts_that_end_their_lines_add_up_exactly(parts):
-    assert tokens.weigh(["".join(parts)]) == [sum(tokens.weigh(parts))]
+    assert token_estimate.weigh(["".join(parts)]) == [sum(token_estimate.weigh(parts))]
 
 
 @given(st.lists(texts))
 def test_many_texts_weighed_at_once_weigh_what_each_weighs_alone(parts):
-    assert tokens.weigh(parts) == [tokens.weigh([part])[0] for part in parts]
+    assert token_estimate.weigh(parts) == [token_estimate.weigh([part])[0] for part in parts]
 
 
 @given(texts)
 def test_no_text_weighs_less_than_the_least_that_is_known_of_it(text):
-    assert tokens.least(text) <= tokens.weigh([text])[0]
+    assert token_estimate.least(text) <= token_estimate.weigh([text])[0]
 
 
 def test_a_megabyte_is_counted_in_a_blink():
@@ -123,6 +126,6 @@ def test_a_megabyte_is_counted_in_a_blink():
     took = []
     for _ in range(5):
         start = time.process_time()
-        tokens.count(text)
+        token_estimate.count(text)
         took.append(time.process_time() - start)
     assert min(took) < 0.1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.parse.colours import MOST_CHARACTERS, Stretch, colour_lines
+from whence.parse.highlight import MOST_CHARACTERS, Stretch, colour_lines
 from whence.parse.languages import BY_NAME
 
 KINDS = {"comment", "string", "number", "keyword", "type", "function", "constant", "attribute"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whence.parse.dates import OPEN, Span, day_of, spans_of
+from whence.text.dates import OPEN, Span, day_of, spans_of
 
 TODAY = date(2023, 5, 17)  # a Wednesday
 WORDS = (

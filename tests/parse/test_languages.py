@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Golden
+from whence.core.types import Parsed, Unit
 from whence.parse.languages import LANGUAGES, language_of
 from whence.parse.units import parse
-from whence.types import Parsed, Unit
 
 FIXTURES = Path(__file__).parent / "fixtures"
 KIN = ("extends", "implements", "decorates", "throws")

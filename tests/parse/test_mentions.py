@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from conftest import Golden
+from whence.core.types import EDGE_KINDS, Mention, Parsed
 from whence.parse.languages import LANGUAGES
-from whence.parse.mentions import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, Heard, joining_of, mentions, receiver_of
-from whence.parse.text import line_starts, windows
+from whence.parse.lines import line_starts, windows
+from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, Heard, joining_of, mentions, receiver_of
 from whence.parse.units import parse
-from whence.types import EDGE_KINDS, Mention, Parsed
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = sorted(FIXTURES.glob("*/relations.*"))

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from whence.parse.endpoints import outside
 from whence.parse.languages import LANGUAGES
-from whence.parse.outside import outside
 from whence.parse.units import parse
 
 WITH_GRAMMAR = [language.name for language in LANGUAGES if language.grammar]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from whence.errors import QueryError
-from whence.index.arrayfile import Strings
-from whence.index.digest import Digest
-from whence.parse import tokens
+from whence.core.errors import QueryError
+from whence.index.segment_writer import Digest
 from whence.parse.units import parse
 from whence.query.plan import make_plan
+from whence.storage.arrayfile import Strings
+from whence.text import analyzer
 
 IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,30}", fullmatch=True)
 #: Text as people paste it: any character, with the marks of code and of query languages among them.
@@ -62,32 +62,32 @@ def query_terms(text: str) -> set[str]:
     ],
 )
 def test_an_identifier_gives_its_whole_and_its_parts(identifier: str, expected: str) -> None:
-    assert tokens.split(identifier) == expected.split()
+    assert analyzer.split(identifier) == expected.split()
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("my_func", "myFunc"), ("my_func", "MyFunc"), ("MY_FUNC", "myfunc"), ("HTTPServer", "http_server")]
 )
 def test_spellings_of_one_name_share_their_whole(one: str, other: str) -> None:
-    assert tokens.joined(one) == tokens.joined(other)
+    assert analyzer.joined(one) == analyzer.joined(other)
 
 
 def test_inflections_of_one_word_share_their_term() -> None:
-    assert tokens.terms("parsing") == tokens.terms("parses") == tokens.terms("parsed")
+    assert analyzer.terms("parsing") == analyzer.terms("parses") == analyzer.terms("parsed")
 
 
 def test_a_number_is_a_word_and_a_long_one_is_noise() -> None:
-    assert tokens.words("404 and 1234567") == ["404", "and"]
-    assert tokens.parts("commit12345678") == ["commit"]
+    assert analyzer.words("404 and 1234567") == ["404", "and"]
+    assert analyzer.parts("commit12345678") == ["commit"]
 
 
 def test_text_without_spaces_is_found_by_pairs_of_characters() -> None:
-    assert set(tokens.terms("漢字")) <= set(tokens.terms("常用漢字表"))
+    assert set(analyzer.terms("漢字")) <= set(analyzer.terms("常用漢字表"))
 
 
 def test_nothing_gives_no_tokens() -> None:
-    assert tokens.words("") == []
-    assert tokens.terms("") == ()
+    assert analyzer.words("") == []
+    assert analyzer.terms("") == ()
     assert document_terms("") == set()
 
 
@@ -109,24 +109,24 @@ def test_a_document_keeps_its_counts() -> None:
 
 @given(IDENTIFIERS)
 def test_parts_have_no_parts(identifier: str) -> None:
-    for part in tokens.parts(identifier):
-        assert tokens.parts(part) == [part]
+    for part in analyzer.parts(identifier):
+        assert analyzer.parts(part) == [part]
 
 
 @given(IDENTIFIERS)
 def test_a_whole_joined_again_is_itself(identifier: str) -> None:
-    whole = tokens.joined(identifier)
-    assert tokens.joined(whole) == whole
+    whole = analyzer.joined(identifier)
+    assert analyzer.joined(whole) == whole
 
 
 @given(st.lists(st.text(alphabet=string.ascii_lowercase, min_size=1, max_size=8), min_size=2, max_size=5))
 def test_words_joined_as_snake_case_are_split_into_the_same_words(parts: list[str]) -> None:
-    assert tokens.split("_".join(parts)) == ["".join(parts), *parts]
+    assert analyzer.split("_".join(parts)) == ["".join(parts), *parts]
 
 
 @given(st.lists(st.text(alphabet=string.ascii_lowercase, min_size=2, max_size=8), min_size=2, max_size=5))
 def test_words_joined_as_camel_case_are_split_into_the_same_words(parts: list[str]) -> None:
-    assert tokens.split("".join(part.capitalize() for part in parts)) == ["".join(parts), *parts]
+    assert analyzer.split("".join(part.capitalize() for part in parts)) == ["".join(parts), *parts]
 
 
 @given(TEXTS)
@@ -135,9 +135,9 @@ def test_words_joined_as_camel_case_are_split_into_the_same_words(parts: list[st
 @example('") OR 1=1 -- "unclosed (')
 @example("İstanbul ǅ ß ﬁ")
 def test_any_text_gives_tokens_that_are_not_empty(text: str) -> None:
-    for word in tokens.words(text):
+    for word in analyzer.words(text):
         assert word
-        assert all(tokens.terms(word))
+        assert all(analyzer.terms(word))
 
 
 @given(TEXTS)
@@ -161,4 +161,4 @@ def test_a_query_of_100_kb_is_read_in_a_moment(tmp_path: Path) -> None:
 
 
 def test_one_word_of_100_kb_is_no_trouble() -> None:
-    assert all(len(term) <= tokens.LONGEST_WORD for term in document_terms("x" * 100_000 + " " + "aB" * 50_000))
+    assert all(len(term) <= analyzer.LONGEST_WORD for term in document_terms("x" * 100_000 + " " + "aB" * 50_000))

@@ -12,10 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hindrances import environment
+from whence.core.types import Parsed, Unit
 from whence.parse.languages import LANGUAGES, language_of
-from whence.parse.text import WINDOW_LINES
+from whence.parse.lines import WINDOW_LINES
 from whence.parse.units import parse
-from whence.types import Parsed, Unit
 
 WITH_GRAMMAR = [language.name for language in LANGUAGES if language.grammar]
 WORD = re.compile(rb"\w{2,}")

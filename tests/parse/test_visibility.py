@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whence.parse.units import parse
-from whence.parse.visibility import is_constructor, is_hidden
-from whence.types import Unit
+from whence.core.types import Unit
+from whence.parse.units import is_constructor, is_hidden, parse
 
 #: (language, source, the names that are meant for their own type, file or package only)
 HIDDEN = [

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.memory.words import language_of
-from whence.query.hygiene import MOST_READ, PLAIN, question_in
-from whence.query.note_plan import make_note_plan
+from whence.memory.plan import make_note_plan
+from whence.query.paste import MOST_READ, PLAIN, question_in
 from whence.query.plan import make_plan
+from whence.text.prose import language_of
 
 ASKED = "where are expired sessions removed"
 PROMPT = """You are an expert software engineer working inside a terminal.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.query.keywords import ACTION_VERBS, LONGEST_NAME, MOST_IN_A_TIER, STOP_WORDS, Keywords, keywords
+from whence.context.classic.keywords import ACTION_VERBS, LONGEST_NAME, MOST_IN_A_TIER, STOP_WORDS, Keywords, keywords
 
 HOSTILE_SIZE = 100_000
 

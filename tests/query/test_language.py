@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from whence.errors import QueryError
-from whence.query.language import Both, Condition, Either, Leaf, note_passes, read
+from whence.core.errors import QueryError
+from whence.query.parser import Both, Condition, Either, Leaf, note_passes, read
 
 #: Ordinary text, one on a line: nothing in it is an operator.
 PLAIN = r"""

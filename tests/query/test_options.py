@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from whence.errors import UsageError
-from whence.query.options import make_options
-from whence.types import KINDS
+from whence.core.errors import UsageError
+from whence.core.types import KINDS
+from whence.search.options import make_options
 
 
 def refusal(**options: Any) -> UsageError:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.errors import QueryError
+from whence.core.errors import QueryError
 from whence.query.pattern import compile_pattern, required_literal
 
 pytestmark = pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.errors import QueryError
+from whence.core.errors import QueryError
 from whence.query.plan import MOST_WORDS, Plan, make_plan
 
 

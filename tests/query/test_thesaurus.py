@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import whence.query.abbreviations
-from whence.parse.tokens import stem
-from whence.query.abbreviations import abbreviations_of
-from whence.query.synonyms import lines_of
-from whence.query.thesaurus import widened
+import whence.query.vocabulary
+from whence.query.vocabulary import abbreviations_of, lines_of, widened
+from whence.text.analyzer import stem
 
-QUERY = Path(whence.query.abbreviations.__file__).parent
+QUERY = Path(whence.query.vocabulary.__file__).parent
 
 
 @pytest.mark.parametrize(

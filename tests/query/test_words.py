@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whence.query.synonyms import synonyms_of
+from whence.query.vocabulary import synonyms_of
 from whence.query.words import ASKED_FOR, PROBLEM, SCOPE_PREFIX, TESTS_ASKED_FOR, split_prose
 
 

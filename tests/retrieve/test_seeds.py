@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sample_trees import write
-from whence.knobs import ClassicSettings
-from whence.opened import OpenIndex
-from whence.profiles import CLASSIC
+from whence.context.classic.channels import Sought, by_folders, by_names, by_words
+from whence.context.classic.keywords import keywords
+from whence.context.classic.seeds import CLASSES, VECTORS, _injected, find_seeds
+from whence.core.profiles import CLASSIC
+from whence.core.settings_schema import ClassicSettings
+from whence.index.opened import OpenIndex
 from whence.query.concepts import Concept, Match
-from whence.query.keywords import keywords
-from whence.retrieve.channels import Sought, by_folders, by_names, by_words
-from whence.retrieve.evidence import FieldWeights
-from whence.retrieve.seeds import CLASSES, VECTORS, _injected, find_seeds
+from whence.retrieval.term_statistics import FieldWeights
 
 LIMITS = ClassicSettings()
 TREE = {

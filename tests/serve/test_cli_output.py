@@ -16,7 +16,7 @@ import pytest
 from hindrances import environment
 from sample_trees import git, whence, write
 from terminals import on_a_terminal
-from whence.serve.cli.main import COMMANDS, cli
+from whence.cli.main import COMMANDS, cli
 
 ESCAPE = "\x1b["
 FILES = {

@@ -12,7 +12,7 @@ from sample_trees import git, write
 from whence.parse.units import parse
 from whence.source.git import branches, head
 from whence.source.ignore import Rules
-from whence.source.reading import beginning_of, open_inside
+from whence.source.read import beginning_of, open_inside
 from whence.source.walk import Walker
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injection_attempts import attempts, ordinary
-from whence.source.hidden import made_visible
-from whence.source.instruction_forms import FORMS, KINDS
-from whence.source.instruction_orders import ORDERS
-from whence.source.instructions import find_instructions
+from whence.text.hidden import made_visible
+from whence.text.injection import find_instructions
+from whence.text.injection.forms import FORMS, KINDS
+from whence.text.injection.orders import ORDERS
 
 
 def found_in(text: str) -> list[tuple[str, int]]:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from sample_trees import write
-from whence.source.left_out import LeftOut, count_matching
+from whence.source.excluded import LeftOut, count_matching
 from whence.source.walk import Walker
 
 NOW = 2_000_000_000_000_000_000

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sample_trees import write
-from whence.bench.faults.planted_secrets import SAMPLES, draw
-from whence.source.reading import beginning_of, mask, open_inside, read_masked, read_text, shown, without_secrets
+from whence.source.read import beginning_of, mask, open_inside, read_masked, read_text, shown, without_secrets
+from whence_bench.faults.planted_secrets import SAMPLES, draw
 
 
 def drawn(sample: str) -> tuple[str, str]:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sample_trees import SOURCES
-from whence.bench.faults.planted_secrets import BODY, FILES, SAMPLES, draw
-from whence.source.secrets import KINDS, Secret, find_secrets, redacted
+from whence.text.secrets import KINDS, Secret, find_secrets, redacted
+from whence_bench.faults.planted_secrets import BODY, FILES, SAMPLES, draw
 
 
 def drawn(sample: str) -> tuple[str, str]:

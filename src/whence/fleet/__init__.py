@@ -1,1 +1,1 @@
-"""What is beyond one machine: many repositories, searched on an engine that they share."""
+"""Search over many repositories on a distributed engine."""

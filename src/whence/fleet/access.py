@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.errors import FleetError, SettingError
-from whence.fleet.filters import EVERYTHING, Filter, overlaps
+from whence.core.errors import FleetError, SettingError
+from whence.core.settings import MOST_BYTES, file_layer
+from whence.core.settings_schema import FleetSettings
+from whence.fleet.milvus.filters import EVERYTHING, Filter, overlaps
 from whence.fleet.registry import grouped
-from whence.knobs import FleetSettings
-from whence.settings import MOST_BYTES, file_layer
 
 #: In place of groups: sees every repository.
 EVERY_GROUP = "*"

@@ -7,11 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from whence.fleet.engine import Engine
-from whence.fleet.filters import equals
-from whence.fleet.keys import commit_key
-from whence.fleet.rows import MOST_WORDS, Owner, Row, same_groups, shortened
-from whence.fleet.totals import delete_keys
+from whence.fleet.counts import delete_keys
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import equals
+from whence.fleet.rows import MOST_WORDS, Owner, Row, commit_key, same_groups, shortened
 from whence.index.history import read_past
 from whence.index.snapshot import Snapshot
 

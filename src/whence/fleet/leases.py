@@ -14,9 +14,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING, Filter, below, equals, one_of
-from whence.fleet.schemas import CLAIMS, ID
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING, Filter, below, equals, one_of
+from whence.fleet.milvus.schemas import CLAIMS, ID
 
 CHOOSING, ASKING, HOLDING = "choosing", "asking", "holding"
 #: The share of a lease that its claim counts longer for others than for its maker.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
-from whence.errors import FleetError, UsageError
-from whence.fleet.engine import Engine
-from whence.fleet.filters import EVERYTHING, Filter, equals
-from whence.fleet.schemas import CLAIMS, ID, MOST_GROUP, MOST_GROUPS, MOST_NAME, REPOS, SCHEMAS, SPARSE
+from whence.core.errors import FleetError, UsageError
+from whence.fleet.milvus.engine import Engine
+from whence.fleet.milvus.filters import EVERYTHING, Filter, equals
+from whence.fleet.milvus.schemas import CLAIMS, ID, MOST_GROUP, MOST_GROUPS, MOST_NAME, REPOS, SCHEMAS, SPARSE
 
 #: What a repository can be called: words and the marks that names of hosts, owners and branches have, in steps. What
 #: begins with an @ is a group's.
@@ -152,3 +153,38 @@ def _regrouped(rows: Iterator[dict[str, Any]], groups: tuple[str, ...]) -> Itera
     for row in rows:
         sketch = {name: value[0] for name, value in row.items() if name == "sketch"}  # the engine gives a list of one
         yield {**row, **sketch, "groups": list(groups)}
+
+
+#: How a query names repositories.
+_REPO = re.compile(r"(?:(?<=\s)|^)(-?)repo:(\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a question is asked of."""
+
+    repositories: tuple[Repository, ...]
+    chosen: bool  # whether the query itself chose among them
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Their names."""
+        return frozenset(one.name for one in self.repositories)
+
+
+def chosen(query: str, every: Sequence[Repository]) -> tuple[str, Reach]:
+    """The question without what chooses repositories, and what it is asked of."""
+    named = _REPO.findall(query)
+    wanted = [pattern for minus, pattern in named if not minus]
+    unwanted = [pattern for minus, pattern in named if minus]
+    kept = [
+        one
+        for one in every
+        if (not wanted or any(fits(one.name, pattern) for pattern in wanted)) and not any(fits(one.name, pattern) for pattern in unwanted)
+    ]
+    return _REPO.sub("", query).strip() if named else query, Reach(tuple(kept), bool(named))
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a pattern means a repository: its whole name, or the last part of it."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)

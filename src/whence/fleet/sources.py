@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from whence.errors import StorageError, UsageError
+from whence.core.errors import StorageError, UsageError
+from whence.core.settings import checked_root
 from whence.fleet.registry import named
 from whence.index.layout import Layout
-from whence.roots import checked_root
 from whence.source.git import repository_root
 
 SCHEMES = ("https", "ssh", "file")

@@ -13,15 +13,15 @@ from itertools import islice
 
 import numpy as np
 
-from whence.errors import QueryError
+from whence.core.errors import QueryError
 from whence.fleet.access import check, visible
-from whence.fleet.filters import equals
-from whence.fleet.reading import texts_of
-from whence.fleet.searching import Fleet, Gotten
-from whence.index.arrayfile import Strings
-from whence.index.digest import DEFINES, KIND_NAMES, name_hash
+from whence.fleet.milvus.filters import equals
+from whence.fleet.search import Fleet, Gotten
+from whence.fleet.texts import texts_of
 from whence.index.parsed import unpack_parsed
-from whence.parse import tokens
+from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
+from whence.storage.arrayfile import Strings
+from whence.text import analyzer
 
 #: Definitions and files that are looked at, at most.
 MOST_DEFINITIONS, MOST_FILES = 500, 400
@@ -64,12 +64,12 @@ class Symbols:
 
 def symbols_of(fleet: Fleet, name: str) -> Symbols:
     """Where a name is defined in the repositories that the caller may see, and where it is used."""
-    if not name.isprintable() or not tokens.terms(name):
+    if not name.isprintable() or not analyzer.terms(name):
         raise QueryError(f"{name[:80]!r} is no name of a symbol", hint="give it as it is written, for instance SessionStore")
     seen, own = visible(fleet.caller), {one.name for one in fleet.repositories()}
     rows = islice(fleet.engine.rows("units", seen & equals("name", name), ("file", "repo", "groups")), MOST_DEFINITIONS)
     defining = {row["file"] for row in rows if check(fleet.caller, row) and row["repo"] in own}
-    hits = fleet.engine.by_words("units", " ".join(tokens.terms(name)), MOST_UNITS, seen)
+    hits = fleet.engine.by_words("units", " ".join(analyzer.terms(name)), MOST_UNITS, seen)
     others = [key for key in dict.fromkeys(hit.id.partition(".")[0] for hit in hits) if key not in defining]
     pieces = fleet.pieces([*sorted(defining), *others[:MOST_FILES]])
     definitions = tuple(sorted(_definitions(pieces, name), key=lambda one: (one.repository, one.path, one.line)))
@@ -94,14 +94,14 @@ def _uses(fleet: Fleet, files: Sequence[Gotten], name: str, definitions: Sequenc
     for one in sorted(files, key=lambda one: (one.repository, one.path)):
         _, parsed = texts.get(one.key, ("", b""))
         statements = unpack_parsed(parsed).imports if parsed else ()
-        statement = next((said for said in statements if name in tokens.WORD.findall(said)), "")
+        statement = next((said for said in statements if name in analyzer.WORD.findall(said)), "")
         means = _meant(one.repository, name, statement, definitions)
         yield Use(one.repository, one.path, IMPORTS if statement else MENTIONS, statement, means)
 
 
 def _meant(repository: str, name: str, statement: str, definitions: Sequence[Definition]) -> tuple[Definition, ...]:
     """The definitions that a use may mean: those that its statement speaks of most; without one, those beside it, else all."""
-    said = {word.casefold() for word in tokens.WORD.findall(statement)} - {name.casefold()}
+    said = {word.casefold() for word in analyzer.WORD.findall(statement)} - {name.casefold()}
     worth = [len(said & _words(one)) for one in definitions]
     best = max(worth, default=0)
     nearest = [one for one, much in zip(definitions, worth, strict=True) if much == best]
@@ -112,5 +112,5 @@ def _meant(repository: str, name: str, statement: str, definitions: Sequence[Def
 def _words(one: Definition) -> set[str]:
     """What an import statement may call the place of a definition."""
     return {
-        word.casefold() for word in tokens.WORD.findall(f"{one.repository} {one.path.rpartition('.')[0] or one.path}".replace("-", "_"))
+        word.casefold() for word in analyzer.WORD.findall(f"{one.repository} {one.path.rpartition('.')[0] or one.path}".replace("-", "_"))
     }

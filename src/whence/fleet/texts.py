@@ -1,29 +1,24 @@
-"""The text of a file and what was parsed of it, as bytes of a row: to show an answer where the file itself is not."""
+"""Texts of the fleet as one caller reads them: whatever the engine gives is looked at once more on the way out."""
 
 from __future__ import annotations
 
-import struct
-import zlib
+from collections.abc import Mapping
 
-from whence.errors import IndexDamaged
+from whence.fleet.access import Caller, check
+from whence.fleet.milvus.engine import Engine, Row
+from whence.fleet.rows import from_parts, part_key, unpacked_text
 
-_HEAD = struct.Struct("<I")
-#: Of what is read, no text is larger: an engine may be written to by others.
-LARGEST = 64 << 20
-
-
-def packed_text(text: str, parsed: bytes) -> bytes:
-    """A text without its secrets, and its units as they were parsed, as bytes."""
-    raw = text.encode("utf-8", "replace")
-    return zlib.compress(_HEAD.pack(len(raw)) + raw + parsed, 6)
+_FIELDS = ("file", "repo", "groups", "part", "parts", "blob")
 
 
-def unpacked_text(raw: bytes) -> tuple[str, bytes]:
-    """The text and what was parsed of it."""
-    try:
-        data = zlib.decompressobj().decompress(raw, LARGEST)
-        (length,) = _HEAD.unpack_from(data)
-        (text,) = struct.unpack_from(f"{length}s", data, _HEAD.size)
-        return text.decode("utf-8"), data[_HEAD.size + length :]
-    except (zlib.error, struct.error, ValueError) as error:
-        raise IndexDamaged("a text of the fleet cannot be read") from error
+def texts_of(engine: Engine, caller: Caller, files: Mapping[str, str]) -> dict[str, tuple[str, bytes]]:
+    """The text and what was parsed of each of some files, given by their keys with their repositories, as far as the caller may see it."""
+    first = engine.get("texts", [part_key(key, 0) for key in files], _FIELDS) if files else []
+    more = [part_key(row["file"], part) for row in first for part in range(1, int(row["parts"]))]
+    parts: dict[str, list[Row]] = {}
+    for row in (*first, *(engine.get("texts", more, _FIELDS) if more else ())):
+        if check(caller, row) and files.get(row["file"]) == row["repo"]:
+            parts.setdefault(row["file"], []).append(row)
+    ordered = {key: sorted(found, key=lambda row: int(row["part"])) for key, found in parts.items()}
+    whole = {key: found for key, found in ordered.items() if len(found) == int(found[0]["parts"])}  # another may be writing it
+    return {key: unpacked_text(from_parts([row["blob"] for row in found])) for key, found in whole.items()}

@@ -1,1 +1,1 @@
-"""What is near? Walks and paths over a compact adjacency."""
+"""The symbol graph: how edges are built, and the questions it answers."""

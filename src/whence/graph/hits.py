@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.graph.paths import edges_of
-from whence.index.arrayfile import Array
+from whence.storage.arrayfile import Array
 
 #: How many of the walk's best nodes are compared.
 ROWS = 200

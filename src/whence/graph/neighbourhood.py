@@ -1,24 +1,61 @@
-"""What lies around a symbol: the nodes that a walk from it comes to most, and the edges among them (W3, W5)."""
+"""Kinds of edge as a picture tells them apart."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from whence.errors import UsageError
-from whence.graph.groups import DRAWN, GROUP_OF, GROUPS
+from whence.core.errors import UsageError
+from whence.core.types import EDGE_KINDS, PROVENANCES
+from whence.graph.names import Named
 from whence.graph.neighbours import place_of, written
 from whence.graph.paths import edges_of
-from whence.graph.symbols_named import Named
+from whence.graph.reader import Adjacency, Graph
 from whence.graph.walk import walk
-from whence.index.arrayfile import Array
-from whence.index.graph import Adjacency, Graph
-from whence.index.rows import distinct, first_of_each
 from whence.index.symbols import Table, keyed
-from whence.types import EDGE_KINDS, PROVENANCES
+from whence.storage.arrayfile import Array
+from whence.storage.rows import distinct, first_of_each, member, ranges
+
+#: Kinds by what they say; every other kind is `other`.
+_KINDS_OF = {
+    "calls": frozenset({"calls"}),
+    "inheritance": frozenset({"extends", "implements", "implements_rpc", "overrides", "inherits"}),
+    "tests": frozenset({"tests", "tested_by", "co_tested_with"}),
+    "contains": frozenset({"contains", "member_of"}),
+}
+GROUPS = (*_KINDS_OF, "other")
+#: The group of each kind, by its row.
+GROUP_OF = tuple(next((group for group, kinds in _KINDS_OF.items() if kind in kinds), "other") for kind in EDGE_KINDS)
+#: Whether a kind is drawn, by its row. The others say an edge once more from its other end, or only that two symbols have
+#: a test in common: they are walked, and a picture of them is a knot.
+DRAWN = np.array([kind not in ("member_of", "tested_by", "co_tested_with") for kind in EDGE_KINDS])
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Two of the nodes, and how the first has to do with the second."""
+
+    source: int
+    target: int
+    group: str
+    weight: float  # how readily a walk follows it
+
+
+def edges_among(graph: Graph, nodes: Sequence[int]) -> list[Joined]:
+    """The edges between some nodes; of several of one group from one node to another, the one that is followed most readily."""
+    inside = np.unique(np.array(nodes, np.int64))
+    _, edges = ranges(graph.starts, inside)
+    edges = edges[member(graph.target[edges].astype(np.int64), inside) & DRAWN[graph.kind[edges]]]
+    edges = edges[graph.source[edges] != graph.target[edges]]
+    found: dict[tuple[int, int, str], float] = {}
+    for edge, weight in zip(edges.tolist(), graph.walk_weights[edges].tolist(), strict=True):
+        key = (int(graph.source[edge]), int(graph.target[edge]), GROUP_OF[int(graph.kind[edge])])
+        found[key] = max(weight, found.get(key, 0.0))
+    return [Joined(*key, weight) for key, weight in found.items()]
+
 
 DEPTH, DEEPEST = 2, 4
 MOST, MOST_EVER = 60, 500

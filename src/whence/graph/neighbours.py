@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.index.arrayfile import Array
-from whence.index.graph import Graph
-from whence.index.resolve import CONFIDENCE
-from whence.types import AST, EDGE_KINDS, PROVENANCES
+from whence.core.types import AST, EDGE_KINDS, PROVENANCES
+from whence.graph.builder.resolve import CONFIDENCE
+from whence.graph.reader import Graph
+from whence.storage.arrayfile import Array
 
 _KIND = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 #: Edges of these kinds were resolved from names.

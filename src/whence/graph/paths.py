@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.index.arrayfile import Array
-from whence.index.graph import Edges
+from whence.graph.reader import Edges
+from whence.storage.arrayfile import Array
 
 #: How `Reached.via` marks a row where the way begins.
 START = -1

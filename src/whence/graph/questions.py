@@ -12,19 +12,19 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence.core.types import EDGE_KINDS
+from whence.graph.builder.resolve import CONFIDENCE
+from whence.graph.names import Named, Names
 from whence.graph.neighbours import Found, Neighbour
 from whence.graph.paths import edges_of
-from whence.graph.symbols_named import Named, Names
+from whence.graph.reader import Graph
+from whence.graph.shortest_path import HOPS, Step, Ways
 from whence.graph.unresolved import OpenCalls, Unresolved
-from whence.graph.ways import HOPS, Step, Ways
-from whence.index.arrayfile import Array
-from whence.index.digest import name_hash
-from whence.index.graph import Graph
-from whence.index.resolve import CONFIDENCE
-from whence.index.rows import distinct, first_of_each
+from whence.index.segment_writer import name_hash
 from whence.index.symbols import IS_CALLABLE, Table
-from whence.types import EDGE_KINDS
+from whence.storage.arrayfile import Array
+from whence.storage.rows import distinct, first_of_each
 
 CALLS = frozenset({"calls"})
 #: Kinds of edge by which the source needs the target; the others only say that two things lie together.

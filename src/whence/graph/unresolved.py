@@ -1,23 +1,67 @@
-"""Where the graph stops: calls of which it is not known what they mean."""
+"""What the import statements of a file speak of, and whether they lead out of the repository."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from whence.graph.imports_spoken import Spoken
+from whence.core.types import EDGE_KINDS
+from whence.graph.builder.resolve import OWN
 from whence.graph.paths import edges_of
-from whence.index.arrayfile import Array, unpack_strings
-from whence.index.digest import name_hash
-from whence.index.graph import Graph
+from whence.graph.reader import Graph
 from whence.index.relations import OF_RECEIVER
-from whence.index.resolve import OWN
-from whence.index.rows import distinct, member
+from whence.index.segment_writer import name_hash
 from whence.index.symbols import keyed
-from whence.parse.mentions import EXPRESSION, SUPER
-from whence.types import EDGE_KINDS
+from whence.parse.references import EXPRESSION, SUPER
+from whence.storage.arrayfile import Array, unpack_strings
+from whence.storage.rows import distinct, member
+from whence.text.analyzer import WORD
+
+_QUOTED = re.compile(r"[\"'<]([^\"'<>]+)[\"'>]")
+#: Words with which statements begin, and those that mean the package at hand.
+_KEYWORDS = frozenset(
+    "import from use using require require_relative require_once include export package static pub type extern mod alias".split()
+)
+_HERE = frozenset({"crate", "self", "super"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The words of a file's import statements."""
+
+    words: frozenset[str]
+    inside: frozenset[str]  # those of statements that may lead to a file of the repository
+
+    @classmethod
+    def of(cls, statements: Iterable[str], places: frozenset[str]) -> Spoken:
+        """Read statements; `places` are the names of the repository's folders and files, without case."""
+        words: set[str] = set()
+        inside: set[str] = set()
+        for statement in statements:
+            found = WORD.findall(statement)
+            words.update(found)
+            if _may_lead_inside(statement, found, places):
+                inside.update(found)
+        return cls(frozenset(words), frozenset(inside))
+
+    def outside(self, word: str) -> bool:
+        """Whether a word was imported, and from elsewhere."""
+        return word in self.words and word not in self.inside
+
+
+def _may_lead_inside(statement: str, words: list[str], places: frozenset[str]) -> bool:
+    """Whether the module that a statement names could be here: by the end of its path, or by the first of its words."""
+    quoted = _QUOTED.search(statement)
+    if quoted:
+        module = quoted[1]
+        return module.startswith((".", "@/", "~/", "#")) or module.rstrip("/").rpartition("/")[2].partition(".")[0].casefold() in places
+    first = next((word for word in words if word not in _KEYWORDS), "")
+    return "from ." in statement or first in _HERE or first.casefold() in places
+
 
 #: Calls that are told of one by one; the rest are counted.
 MOST_TOLD = 1000

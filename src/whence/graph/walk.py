@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 
 from whence.graph.paths import checked_rows, edges_of
-from whence.index.arrayfile import Array
-from whence.index.graph import Adjacency, Edges
-from whence.index.rows import distinct
+from whence.graph.reader import Adjacency, Edges
+from whence.storage.arrayfile import Array
+from whence.storage.rows import distinct
 
 ALPHA = 0.2
 ROUNDS = 20

@@ -1,1 +1,1 @@
-"""How is it kept? The truth in SQLite, and derived files of one snapshot beside it."""
+"""The life cycle of an index: build, segments, snapshots, reuse, archives, watching."""

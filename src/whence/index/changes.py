@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whence.index.store import Store
-from whence.source.reading import beginning_of, open_inside
+from whence.source.read import beginning_of, open_inside
 from whence.source.walk import State
 
 _SHA1_DIGITS = 40

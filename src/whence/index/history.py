@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.index.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.index.store import Store
-from whence.parse.tokens import STOP_WORDS, terms, words
+from whence.storage.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
+from whence.text.analyzer import STOP_WORDS, terms, words
 
 if TYPE_CHECKING:
     from whence.source.history import Commit

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.errors import IndexBusy, StorageError
+from whence.core.errors import IndexBusy, StorageError
 
 APPLICATION = "whence"
 #: What is in the folder of an index.

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from whence.index.arrayfile import open_columns
 from whence.index.history import open_past
 from whence.index.layout import Layout
-from whence.index.rows import dead_mask
 from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, identity_of
 from whence.index.store import Store, VectorRow
 from whence.index.vectors import open_vectors
 from whence.source.git import Head
+from whence.storage.arrayfile import open_columns
+from whence.storage.rows import dead_mask
 
 #: What tells one state of an index from another, for a process that keeps it open.
 Moment = tuple[object, ...]

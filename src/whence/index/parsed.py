@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from whence.errors import IndexDamaged
-from whence.index.arrayfile import Array
-from whence.types import Parsed, Unit
+from whence.core.errors import IndexDamaged
+from whence.core.types import Parsed, Unit
+from whence.storage.arrayfile import Array
 
 #: What is parsed of the largest file that is ever indexed takes less.
 LARGEST = 1 << 28

@@ -14,9 +14,9 @@ from zlib import crc32
 
 import numpy as np
 
-from whence.index.arrayfile import Array, ArrayFile, Strings, narrow, pack_strings, unpack_strings
-from whence.parse.tokens import parts, stem, words
-from whence.types import EDGE_KINDS, Mention, Parsed, Unit
+from whence.core.types import EDGE_KINDS, Mention, Parsed, Unit
+from whence.storage.arrayfile import Array, ArrayFile, Strings, narrow, pack_strings, unpack_strings
+from whence.text.analyzer import parts, stem, words
 
 #: Set in a mention's kind where the receiver is not what stands before the name but the type that speaks.
 OF_RECEIVER = 0x80

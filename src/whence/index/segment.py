@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.errors import IndexDamaged
-from whence.index.arrayfile import Array, ArrayFile, Stamp, Strings, narrow, pack_strings, unpack_strings
-from whence.index.digest import mention_arrays, mention_keys, unit_arrays, window_arrays
+from whence.core.errors import IndexDamaged
 from whence.index.parsed import blob_arrays
-from whence.index.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 from whence.index.relations import merge_relations
+from whence.index.segment_writer import mention_arrays, mention_keys, unit_arrays, window_arrays
+from whence.storage.arrayfile import Array, ArrayFile, Stamp, Strings, narrow, pack_strings, unpack_strings
+from whence.storage.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 
 #: Columns with one value per file or unit, which a merge simply strings together.
 FILE_COLUMNS = (

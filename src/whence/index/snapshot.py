@@ -14,14 +14,14 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.index.arrayfile import Array, ArrayFile, unpack_strings
-from whence.index.digest import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
-from whence.index.parts import NameParts, PathParts
-from whence.index.rows import distinct, member
+from whence.core.types import Holding
+from whence.index.name_parts import NameParts, PathParts
 from whence.index.segment import Segment
+from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
 from whence.index.symbols import Symbols
 from whence.index.vectors import SegmentVectors, VectorView
-from whence.types import Holding
+from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
+from whence.storage.rows import distinct, member
 
 #: A name defined in more files than this says nothing of which one is meant.
 MOST_DEFINITIONS = 3

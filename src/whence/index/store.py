@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from whence.errors import IndexDamaged
-from whence.index.arrayfile import Stamp
-from whence.index.database import Database, explained
-from whence.index.schema import SCHEMA, is_sound, trouble_in
+from whence.core.errors import IndexDamaged
+from whence.core.types import RUNTIME, Edge, Skipped
 from whence.source.walk import State, Tree
-from whence.types import RUNTIME, Edge, Skipped
+from whence.storage.arrayfile import Stamp
+from whence.storage.sqlite import SCHEMA, Database, explained, is_sound, trouble_in
 
 #: Changes with anything that makes an old index unreadable or its postings different.
 FORMAT = 6

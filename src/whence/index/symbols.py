@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whence.index.arrayfile import Array, unpack_strings
-from whence.index.digest import DEFINES, KIND_NAMES, name_hash
-from whence.index.rows import spread
+from whence.core.types import CALLABLES, CONTAINERS, VALUES
+from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
 from whence.parse.paths import Role
-from whence.types import CALLABLES, CONTAINERS, VALUES
+from whence.storage.arrayfile import Array, unpack_strings
+from whence.storage.rows import spread
 
 if TYPE_CHECKING:
     from whence.index.snapshot import Snapshot

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from whence.encode.encoder import Encoder, UnitText, Vectors, unit_length
-from whence.encode.passages import Passage
-from whence.errors import IndexDamaged, VectorsDamaged
-from whence.index.arrayfile import Array, ArrayFile, Stamp
-from whence.index.rows import highest, ranges
+from whence.core.errors import IndexDamaged, VectorsDamaged
+from whence.embed.encoder import Encoder, UnitText, Vectors, unit_length
+from whence.embed.passages import Passage
+from whence.storage.arrayfile import Array, ArrayFile, Stamp
+from whence.storage.rows import highest, ranges
 
 #: Above this many passages, sketches choose what is compared.
 SKETCHED = 40_000

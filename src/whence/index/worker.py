@@ -18,21 +18,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.encode.passages import passages
-from whence.encode.registry import NONE, open_encoder
-from whence.errors import StorageError
-from whence.index.arrayfile import Stamp, write_arrays
+from whence.core.errors import StorageError
+from whence.embed.passages import passages
+from whence.embed.registry import NONE, open_encoder
 from whence.index.changes import content_hash
-from whence.index.digest import Digest
 from whence.index.parsed import blob_arrays, pack_parsed
+from whence.index.segment_writer import Digest
 from whence.index.store import Record
 from whence.index.vectors import PassageRows
 from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.source.decode import SNIFFED, longest_line, to_utf8
-from whence.source.reading import beginning_of, mask, open_inside
+from whence.source.read import beginning_of, mask, open_inside
 from whence.source.walk import State
+from whence.storage.arrayfile import Stamp, write_arrays
 
 #: The beginning of a file, in which its language shows.
 HEAD = 4_096

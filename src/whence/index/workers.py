@@ -22,7 +22,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from whence.errors import StorageError, WhenceError
+from whence.core.errors import StorageError, WhenceError
 from whence.index.changes import hash_of
 from whence.index.store import Record
 from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch

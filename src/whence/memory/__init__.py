@@ -1,1 +1,1 @@
-"""What was known before? Notes as Markdown files, and the index over them."""
+"""Job 3: notes that are remembered and recalled."""

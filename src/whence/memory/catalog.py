@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whence.errors import IndexDamaged, WhenceError
-from whence.index.arrayfile import Array, ArrayFile, write_arrays
-from whence.index.seal import Seal, put_seal, read_seal, unlike
+from whence.core.errors import IndexDamaged, WhenceError
+from whence.index.clean_marker import Seal, put_seal, read_seal, unlike
 from whence.memory.corpus import Corpus, Part, Vocabulary, read_part
 from whence.memory.folder import Found, NoteFolder
 from whence.memory.note import Note
+from whence.memory.note_rows import NoteStore, file_name, kept, told
 from whence.memory.reading import Reader
-from whence.memory.slugs import alike
-from whence.memory.store import NoteStore, file_name, kept, told
+from whence.storage.arrayfile import Array, ArrayFile, write_arrays
+from whence.text.slugs import alike
 
 #: Notes that are read and stored together.
 TOGETHER = 500

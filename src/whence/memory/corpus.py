@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from whence.index.arrayfile import Array
-from whence.index.rows import counted, spread
 from whence.index.vectors import SegmentVectors, VectorView, sketch_of
 from whence.memory.note import GENERATED, KINDS
-from whence.memory.store import NoteStore
+from whence.memory.note_rows import NoteStore
+from whence.storage.arrayfile import Array
+from whence.storage.rows import counted, spread
 
 _OPEN = np.inf
 #: Stands for a kind that is none of ours.

@@ -18,11 +18,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from whence.errors import StorageError, UsageError, WhenceError
-from whence.index.naming import give_name
-from whence.memory.disk import (
+from whence.core.errors import StorageError, UsageError, WhenceError
+from whence.memory.front_matter import parse, render, settled
+from whence.memory.keys import ENDING, check_names, is_note_name, looks_like_one, parts_of
+from whence.memory.note import GENERAL, Note
+from whence.storage.files import (
     PART,
     flush,
+    give_name,
     keep_copy,
     locked,
     make_folder,
@@ -33,10 +36,7 @@ from whence.memory.disk import (
     sweep,
     telling,
 )
-from whence.memory.front_matter import parse, render, settled
-from whence.memory.keys import ENDING, check_names, is_note_name, looks_like_one, parts_of
-from whence.memory.note import GENERAL, Note
-from whence.memory.slugs import alike, first_words, folder_of, is_name, slug_of, topic_slugs
+from whence.text.slugs import alike, first_words, folder_of, is_name, slug_of, topic_slugs
 
 HISTORY = ".history"
 LOCK = ".lock"

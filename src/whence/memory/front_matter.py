@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from whence.errors import UsageError
+from whence.core.errors import UsageError
 from whence.memory.note import GENERAL, KINDS, About, Note
 
 FENCE = "---"

@@ -1,9 +1,44 @@
-"""Names in the folder of notes: which files are notes, and what a key may be."""
+"""Where notes lie: in the user's data folder, in a repository for its team, or where a setting says. Loads next to nothing."""
 
 from __future__ import annotations
 
-from whence.errors import UsageError
-from whence.memory.slugs import is_name
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whence.core.errors import SettingError, UsageError
+from whence.core.settings import PROJECT_FILE, Setting
+from whence.core.settings_schema import Settings
+from whence.text.slugs import is_name
+
+#: Where a team's notes lie in its repository.
+TEAM_FOLDER = Path(".whence", "notes")
+_OWN_FOLDER = Path("whence", "notes")
+
+
+def notes_directory(
+    settings: Settings, provenance: Sequence[Setting], root: Path | None, environment: Mapping[str, str], home: Path
+) -> Path:
+    """The folder of notes that settings ask for; `root` is the repository one is in."""
+    chosen = settings.memory
+    if chosen.directory:
+        source = next(one.source for one in provenance if one.name == "memory.directory")
+        if source.endswith(PROJECT_FILE):  # whoever writes a repository may not say where a user's files go
+            raise SettingError(f"{source}: a project may not set memory.directory", hint="it may set memory.place")
+        return Path(chosen.directory).expanduser().absolute()
+    if chosen.place == "repository":
+        if root is None:
+            raise UsageError("there is no repository here whose notes could be meant", hint="run it in the repository")
+        return root / TEAM_FOLDER
+    if own := environment.get("WHENCE_DATA_DIR"):
+        return Path(own).expanduser().absolute() / TEAM_FOLDER.name
+    data = environment.get("XDG_DATA_HOME")
+    return (Path(data) if data else home / ".local" / "share") / _OWN_FOLDER
+
+
+def is_team_folder(directory: Path, root: Path) -> bool:
+    """Whether a folder of notes is that of a repository's team: its notes speak of code below its own root."""
+    return directory.resolve() == (root / TEAM_FOLDER).resolve()
+
 
 ENDING = ".md"
 

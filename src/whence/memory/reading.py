@@ -9,15 +9,15 @@ from datetime import datetime
 
 import numpy as np
 
-from whence.encode.encoder import Encoder, UnitText
-from whence.encode.prose import UNKNOWN, ProseEncoder
+from whence.embed.encoder import Encoder, UnitText
+from whence.embed.prose import UNKNOWN, ProseEncoder
 from whence.memory.corpus import packed_vectors
 from whence.memory.folder import Found
 from whence.memory.note import Note
-from whence.memory.store import Entry
-from whence.memory.words import Language
-from whence.parse.dates import OPEN, day_of, spans_of
-from whence.source.secrets import find_secrets, redacted
+from whence.memory.note_rows import Entry
+from whence.text.dates import OPEN, day_of, spans_of
+from whence.text.prose import Language
+from whence.text.secrets import find_secrets, redacted
 
 #: Words of a note that are kept: a transcript of a long day has fewer.
 MOST_WORDS = 50_000

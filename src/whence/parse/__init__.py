@@ -1,1 +1,1 @@
-"""What is in the files? Languages, units of code, and the words they are made of."""
+"""What is in a file: its language, units, references and endpoints."""

@@ -7,7 +7,7 @@ from enum import IntFlag
 from pathlib import PurePosixPath
 
 from whence.parse.languages import CODE, language_of
-from whence.parse.tokens import parts
+from whence.text.analyzer import parts
 
 #: Directories closest to the file say what it is about; those further up are the project's own.
 NEAR_DIRECTORIES = 2

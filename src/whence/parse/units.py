@@ -1,20 +1,72 @@
-"""Cut a file into units: definitions by its grammar, and the runs of lines between them."""
+"""Which bytes of a file belong to which unit: to the innermost that holds them."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node, QueryCursor
 
+from whence.core.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, Parsed, Unit
+from whence.parse.endpoints import Spot
 from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time, was_interrupted
 from whence.parse.languages import BY_NAME
-from whence.parse.mentions import Heard, mentions
-from whence.parse.outside import Spot
-from whence.parse.text import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
-from whence.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, Parsed, Unit
+from whence.parse.lines import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
+from whence.parse.references import Heard, mentions
+
+Span = tuple[int, int, int]
+
+
+def own_spans(units: Sequence[Unit]) -> list[Span]:
+    """Disjoint spans (start, end, row of the innermost unit that owns it), in order."""
+    spans: list[Span] = []
+    open_: list[int] = []
+    at = 0
+
+    def close(upto: int) -> None:
+        nonlocal at
+        if open_ and upto > at:
+            spans.append((at, upto, open_[-1]))
+        at = max(at, upto)
+
+    for row, unit in enumerate(units):
+        while open_ and units[open_[-1]].end <= unit.start:
+            close(units[open_[-1]].end)
+            open_.pop()
+        close(unit.start)
+        at = max(at, unit.start)
+        open_.append(row)
+    while open_:
+        close(units[open_[-1]].end)
+        open_.pop()
+    return spans
+
+
+#: Names that make a value of the type around them.
+CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct", "constructor", "initialize", "init", "new"})
+#: Words of a signature that keep others out; they stand among its first.
+_KEPT = frozenset({"private", "fileprivate"})
+_FIRST_WORDS = 5
+
+
+def is_hidden(unit: Unit, language: str) -> bool:
+    """Whether a definition is meant for its own type, file or package only."""
+    name = unit.name
+    if name.startswith(("_", "#")):
+        return not name.endswith("__")
+    if language == "go":
+        return name[:1].islower()
+    if language == "rust":
+        return not unit.signature.startswith("pub")
+    return not _KEPT.isdisjoint(unit.signature.split(None, _FIRST_WORDS)[:_FIRST_WORDS])
+
+
+def is_constructor(unit: Unit) -> bool:
+    """Whether a definition makes a value of the type around it: it has a name for that, or the type's."""
+    return bool(unit.parents) and (unit.name in CONSTRUCTORS or unit.name == unit.parents[-1])
+
 
 SIGNATURE_BYTES = 600
 #: Of an import the end may say where it comes from: it is kept whole unless it is no import at all.

@@ -1,1 +1,1 @@
-"""What is asked? A query's words, their weight, and what kind of question it is."""
+"""What a query asks: operators, paste cleanup, the plan."""

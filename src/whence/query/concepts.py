@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from whence.parse.tokens import joined, parts, stem, words
-from whence.query.synonyms import lines_of
+from whence.query.vocabulary import lines_of
+from whence.text.analyzer import joined, parts, stem, words
 
-FOLDER = Path(__file__).parent.parent / "concepts"
+FOLDER = Path(__file__).with_name("concept_classes")
 #: A word of a phrase with this in front matches as it is written: the stem of `locale` is that of `local`.
 AS_WRITTEN = "="
 #: Names that so much code has that finding one says nothing (N3).

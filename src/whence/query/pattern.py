@@ -10,7 +10,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from whence.errors import QueryError
+from whence.core.errors import QueryError
 
 _POSIX = {
     "alpha": "a-zA-ZªµºÀ-ÖØ-öø-ɏ",

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from whence.errors import QueryError
-from whence.parse import tokens
+from whence.core.errors import QueryError
 from whence.query import words as lexicon
-from whence.query.hygiene import question_in
+from whence.query.paste import question_in
+from whence.text import analyzer
 
 #: A query longer than this is a pasted document; its first words are what is meant.
 MOST_WORDS = 400
@@ -98,7 +98,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         parts=_parts(found, weights),
         joined=_joined_words(found),
         symbol=_symbol(text, found),
-        exact=tuple(dict.fromkeys(word for word in tokens.words(text) if len(word) >= 4 and word.lower() not in tokens.STOP_WORDS)),
+        exact=tuple(dict.fromkeys(word for word in analyzer.words(text) if len(word) >= 4 and word.lower() not in analyzer.STOP_WORDS)),
         length=_length(text, found),
         paths=tuple(dict.fromkeys(lexicon.PATH_IN_TEXT.findall(text)))[:20],
         modules=tuple(dict.fromkeys(lexicon.MODULE_IN_TEXT.findall(text)))[:20],
@@ -115,16 +115,16 @@ def _identifiers(text: str) -> Iterator[str]:
 
 def _content_words(text: str) -> list[str]:
     """The words of a text without stop words; when only stop words are there, they are the content."""
-    every = tokens.words(text)
-    return [word for word in every if word.lower() not in tokens.STOP_WORDS and tokens.parts(word)] or [
-        word for word in every if tokens.parts(word)
+    every = analyzer.words(text)
+    return [word for word in every if word.lower() not in analyzer.STOP_WORDS and analyzer.parts(word)] or [
+        word for word in every if analyzer.parts(word)
     ]
 
 
 def _terms(found: list[str], weights: list[float]) -> tuple[Term, ...]:
     seen: dict[str, Term] = {}
     for number, (word, weight) in enumerate(zip(found, weights, strict=True)):
-        found_terms = tokens.terms(word)
+        found_terms = analyzer.terms(word)
         for place, text in enumerate(found_terms):
             seen.setdefault(text, Term(text, weight, number, whole=place > 0 and place == len(found_terms) - 1))
     return tuple(seen.values())
@@ -133,13 +133,13 @@ def _terms(found: list[str], weights: list[float]) -> tuple[Term, ...]:
 def _parts(found: list[str], weights: list[float]) -> tuple[Part, ...]:
     seen: dict[str, Part] = {}
     for word, weight in zip(found, weights, strict=True):
-        for text in tokens.parts(word):
-            seen.setdefault(text, Part(text, tokens.stem(text), weight))
+        for text in analyzer.parts(word):
+            seen.setdefault(text, Part(text, analyzer.stem(text), weight))
     return tuple(seen.values())
 
 
 def _joined_words(found: list[str]) -> frozenset[str]:
-    whole = [tokens.joined(word) for word in found]
+    whole = [analyzer.joined(word) for word in found]
     pairs = {a + b for a, b in pairwise(whole)}
     triples = {a + b + c for a, b, c in zip(whole, whole[1:], whole[2:], strict=False)}
     return frozenset(whole) | pairs | triples

@@ -1,1 +1,1 @@
-"""Which files are there? Walking, ignore rules, decoding, and what git knows."""
+"""Which files are there: walking, ignore rules, decoding, git."""

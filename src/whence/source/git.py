@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.source.reading import beginning_of
+from whence.source.read import beginning_of
 
 #: A commit, a branch or a path is short; a list of all references has some hundred bytes for each.
 MOST_BYTES, MOST_LISTED_BYTES = 70_000, 20_000_000

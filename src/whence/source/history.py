@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from whence.source.reading import without_secrets
+from whence.source.read import without_secrets
 
 #: A commit that changes more files than this says little of any of them.
 MOST_FILES = 20

@@ -15,9 +15,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from whence.core.types import Skipped
 from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, Rules
-from whence.source.reading import beginning_of, open_inside
-from whence.types import Skipped
+from whence.source.read import beginning_of, open_inside
 
 #: A time stamp younger than this when it was read may hide a later change (coarse clocks, FAT).
 RACY_NS = 2_000_000_000

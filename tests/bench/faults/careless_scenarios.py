@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whence.bench.faults import compared
-from whence.bench.faults.scenario import Place, Scenario
+from whence_bench.faults import compared
+from whence_bench.faults.scenario import Place, Scenario
 
 _LONG = "All of it is needed. " * 1_000
 

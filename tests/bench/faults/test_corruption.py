@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.faults import corruption
-from whence.bench.faults.corruption import DETECTED, HARMLESS, REFUSED, Undetected, tried
-from whence.bench.faults.corruption_apart import apart
-from whence.bench.faults.corruption_cases import Case, cases
-from whence.bench.faults.part import Bounds
-from whence.learn import feedback
-from whence.learn.store import FILE_NAME as LEARNED
-from whence.learn.store import Learned
+from whence.context.feedback import verdicts
+from whence.context.feedback.store import FILE_NAME as LEARNED
+from whence.context.feedback.store import Learned
 from whence.memory import catalog
+from whence_bench.faults import corruption
+from whence_bench.faults.corruption import DETECTED, HARMLESS, REFUSED, Undetected, tried
+from whence_bench.faults.corruption_apart import apart
+from whence_bench.faults.corruption_cases import Case, cases
+from whence_bench.faults.part import Bounds
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_every_kind_of_file_is_damaged_in_every_way_and_what_nobody_notices_is_t
         return str(raised.value)
 
     def forget(path: Path) -> None:
-        feedback.forget(Learned(path), ["src/part_1.py#stop_ledger"])
+        verdicts.forget(Learned(path), ["src/part_1.py#stop_ledger"])
 
     assert "without a word, other" in noticed(LEARNED, forget)
     lost = next(ground.notes.rglob("*.md"))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.faults import crowds
-from whence.bench.faults.crowds import Person, Seen, like_a_clean_build, made
-from whence.bench.faults.crowds_people import answered
-from whence.bench.faults.crowds_tree import apply, never_so, states_of, unlike_any
-from whence.bench.faults.part import Bounds
+from whence_bench.faults import crowds
+from whence_bench.faults.crowds import Person, Seen, like_a_clean_build, made
+from whence_bench.faults.crowds_people import answered
+from whence_bench.faults.crowds_tree import apply, never_so, states_of, unlike_any
+from whence_bench.faults.part import Bounds
 
 
 def bounds(folder: Path) -> Bounds:

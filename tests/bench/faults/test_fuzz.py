@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.faults import fuzz, fuzz_engine
-from whence.bench.faults.fuzz_engine import Current, Engine, Target
-from whence.bench.faults.fuzz_targets import BY_NAME, TARGETS
-from whence.bench.faults.part import Bounds
+from whence_bench.faults import fuzz, fuzz_engine
+from whence_bench.faults.fuzz_engine import Current, Engine, Target
+from whence_bench.faults.fuzz_targets import BY_NAME, TARGETS
+from whence_bench.faults.part import Bounds
 
 SEEDS = Path(__file__).parents[2] / "fuzz_seeds"
 
@@ -84,7 +84,7 @@ def test_a_target_that_kills_its_process_is_told_with_its_input_and_the_others_g
     """The process is a real one: a target's module is found by name in a file that stands before it."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os, signal\n"
-        "import whence.parse.tokens as tokens\n"
+        "import whence.text.analyzer as tokens\n"
         "words = tokens.words\n"
         "def deadly(text):\n"
         "    if 'client' in text and os.environ.get('PYTHONHASHSEED') == '0':\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.faults import kills, write_steps
-from whence.bench.faults.part import Bounds, Part
-from whence.bench.faults.write_steps import COUNT, FULL, KILL_BEFORE, NO_FLUSH, TEAR, WriteSteps
+from whence_bench.faults import kills, write_steps
+from whence_bench.faults.part import Bounds, Part
+from whence_bench.faults.write_steps import COUNT, FULL, KILL_BEFORE, NO_FLUSH, TEAR, WriteSteps
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="write steps are counted on Linux only")
 

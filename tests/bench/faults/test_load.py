@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from whence.bench.faults import load
-from whence.bench.faults.load_figures import Sample, growth, latencies, sample_of
-from whence.bench.faults.part import Bounds
+from whence_bench.faults import load
+from whence_bench.faults.load_figures import Sample, growth, latencies, sample_of
+from whence_bench.faults.part import Bounds
 
 
 def test_eight_clients_are_answered_without_error_and_leave_nothing_open(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from contextlib import closing
 
 import pytest
 
-from whence.bench.faults import secrets
-from whence.bench.faults.part import Bounds
-from whence.bench.faults.planted_secrets import SAMPLES, draw
+from whence_bench.faults import secrets
+from whence_bench.faults.part import Bounds
+from whence_bench.faults.planted_secrets import SAMPLES, draw
 
 #: A word that only its owner knows for a secret.
 UNKNOWN = ("unknown", "They say «{l30}» in the cellar.")

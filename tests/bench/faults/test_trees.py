@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.bench.faults import trees
-from whence.bench.faults.part import Bounds
-from whence.bench.faults.trees_ground import Ground
+from whence_bench.faults import trees
+from whence_bench.faults.part import Bounds
+from whence_bench.faults.trees_ground import Ground
 
 
 def test_no_hostile_tree_is_read_beyond_its_root_hangs_or_takes_the_program_down(tmp_path: Path) -> None:

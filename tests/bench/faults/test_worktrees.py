@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.bench.faults import worktrees
-from whence.bench.faults.part import Bounds
+from whence_bench.faults import worktrees
+from whence_bench.faults.part import Bounds
 
 
 def test_a_second_worktree_reads_nothing_takes_little_room_and_answers_alike(tmp_path: Path) -> None:

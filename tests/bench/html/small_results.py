@@ -12,12 +12,19 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import git, write
-from whence.bench import agents, fleet, memory_writers, pastes, report, scale, speed, ui
-from whence.bench.corpus import Corpus
-from whence.bench.faults import running
-from whence.bench.faults.part import Part
-from whence.bench.room import Room, Row
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence_bench import report
+from whence_bench.agents import run as agents
+from whence_bench.faults import running
+from whence_bench.faults.part import Part
+from whence_bench.fleet import run as fleet
+from whence_bench.fleet import scale
+from whence_bench.memory import writers
+from whence_bench.search import pastes
+from whence_bench.search.corpus import Corpus
+from whence_bench.speed import run as speed
+from whence_bench.speed.harness import Room, Row
+from whence_bench.ui import run as ui
 
 FILES = {
     "parser.py": "def parse_config(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n",
@@ -95,8 +102,8 @@ def of_memory(folder: Path) -> dict[str, Any]:
     """Questions, many notes and several writers, as one command writes them."""
     found = by_command("memory", spoken, "--learn", "--ablate", "--variants")(folder)
     room = made_room(folder)
-    written = memory_writers.Written(6, 5, 5, 5, 2, 2, more=1, broken=0, left_over=0, seconds=0.5, damaged=False)
-    return {**found, "load": {**speed.as_json(room), "notes_made": 120, "seed": 1}, "writers": memory_writers.as_json(written)}
+    written = writers.Written(6, 5, 5, 5, 2, 2, more=1, broken=0, left_over=0, seconds=0.5, damaged=False)
+    return {**found, "load": {**speed.as_json(room), "notes_made": 120, "seed": 1}, "writers": writers.as_json(written)}
 
 
 def of_agents(folder: Path) -> dict[str, Any]:

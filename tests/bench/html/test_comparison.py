@@ -9,8 +9,8 @@ import pytest
 
 from bench.html.conftest import Results
 from bench.html.reading import Seen, read
-from whence.bench.html.document import as_html
-from whence.errors import UsageError
+from whence.core.errors import UsageError
+from whence_bench.html.document import as_html
 
 
 def beside(result: dict[str, Any], other: dict[str, Any]) -> Seen:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.bench.html.drawing import Drawing, beside, shortened
-from whence.bench.html.plots import Extras, Mark, Point, Row, Side, dots, lines, spreads
-from whence.bench.html.scales import form_of, scale_over, written
-from whence.bench.html.style import COLOURS, SERIES
+from whence_bench.html.drawing import Drawing, beside, shortened
+from whence_bench.html.plots import Extras, Mark, Point, Row, Side, dots, lines, spreads
+from whence_bench.html.scales import form_of, scale_over, written
+from whence_bench.html.style import COLOURS, SERIES
 
 DOCS = Path(__file__).parents[3] / "docs"
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-5, 5).map(float)

@@ -10,10 +10,10 @@ import pytest
 
 from bench.html.reading import read
 from bench.html.small_results import searched
-from whence.bench.report import check_writable
-from whence.errors import StorageError
-from whence.serve.cli.bench import bench
-from whence.serve.cli.main import main
+from whence.cli.main import main
+from whence.core.errors import StorageError
+from whence_bench.cli import bench
+from whence_bench.report import check_writable
 
 MEASURES = sorted(set(bench.commands) - {"fetch"})
 

@@ -9,7 +9,7 @@ import pytest
 
 from bench.html.conftest import Results
 from bench.html.small_results import MAKERS
-from whence.bench.html.document import as_html
+from whence_bench.html.document import as_html
 
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 #: axe's findings that count (its own words for how bad they are).

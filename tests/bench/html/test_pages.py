@@ -13,8 +13,8 @@ import pytest
 from bench.html.conftest import Results
 from bench.html.reading import read
 from bench.html.small_results import MAKERS, QUESTIONS
-from whence.bench.html.arrangements import ARRANGEMENTS
-from whence.bench.html.document import OTHERWISE, as_html
+from whence_bench.html.arrangements import ARRANGEMENTS
+from whence_bench.html.document import OTHERWISE, as_html
 
 HOSTILE = "</style></title><script>alert(1)</script><img src=x onerror='alert(1)'>\" onload=\"alert(1) &lt; \x00\u202e]]>"
 STRANGE = (

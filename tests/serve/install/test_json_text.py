@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.serve.install.json_text import MISSING, NotJson, fits, made_for, put, read, take, value_at
-from whence.serve.install.splices import taken_back
+from whence.app.agents.json_text import MISSING, NotJson, fits, made_for, put, read, take, value_at
+from whence.app.agents.splices import taken_back
 
 ENTRY = {"command": "whence", "args": ["mcp"], "env": {"A": "b"}}
 PATH = ("mcpServers", "whence")

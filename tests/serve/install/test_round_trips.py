@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from sample_trees import write
-from whence.errors import StorageError, UsageError
-from whence.serve.install import json_text, marked_text, toml_text
-from whence.serve.install.agents import AGENTS, Agent, Scope, instructions_of
-from whence.serve.install.apply import write as carry_out
-from whence.serve.install.plan import standing, to_install, to_uninstall
-from whence.serve.install.wording import INSTRUCTIONS
+from whence.app.agents import json_text, marked_text, toml_text
+from whence.app.agents.changes import write as carry_out
+from whence.app.agents.plan import INSTRUCTIONS, standing, to_install, to_uninstall
+from whence.app.agents.registry import AGENTS, Agent, Scope, instructions_of
+from whence.core.errors import StorageError, UsageError
 
 BY_NAME = {agent.name: agent for agent in AGENTS}
 CASES = [pytest.param(agent, user, id=f"{agent.name}-{'user' if user else 'project'}") for agent in AGENTS for user in (False, True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from whence.serve.install.shown import HIDDEN, concealed
+from whence.app.agents.changes import HIDDEN, concealed
 
 SECRETS = ("hunter2hunter2", "sk-proj-abcdefghijklmnopqrstuvwxyz012345", "pw one", "0042", "Basic dXNlcg==")
 

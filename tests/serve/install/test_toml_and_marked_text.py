@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.serve.install import marked_text, toml_text
-from whence.serve.install.json_text import MISSING
-from whence.serve.install.splices import taken_back
+from whence.app.agents import marked_text, toml_text
+from whence.app.agents.json_text import MISSING
+from whence.app.agents.splices import taken_back
 
 PATH = ("mcp_servers", "whence")
 ENTRY = {"command": "whence", "args": ["mcp"], "env": {"WHENCE_SESSION": "codex"}}

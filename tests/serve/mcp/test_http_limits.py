@@ -25,17 +25,17 @@ from serve.mcp.servers import LONG, TOKEN, Bare, surroundings
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from whence.serve.http.guard import Limits
-from whence.serve.mcp.running import run_http
+from whence.app.http_guard import Limits
+from whence.mcp.transport import run_http
 root, host, limits, seconds, token = json.loads(sys.argv[1])
 run_http([Path(root)], {}, "", (host, 0), token, limits=Limits(**limits), call_seconds=seconds)
 """
 STDIO = """
 import sys
 from pathlib import Path
-from whence.serve.mcp.stdio import Wire
+from whence.mcp.transport import Wire
 wire = Wire()
-from whence.serve.mcp.running import run_stdio
+from whence.mcp.transport import run_stdio
 run_stdio(wire, [Path(sys.argv[1])], {}, "", call_seconds=2.0)
 """
 #: Short, so that the tests are; what they bound is the same.

@@ -13,9 +13,9 @@ import pytest
 from injection_attempts import Attempt, attempts
 from sample_trees import git, whence, write
 from serve.mcp.servers import Bare, surroundings
-from whence.pack.budget import Form, Head, Piece, pack
-from whence.pack.render import RENDERERS, flags_shown, renderer
-from whence.source.instructions import find_instructions
+from whence.context.budget import Form, Head, Piece, pack
+from whence.context.render import RENDERERS, flags_shown, renderer
+from whence.text.injection import find_instructions
 
 EVERY = [*attempts("tuned"), *attempts("held_out")]
 PATHS = [f"planted/a{number:03}.py" for number in range(len(EVERY))]

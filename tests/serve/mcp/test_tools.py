@@ -10,8 +10,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from serve.mcp.servers import Caller
-from whence.pack.tokens import count
-from whence.serve.mcp.tools import INSTRUCTIONS
+from whence.mcp.tools import INSTRUCTIONS
+from whence.text.token_estimate import count
 
 TOOLS = ["search", "context", "related", "graph", "remember", "recall", "feedback"]
 READING: dict[str, dict[str, Any]] = {

@@ -119,7 +119,7 @@ def test_after_any_lines_a_ping_is_answered(bare: Bare, lines: list[bytes]) -> N
 
 HOSTILE = """
 import os, subprocess, sys
-from whence.engine import Index
+from whence.app.index import Index
 
 search = Index.search
 
@@ -132,7 +132,7 @@ def printing(self, *arguments, **named):
     return search(self, *arguments, **named)
 
 Index.search = printing
-from whence.serve.cli.main import main
+from whence.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

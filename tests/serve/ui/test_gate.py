@@ -16,9 +16,9 @@ from serve.mcp.conftest import FILES
 from serve.ui.pages import Served, serving
 from serve.ui.questions import Endpoint, document_of, endpoints_of, prepared
 from serve.ui.wire import sent
-from whence.bench.faults.planted_secrets import draw
-from whence.serve.desks.house import House
-from whence.serve.ui import app as application
+from whence.app.workspace import House
+from whence.ui import app as application
+from whence_bench.faults.planted_secrets import draw
 
 STATIC = application.STATIC
 ASSETS = sorted(f"/static/{path.relative_to(STATIC).as_posix()}" for path in STATIC.rglob("*") if path.is_file())

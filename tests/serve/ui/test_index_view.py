@@ -18,7 +18,7 @@ from serve.mcp.conftest import FILES
 from serve.ui.conftest import PHONE
 from serve.ui.opened import counts, opened, url_has
 from serve.ui.pages import Served, serving
-from whence.serve.ui.api.index import part_of
+from whence.ui.api.index import part_of
 
 HOSTILE = "<img src=x onerror=alert(1)>.py"
 MANY = 120

@@ -20,7 +20,7 @@ from serve.ui.conftest import BAD, PHONE
 from serve.ui.opened import opened, url_has
 from serve.ui.pages import Served, serving
 from serve.ui.views import VIEWS, View, show
-from whence.serve.ui.app import STATIC
+from whence.ui.app import STATIC
 
 MOST_BYTES = 400_000
 NUMBERED = [view for view in VIEWS if view.number]

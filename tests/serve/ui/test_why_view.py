@@ -10,7 +10,7 @@ from sample_trees import write
 from serve.mcp.conftest import FILES
 from serve.ui.conftest import PHONE
 from whence import Index
-from whence.profiles import PROFILES
+from whence.core.profiles import PROFILES
 
 QUERY = "cart total"
 OPEN = "/?q=cart+total&open=shop:shop/cart.py"

@@ -1,0 +1,1 @@
+"""How well symbols are ranked for a task."""

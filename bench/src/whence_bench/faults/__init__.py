@@ -1,0 +1,1 @@
+"""Fault injection: kills, corruption, crowds, fuzzing."""

@@ -1,0 +1,284 @@
+"""What is tried: every reader of text that others wrote, each with inputs to begin with and the words it knows."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from whence.context.classic import keywords
+from whence.core.settings import load
+from whence.memory import front_matter
+from whence.memory.note import Note
+from whence.query import parser, paste, pattern, plan
+from whence.text import analyzer
+from whence_bench.faults import fuzz_reader, fuzz_wire
+from whence_bench.faults import fuzz_words as words
+from whence_bench.faults.fuzz_engine import Target, Try
+
+_SENTENCE = b"where is the retry policy of the HTTP client, and why does parseRequest fail?"
+_CODE = b"def get_inlines(self, request, obj=None):\n    return self.inlines or QuerySet.annotate(x=1)\n"
+_TRACE = (
+    b'Traceback (most recent call last):\n  File "/app/shop/cart.py", line 12, in total\n    return sum(x)\nTypeError: bad operand\n'
+    b"why does the total fail?"
+)
+_PROMPT = b'You are a helpful agent.\n\n<context>{"query": "how is a cart paid?"}</context>\nUser: how is a cart paid?\nAssistant: '
+_PATTERNS = (b"(a+)+$", b"[[:alpha:]]+_id", rb"\<word\>", b"^def \\w+\\(", b"a{1,3}|b*", b"[]a]", b"[^]]*")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _tokens(_: Path) -> Try:
+    """Words are found the same way wherever they stand, and nothing that is indexed is empty or without end."""
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        for word in analyzer.words(text):
+            assert analyzer.words(word) == [word]
+            found = analyzer.terms(word)
+            assert all(0 < len(term) <= 2 * analyzer.LONGEST_WORD for term in found), found
+            assert tuple(map(analyzer.stem, analyzer.parts(word))) == (found if len(found) < 2 else found[:-1])
+            analyzer.split(word)
+
+    return tried
+
+
+def _query(_: Path) -> Try:
+    """A query is read, or refused with a caret below the place that is wrong."""
+
+    def tried(data: bytes) -> None:
+        asked = parser.read(_text(data))
+        assert asked.plain or asked.said
+        assert not asked.plain or asked.text == asked.query
+        assert asked.optional is not None
+        assert parser.read(asked.query, plain=True).plain
+        for leaf in asked.leaves():
+            if leaf.of == "path":
+                fits = parser.path_predicate(leaf.value)
+                assert all(isinstance(fits(path), bool) for path in ("shop/cart.py", "a" * 60, "/".join("a" * 30)))
+        if asked.notes:
+            parser.note_passes(asked, "The cart is paid by card.", ["general/paying"])
+
+    return tried
+
+
+def _paste(_: Path) -> Try:
+    """The question in whatever was pasted, and what is asked with it."""
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        question = paste.question_in(text)
+        assert question.text.strip() or not text.strip()
+        made = plan.make_plan(text, decay=0.05, quoted=0.5, boilerplate=0.7)
+        assert made.terms
+        assert len(made.words) <= plan.MOST_WORDS
+        assert all(term.weight > 0 for term in made.terms)
+        keywords.keywords(text)
+
+    return tried
+
+
+def _pattern(_: Path) -> Try:
+    """A pattern is compiled or refused, and no line that it finds lacks the text that it is said to need."""
+    lines = ["", "def total(a_id):", "aaaab", "word 12 x", "[]^$\\", "Straße ÄÖ", "\t0x41_Id "]
+    text = "\n".join(lines)
+
+    def tried(data: bytes) -> None:
+        flags, written = data[0] if data else 0, _text(data[1:])
+        made = pattern.compile_pattern(written, fixed=bool(flags & 1), word=bool(flags & 2), ignore_case=bool(flags & 4))
+        plain = replace(made, literal="")
+        assert made.matching_lines(text) == plain.matching_lines(text), made.literal
+
+    return tried
+
+
+def _front_matter(_: Path) -> Try:
+    """A note that was read and written is the same note; one that cannot be read keeps its bytes."""
+
+    def tried(data: bytes) -> None:
+        note = front_matter.parse(data, folder="shop", slug="cart")
+        if note.trouble:
+            kept = data.decode("utf-8", "replace")
+            assert front_matter.render(note) == note.text
+            assert note.text == (kept if "not UTF-8" in note.trouble else kept.removeprefix("\ufeff"))
+            assert "\n" not in note.trouble
+            return
+        again = front_matter.parse(front_matter.render(note).encode(), folder="shop", slug="cart")
+        assert again == front_matter.settled(note), (again, note)
+
+    return tried
+
+
+def _notes(_: Path) -> Try:
+    """A note with any text, topic, tags and source is read back as it was written."""
+
+    def tried(data: bytes) -> None:
+        parts = (data.decode("utf-8", "replace").split("\0") + [""] * 5)[:5]
+        text, topic, source, project, tags = parts
+        note = Note(text, "cart", project, topic, tags=tuple(tags.split("|")), source=source, folder="shop")
+        written = front_matter.render(note)
+        again = front_matter.parse(written.encode(), folder="shop", slug="cart")
+        assert again == front_matter.settled(note), (again, written)
+        assert front_matter.render(again) == written
+
+    return tried
+
+
+def _settings(place: Path) -> Try:
+    """Settings from a project's file, a user's, the environment and a command line, divided by NUL."""
+    place.mkdir(parents=True, exist_ok=True)
+    user = place / "config.toml"
+
+    def tried(data: bytes) -> None:
+        project, own, environment, command_line = (data.split(b"\0") + [b""] * 4)[:4]
+        (place / ".whence.toml").write_bytes(project)
+        user.write_bytes(own)
+        load(root=place, user_file=user, environment=_assigned(environment), command_line=_assigned(command_line))
+
+    return tried
+
+
+def _assigned(data: bytes) -> dict[str, str]:
+    return dict(line.partition("=")[::2] for line in os.fsdecode(data).split("\n") if line)
+
+
+def _source(_: Path) -> Try:
+    """Source in any language that there is a grammar for."""
+    from whence.parse.languages import LANGUAGES  # noqa: PLC0415  -- grammars are loaded for this target alone
+    from whence.parse.units import parse  # noqa: PLC0415  -- as above
+    from whence.source.decode import longest_line, to_utf8  # noqa: PLC0415  -- as above
+
+    names = [one.name for one in LANGUAGES]
+
+    def tried(data: bytes) -> None:
+        raw = to_utf8(data[1:])
+        if raw is None or not data:
+            return
+        longest_line(raw)
+        parsed = parse(raw, names[data[0] % len(names)])
+        lines = raw.count(b"\n") + 1
+        assert all(1 <= unit.first_line <= unit.last_line <= lines for unit in parsed.units)
+
+    return tried
+
+
+def _dates(_: Path) -> Try:
+    from whence.text.dates import day_of, spans_of  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        for today in (None, 738_000, 1):
+            assert all(0 <= span.start < span.end <= len(text) for span in spans_of(text, today))
+        day_of(text)
+
+    return tried
+
+
+def _secrets(_: Path) -> Try:
+    from whence.text.secrets import find_secrets, redacted  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        text = _text(data)
+        found = find_secrets(text)
+        assert all(0 <= one.start < one.end <= len(text) for one in found)
+        redacted(text, found)
+
+    return tried
+
+
+def _transcripts(_: Path) -> Try:
+    from whence.memory.transcripts import parts_of, sessions_in, sessions_of, text_of  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        sessions, _ = sessions_of(data.splitlines(keepends=True), name="talk")
+        try:
+            document: Any = json.loads(data)
+        except (ValueError, RecursionError):
+            document = None
+        for session in (*sessions, *(sessions_in(document, name="talk")[0] if document is not None else ())):
+            text_of(session).encode()
+            parts_of(session, 1_000)
+
+    return tried
+
+
+def _spans(_: Path) -> Try:
+    from whence.graph.enrich.otlp import read_spans  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        for _ in read_spans(io.StringIO(data.decode("utf-8", "replace"))):
+            pass
+
+    return tried
+
+
+def _ignore(_: Path) -> Try:
+    from whence.source.ignore import RULE_FILES, Rules  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        path, _, rules = _text(data).partition("\n")
+        held = Rules().with_file(RULE_FILES[len(data) % 2], "", rules)
+        held.verdict(path, path.rpartition("/")[2], is_folder=len(data) % 3 == 0, hidden=False)
+
+    return tried
+
+
+_NOTE = b"""---
+topic: how a cart is paid
+kind: durable
+tags: [cart, pay]
+created: 2026-01-31T09:30:00Z
+about:
+  - code: shop/cart.py#Cart.total
+    hash: 12ab
+---
+
+Never charge twice.
+"""
+_WHOLE_NOTES = (b"text\0topic\0source\0project\0a|b", b"--- \nx: y\n---\n\0#\0: \0- \0|")
+_SOURCES = (
+    _CODE,
+    b"\x01function f(a) { return a.b(c => c[0]); }\n",
+    b"\x05class A<T> extends B implements C { @X int f(){ return 1; } }\n",
+)
+
+_SETTINGS = (
+    b"[search]\nk = 5\n\0[index]\nhidden = true\n\0WHENCE_SEARCH_K=7\0search.profile=classic\nindex.model=none",
+    b"[profiles.default]\nlexical = 0.5\n",
+)
+_TALK = (b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n', b'[{"role":"user","content":"hello"}]')
+_SPAN = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02","kind":2,"attributes":[]}]}]}]}'
+_IGNORED = (b"src/a.py\n*.log\n!keep.log\n/build/\n**/x[a-z]?\n",)
+_QUERIES = (_SENTENCE, b'cart "exact phrase" -test path:src/** (a OR b)', b"/to.al/i lang:go -(path:x OR in:docs)")
+_PATTERN_SEEDS = tuple(bytes([flags]) + one for flags in (0, 2, 4) for one in _PATTERNS)
+_MCP = ("serve/mcp/stdio.py", "serve/mcp/arguments.py")
+_INDEX = ("index/arrayfile.py", "index/soundness.py", "index/segment.py", "index/vectors.py")
+_PARSE = ("parse/units.py", "parse/mentions.py", "parse/outside.py", "parse/text.py")
+
+#: The last numbers: executions of a whole run, of a small one, and about how long one takes.
+TARGETS = (
+    Target("tokens", _tokens, ("parse/tokens.py",), (_SENTENCE, _CODE), words.QUERY, 600_000, 5_000, cost=0.1),
+    Target("query", _query, ("query", "parse/tokens.py"), _QUERIES, words.QUERY, 300_000, 3_000, longest=420, cost=0.25),
+    Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*words.PASTES, *words.QUERY), 50_000, 500, cost=0.7),
+    Target("pattern", _pattern, ("query/pattern.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 1_000, longest=300, cost=0.15),
+    Target(
+        "front matter", _front_matter, ("memory/front_matter.py",), (_NOTE, b"---\n\ntext", b"plain"), words.NOTES, 200_000, 2_000, cost=0.2
+    ),
+    Target("notes", _notes, ("memory/front_matter.py",), _WHOLE_NOTES, (*words.NOTES, b"\0", b"|"), 200_000, 2_000, cost=0.2),
+    Target("wire", fuzz_wire.lines, _MCP, fuzz_wire.SEEDS, words.MESSAGES, 350_000, 3_000, cost=0.15),
+    Target("server", fuzz_wire.server, ("serve/mcp",), fuzz_wire.SEEDS, words.MESSAGES, 6_000, 80, cost=5.0),
+    Target("settings", _settings, ("settings.py",), _SETTINGS, words.SETTINGS, 6_000, 60, cost=4.0),
+    Target("index files", fuzz_reader.files, _INDEX, fuzz_reader.SEEDS, (), 8_000, 120, longest=64, grows=False, cost=8.0),
+    Target("source", _source, _PARSE, _SOURCES, words.SOURCE, 8_000, 120, longest=2_048, cost=3.0),
+    Target("dates", _dates, ("parse",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 50_000, 400, cost=0.5),
+    Target("secrets", _secrets, ("source/secrets.py",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
+    Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 120_000, 800, cost=0.1),
+    Target("spans", _spans, ("enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 800, cost=0.06),
+    Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, words.IGNORED, 40_000, 300, cost=0.15),
+)
+BY_NAME = {target.name: target for target in TARGETS}

@@ -1,0 +1,1 @@
+"""Many repositories on one engine."""

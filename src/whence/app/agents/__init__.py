@@ -1,0 +1,1 @@
+"""Configuring coding agents to use whence."""

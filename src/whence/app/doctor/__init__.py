@@ -1,0 +1,1 @@
+"""Health checks: installation, storage, index, and measured search quality."""

@@ -1,0 +1,84 @@
+"""An answer that is most likely none: that is said first, with what speaks against it and where else it may be (Z1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from whence.core.errors import QueryError
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.search.confidence import Confidence
+    from whence.source.excluded import LeftOut
+
+#: Of a task it is said that it is not here only below this share of the line.
+SHARE_FOR_TASKS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """How sure the surest of some roots is, and what was left out of them that holds the words."""
+
+    confidence: Confidence
+    left_out: tuple[LeftOut, ...] = ()
+    searched: str = "all"  # which content
+
+    def __str__(self) -> str:
+        """One line; empty when there is no doubt."""
+        if self.confidence.here:
+            return ""
+        because = [self.confidence.because, *map(str, self.left_out)]
+        if self.searched != "all":
+            because.append(f"only {self.searched} was searched (in:all searches everything)")
+        return f"not here, most likely (confidence {self.confidence.probability:.2f}): {'; '.join(filter(None, because))}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        of = self.confidence
+        return {
+            "probability": round(of.probability, 4),
+            "line": of.line,
+            "here": of.here,
+            "because": of.because,
+            "left_out_files": [asdict(one) for one in self.left_out],
+        }
+
+
+def nothing_for(diff: str | None) -> str:
+    """Why there is no symbol for a task, or for the changes since a commit."""
+    if diff is not None:
+        return f"no definition has changed since {diff}"
+    return "nothing found: only what is defined in code is looked at"
+
+
+def doubt_of_task(index: Index, task: str) -> str:
+    """That what a task speaks of is most likely not here; empty when it may be.
+
+    A task may ask for what is not there yet, so much less is said of it than of a question.
+    """
+    if not task.strip():
+        return ""
+    try:
+        sure = index.search(task, k=1, plain=True).confidence
+    except QueryError:
+        return ""
+    if sure is None or sure.probability >= sure.line * SHARE_FOR_TASKS:
+        return ""
+    return str(Doubt(sure))
+
+
+def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False) -> Doubt | None:
+    """What is to be said of the answers of some roots together; None where nothing was asked in words, or of no files.
+
+    Who is hurried is not told of files that are not indexed: reading them takes a moment.
+    """
+    judged = [(index, confidence) for index, confidence in asked if confidence is not None and index.snapshot.live_files]
+    if not judged:
+        return None
+    surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)
+    searched = content or judged[0][0].settings.search.content
+    if surest.here or hurried:
+        return Doubt(surest, (), searched)
+    return Doubt(surest, tuple(found for index, of in judged if (found := index.left_out(of.sought)).matching), searched)

@@ -1,0 +1,152 @@
+"""Notes that speak of the code in an answer. Costs next to nothing where there are none.
+
+The index over notes is asked as it is, and only for the notes to read: what was written by
+hand since the last command of memory is not known yet, what was edited or deleted is.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.shared import safe
+from whence.core.errors import StorageError, WhenceError
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.memory.note import About, Note
+
+#: Notes that are named after an answer; the rest is counted.
+MOST_NAMED = 3
+
+#: Files in an answer, each with its symbols that are in it; None for the file as a whole.
+Shown = Mapping[str, set[str] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A note, the code in an answer that it speaks of, and what has become of that code where it is not as it was."""
+
+    key: str
+    codes: tuple[str, ...]
+    changed: Mapping[str, str]
+
+    def __str__(self) -> str:
+        said = [f"{code} ({self.changed[code]})" if code in self.changed else code for code in self.codes]
+        return safe(f"note: {self.key} speaks of {', '.join(said)}")
+
+
+def hints_of(index: Index, shown: Shown) -> list[Hint]:
+    """The notes that speak of what is shown of an index, in its order: of the folder that settings name, as recall would find them."""
+    directory = _directory(index) if shown else None
+    database = _database(index, directory) if directory else None
+    if directory is None or database is None:
+        return []
+    from whence.memory.keys import is_team_folder  # noqa: PLC0415  -- only where there are notes
+    from whence.memory.note_rows import NoteStore  # noqa: PLC0415  -- as above
+
+    roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
+    try:
+        with closing(NoteStore(database)) as store:
+            keys = list(dict.fromkeys(key for key, _ in store.speaking_of(roots, shown)))
+    except StorageError:  # the index is derived, and the next command of memory mends it or says what is wrong
+        return []
+    return _read(index, directory, keys, roots, shown) if keys else []
+
+
+def by_file(keys: Sequence[str]) -> Shown:
+    """Symbols by their keys, `path#name`, as what is shown of each file."""
+    shown: dict[str, set[str]] = {}
+    for key in keys:
+        path, _, name = key.partition("#")
+        shown.setdefault(path, set()).add(name)
+    return shown
+
+
+def hint_lines(hints: Sequence[Hint]) -> list[str]:
+    """A line for each of the first notes, and how many there are beside them."""
+    more = len(hints) - MOST_NAMED
+    return [*map(str, hints[:MOST_NAMED]), *([f"note: and {more} more"] if more > 0 else [])]
+
+
+def print_hints(hints: Sequence[Hint], style: Callable[..., str], *, err: bool = False) -> None:
+    """The same after an answer."""
+    for line in hint_lines(hints):
+        click.echo(style(line, fg="cyan"), err=err, color=True)
+
+
+def notes_json(hints: Sequence[Hint]) -> dict[str, Any]:
+    """The same as a part of a JSON document; nothing where there are none."""
+    listed = [
+        {"key": one.key, "codes": list(one.codes), "changed": [{"code": code, "said": said} for code, said in one.changed.items()]}
+        for one in hints
+    ]
+    return {"notes": listed} if listed else {}
+
+
+# Where notes are.
+def _directory(index: Index) -> Path | None:
+    """The folder of notes that settings name; none where they may not name it: whoever writes a note is told."""
+    from whence.memory.keys import notes_directory  # noqa: PLC0415  -- only where something is found
+
+    try:
+        return notes_directory(index.settings, index.provenance, index.root, os.environ, Path.home())
+    except WhenceError:
+        return None
+
+
+def _database(index: Index, directory: Path) -> Path | None:
+    """The index over a folder of notes that was used last: there is one for each language and model."""
+    place = type(index.layout)(index.layout.data_dir, directory).notes
+    try:
+        with os.scandir(place) as entries:
+            found = [(entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith((".db", ".db-wal"))]
+    except OSError:
+        return None
+    return Path(max(found)[1].removesuffix("-wal")) if found else None
+
+
+# What they speak of.
+def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[Hint]:
+    """Hints from the files of notes, as they are now."""
+    from whence.memory.folder import NoteFolder  # noqa: PLC0415  -- as above
+    from whence.memory.staleness import CHANGED, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
+
+    folder, states, now = NoteFolder(directory), CodeStates(index.layout.grammars), time.time()
+    hints: list[Hint] = []
+    for key in keys:
+        try:
+            note = folder.read(key, most_bytes=index.settings.memory.max_bytes)
+        except WhenceError:  # it says what is wrong with it when it is asked for
+            continue
+        if note is None or not _holds(note, now):
+            continue
+        about = [one for one in note.about if one.repository in roots and _is_shown(one, shown)]
+        found = {one.code: states.state(one, index.root, time.time_ns()) for one in about}
+        if found:
+            hints.append(Hint(key, tuple(found), {code: CHANGED[state] for code, state in found.items() if state in CHANGED}))
+    return hints
+
+
+def _holds(note: Note, now: float) -> bool:
+    """Whether recall would find a note."""
+    from whence.memory.note import GENERATED  # noqa: PLC0415  -- loaded by the caller
+
+    begun = note.valid_from is None or note.valid_from.timestamp() <= now
+    ended = note.valid_until is not None and note.valid_until.timestamp() <= now
+    return note.archived is None and note.kind not in GENERATED and begun and not ended
+
+
+def _is_shown(about: About, shown: Shown) -> bool:
+    """Whether some code is in an answer: itself, what it is part of, or a part of it."""
+    if about.path not in shown:
+        return False
+    own, symbols = about.symbol, shown[about.path]
+    return not own or symbols is None or any(f"{own}.".startswith(f"{one}.") or f"{one}.".startswith(f"{own}.") for one in symbols)

@@ -1,0 +1,123 @@
+"""`whence pack export` and `whence pack import`: an index in one file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whence.cli.shared import Progress, json_option, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.core.errors import StorageError, UsageError
+from whence.source import git
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.cli.shared import Target
+
+#: How packs end.
+SUFFIX = ".whence-pack"
+
+
+@click.group()
+def pack() -> None:
+    """An index in one file: built in one place, used in many.
+
+    A pack belongs to a commit. Whoever takes it in builds only what differs.
+    """
+
+
+@pack.command()
+@click.argument("path", default=".")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help=f"Where to (default: NAME-COMMIT{SUFFIX} here).")
+@json_option
+@set_option
+def export(path: str, output: str | None, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Write the index of a repository, as of its commit, to a file.
+
+    Only files that lie here as they are in the commit are packed, and nothing of
+    any other. The digest that is printed stands for every byte: hand it on by
+    another way, for --expect.
+    """
+    from whence.index.archive import DIGEST, write_pack  # noqa: PLC0415
+    from whence.index.changes import as_committed  # noqa: PLC0415
+    from whence.source.history import committed_blobs  # noqa: PLC0415
+
+    target = _target(path)
+    head = git.head(target.root)
+    if head is None:
+        raise UsageError(f"{target.root} has no commit", hint="a pack belongs to a commit of git")
+    with _opened(target, settings_of(assignments)) as index:
+        say_notes([index])
+        chosen, blobs = index.settings.index, committed_blobs(index.root, head.commit)
+        if blobs is None:
+            raise StorageError("git cannot tell what is in the commit", hint="whence needs the git program for this")
+        committed = as_committed(index.root, index.tree.files, blobs, chosen.max_file_bytes)
+        file = Path(output or f"{index.root.name}-{head.commit[:12]}{SUFFIX}")
+        try:
+            manifest = write_pack(index.store, index.layout, chosen, committed, head.commit, file)
+        except FileExistsError as error:
+            raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it") from error
+        left = index.snapshot.live_files - manifest.files
+    size, digest = file.stat().st_size, DIGEST + manifest.digest
+    if as_json:
+        print_json({"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest})
+    else:
+        without = f"; without {left} not as in the commit" if left else ""
+        click.echo(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
+        click.echo(digest)
+    return 0 if manifest.files else 1
+
+
+@pack.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.argument("path", default=".")
+@click.option("--expect", metavar="DIGEST", default="", help="Refuse every pack but the one with this digest.")
+@json_option
+@set_option
+def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Begin the index of a repository with a pack, and build what differs.
+
+    Every member is compared with its hash and looked through before anything of
+    it is used; of it only what was made of content that is here is taken.
+    """
+    from whence.core.settings import load_settings  # noqa: PLC0415
+    from whence.index.archive_import import unpacked  # noqa: PLC0415
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    target, values = _target(path), settings_of(assignments)
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
+    if layout.exists() and layout.database.stat().st_size:
+        raise UsageError(f"{target.root} is indexed already", hint="whence clear removes that index, then a pack can be taken in")
+    if not Path(file).is_file():
+        raise UsageError(f"{file}: no such file")
+    made_with = load_settings(target.root, command_line=values)[0].index_fingerprint()
+    with unpacked(Path(file), layout, made_with, expect) as (manifest, estate):
+        index = _opened(target, values, inherit=estate)
+    with index:
+        say_notes([index])
+        did, here = index.refreshed, index.freshness.commit
+    if as_json:
+        print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.adopted, "read": did.read})
+    else:
+        other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
+        click.echo(f"{safe(str(target.root))}: {did.adopted} files taken from the pack, {did.read} read here{other}")
+    return 0 if did.adopted else 1
+
+
+def _target(path: str) -> Target:
+    target = targets_of((path,))[0]
+    if target.paths:
+        raise UsageError(f"{path} is a part of {target.root}", hint="a pack is of a whole repository")
+    return target
+
+
+def _opened(target: Target, values: dict[str, str], **how: object) -> Index:
+    from whence.app.index import Index  # noqa: PLC0415
+
+    progress = Progress(f"indexing {safe(target.root.name)}")
+    try:
+        return Index.open(target.root, command_line=values, progress=progress, **how)  # type: ignore[arg-type]
+    finally:
+        progress.close()

@@ -1,0 +1,224 @@
+"""`whence context`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.app.low_confidence import doubt_of_task, nothing_for
+from whence.app.note_hints import Hint, by_file, hints_of, notes_json, print_hints
+from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.shared import (
+    Target,
+    color_option,
+    freshness_json,
+    json_option,
+    open_indexes,
+    print_json,
+    relative,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    styler,
+    targets_of,
+    tracing,
+)
+from whence.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.context.pack import Pack, Symbol
+
+#: A name for a conversation: what it was shown is remembered for a few minutes (L1).
+SESSION = "WHENCE_SESSION"
+#: Bytes of a task that are read from standard input.
+MOST_READ = 1 << 20
+LISTED = 20
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence context "add retry to the http client"
+  whence context "add retry to the http client" --budget 4000 --format xml
+  whence context - < issue.txt
+  whence context --files src/shop/session.py
+  whence context --diff main
+  whence context "add retry to the http client" --list --why
+  whence context --fleet acme/shop "add retry to the http client" --budget 4000"""
+)
+@click.argument("task", required=False, default="")
+@click.option(
+    "--files", multiple=True, metavar="FILE", help="Instead of a task: what is in a file and what depends on it; may be given again."
+)
+@click.option(
+    "--diff", is_flag=False, flag_value="HEAD", metavar="[COMMIT]", help="Instead of a task: what a change reaches (default: since HEAD)."
+)
+@click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+@click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet, fetched once for each of its states.")
+@click.option("--budget", type=int, metavar="TOKENS", help="Print no more than this, all included (default: setting context.budget).")
+@click.option("--format", "form", metavar="markdown|xml|json", help="How to print it (default: setting context.format).")
+@click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
+@click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
+@click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
+@click.option("--profile", metavar="NAME", help="Ranking of symbols: default or classic.")
+@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
+@json_option
+@color_option
+@set_option
+def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **options: Any) -> int:
+    """Print the symbols that TASK needs, within a budget of tokens.
+
+    TASK is in words: what to do, a question, an issue's text, a stack trace; - reads
+    it from standard input. The last line says what was asked, given and left out.
+    """
+    if options["as_json"] and options["form"] not in (None, "json"):
+        raise UsageError(f"--json and --format {options['form']} are two forms", hint="give one")
+    if options["with_why"] and not options["listed"]:
+        raise UsageError("--why shows the scores of a list", hint="add --list, or ask whence why --context TASK SYMBOL")
+    if options["listed"] and (options["budget"] is not None or options["form"] not in (None, "json")):
+        raise UsageError("a list has no budget and no format but --json", hint="-k says how many symbols it names")
+    options["as_json"] = options["as_json"] or options["form"] == "json"
+    task = sys.stdin.buffer.read(MOST_READ).decode("utf-8", "replace") if task == "-" else task
+    if options["repository"] is not None:
+        from whence.cli.fleet_answers import context_fleet  # noqa: PLC0415  -- it needs this module
+
+        return context_fleet(task, files, diff, place, options)
+    target = _target(place, files)
+    values = settings_of(options["assignments"])
+    with (
+        tracing(options["trace_file"]) as trace,
+        open_indexes([target], refresh=not options["no_refresh"], values=values, trace=trace) as (index,),
+    ):
+        return print_context(index, task, target.paths if files else (), diff, options, freshness_facts(index))
+
+
+def print_context(
+    index: Index, task: str, files: tuple[str, ...], diff: str | None, options: dict[str, Any], freshness: dict[str, Any]
+) -> int:
+    """Ask an index for the symbols of a task, print them, and say how that ended."""
+    pack = index.context(
+        task,
+        files=files,
+        diff=diff,
+        budget=options["budget"],
+        profile=options["profile"],
+        format="json" if options["as_json"] else options["form"],
+        session=os.environ.get(SESSION, ""),
+        caller="" if options["repository"] else os.getcwd(),  # noqa: PTH109  -- as text
+        freshness=freshness,
+    )
+    if options["listed"]:
+        _print_list(index, pack, options)
+    else:
+        _print_pack(index, pack, options)
+    say_notes([index])
+    if doubt := doubt_of_task(index, pack.task if not files and diff is None else ""):
+        click.echo(f"whence: {safe(doubt)}", err=True)
+    if not pack.symbols:
+        click.echo(f"{nothing_for(diff)}; whence search --content all reads every file", err=True)
+        return NOTHING_FOUND
+    return FOUND
+
+
+def _target(place: str, files: tuple[str, ...]) -> Target:
+    """The root to ask and the files below it. Files that are in no repository belong to the folder that is asked about."""
+    (whole,) = targets_of((place,))
+    if not files:
+        return whole
+    from whence.source.git import repository_root  # noqa: PLC0415
+
+    below: list[str] = []
+    roots = set()
+    for one in targets_of(files):
+        alone = repository_root(one.root) is None and one.root.is_relative_to(whole.root)
+        roots.add(root := whole.root if alone else one.root)
+        below += [(one.root / path).relative_to(root).as_posix() for path in one.paths or (".",)]
+    if len(roots) > 1:
+        raise UsageError("the files are of several repositories", hint="ask one at a time")
+    return Target(root, tuple(below))
+
+
+def freshness_facts(index: Index) -> dict[str, Any]:
+    """What the answer is of, without the time: the same question of the same code has the same answer."""
+    found = freshness_json(index.freshness)
+    return {name: found[name] for name in ("commit", "changed_files", "fresh")}
+
+
+def _print_pack(index: Index, pack: Pack, options: dict[str, Any]) -> None:
+    """The text, and notes that speak of what is in it: beside it, for they are no part of its budget, or in JSON where they fit into it."""
+    shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
+    hints = hints_of(index, by_file(shown))
+    text = _with_notes(pack, hints) if hints and options["as_json"] else None
+    click.echo(text or pack.text, nl=False)
+    if text is None:
+        print_hints(hints, styler("never"), err=True)
+
+
+def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
+    """A pack in JSON with its notes and what it costs then; None when that is more than was asked for."""
+    from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
+
+    before, _, _ = pack.text.rpartition(',"budget":')
+    notes = json.dumps(notes_json(hints), ensure_ascii=True, separators=(",", ":"))[1:-1]
+    tokens = 0
+    while (cost := count(text := f'{before},{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
+        tokens = cost  # the number is part of the text that it counts
+    return text if tokens <= pack.budget else None
+
+
+def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
+    best = pack.symbols[: options["k"]]
+    hints = hints_of(index, by_file([one.key for one in best]))
+    if options["as_json"]:
+        print_json(
+            {
+                "task": pack.task,
+                "symbols": [_as_json(_shown(index, one.path, options), one, with_why=options["with_why"]) for one in best],
+                "ranked": len(pack.symbols),
+                **notes_json(hints),
+            }
+        )
+        return
+    style = styler(options["color"])
+    width = max((len(one.qualified_name) for one in best), default=0)
+    for number, one in enumerate(best, 1):
+        where = f"{safe(_shown(index, one.path, options))}:{one.start_line}"
+        name = style(safe(one.qualified_name).ljust(min(width, 60)), bold=True)
+        click.echo(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {style(where, fg='magenta')}", color=True)
+        if options["with_why"]:
+            for line in sorted(one.why, key=lambda line: -abs(line.contribution)):
+                if round(line.contribution, 4):
+                    click.echo(style(f"     {line.contribution:>+9.4f}  {line.signal:<14} {safe(line.because)}", dim=True), color=True)
+    print_hints(hints, style)
+
+
+def _shown(index: Index, path: str, options: dict[str, Any]) -> str:
+    """A path as the caller would write it; of a repository of the fleet, which lies elsewhere, the path in it."""
+    return path if options["repository"] else relative(index.root, path)
+
+
+def _as_json(path: str, one: Symbol, *, with_why: bool) -> dict[str, Any]:
+    from whence.parse.provenance import flags_json, flags_of, provenance_json  # noqa: PLC0415  -- loaded with the pack
+
+    found: dict[str, Any] = {
+        "qualified_name": one.qualified_name,
+        "kind": one.kind,
+        "path": path,
+        "start_line": one.start_line,
+        "end_line": one.end_line,
+        "score": one.score,
+        "found_by": one.found_by,
+        **provenance_json(one.path),
+        **flags_json(flags_of((), (one.path, one.qualified_name))),
+    }
+    if with_why:
+        found["why"] = [{name: getattr(line, name) for name in line.__slots__} for line in one.why]
+    return found

@@ -1,0 +1,232 @@
+"""`whence enrich`."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.main import FAILED, FOUND
+from whence.cli.shared import Progress, Target, json_option, open_indexes, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.core.errors import SettingError, UsageError
+from whence.core.settings import PROJECT_FILE
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.graph.enrich.client import ServerKind
+    from whence.graph.enrich.definitions import Enriched
+
+#: What is found is kept after so many seconds at the latest.
+SECONDS_BETWEEN_WRITES = 20.0
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence enrich
+  whence enrich src --lang python --limit 200
+  whence enrich --lang typescript --server "npx typescript-language-server --stdio"
+
+The server is a program of its own and runs with your rights; it is found on the
+PATH or beside whence; one that a repository brought along is run only when --server names it."""
+)
+@click.argument("path", default=".", metavar="[PATH]")
+@click.option("--lang", "language", metavar="NAME", help="Only this language (default: python and typescript).")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask about N files at most; the next run goes on from there.")
+@click.option("--server", "command", metavar="CMD", help="The command of the server, instead of the one that is found; needs --lang.")
+@click.option("--again", is_flag=True, help="Ask about files that were asked about before and have not changed.")
+@click.option("--wait", type=click.FloatRange(min=0.1), metavar="SECONDS", help="How long an answer may take (default: 60).")
+@json_option
+@set_option
+def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: Any) -> int:
+    """Ask a language server what names stand for.
+
+    Its answers join the graph as edges of their own kind (lsp_resolved). They
+    are kept until the file changes; run it again to ask about changed files.
+    """
+    if options["command"] is not None and options["language"] is None:
+        raise UsageError("--server needs --lang", hint="name the language that the server is for")
+    target = targets_of((path,))[0]
+    with open_indexes([target], refresh=True, values=settings_of(assignments)) as (index,):
+        say_notes([index])
+        runs = [_Run(index, kind, options) for kind in _kinds(index, options["language"])]
+        if not runs:
+            raise UsageError("there is nothing here to ask a language server about", hint="python and typescript are known")
+        asked = [one for one in runs if one.find(alone=len(runs) == 1)]
+        if not asked:
+            raise UsageError(runs[0].trouble, hint="; ".join(dict.fromkeys(one.hint for one in runs)))
+        for one in asked:
+            one.ask(target)
+            if not as_json:
+                click.echo(one.line())
+        for one in runs:
+            if one.trouble:
+                click.echo(f"whence: {one.trouble}{f' ({one.hint})' if one.hint else ''}", err=True)
+        if as_json:
+            print_json({"root": str(index.root), "languages": [one.figures() for one in asked]})
+    return FAILED if any(one.trouble for one in asked) else FOUND
+
+
+def _kinds(index: Index, language: str | None) -> list[ServerKind]:
+    """The servers to ask: for the language that was named, or for those that the tree speaks."""
+    from whence.graph.enrich.client import SERVERS, server_kind  # noqa: PLC0415
+    from whence.parse.languages import BY_NAME  # noqa: PLC0415
+
+    if language is not None:
+        if language not in BY_NAME:
+            raise UsageError(f"there is no language {safe(language)!r}", hint="whence status lists those of this tree")
+        return [server_kind(language)]
+    spoken = {name for name, _, _ in index.store.languages()}
+    return [kind for kind in SERVERS if spoken & set(kind.languages)]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One server, asked about the files of its languages."""
+
+    index: Index
+    kind: ServerKind
+    options: dict[str, Any]
+    command: list[str] = field(default_factory=list)
+    trouble: str = ""
+    hint: str = ""
+    files: int = 0
+    left: int = 0
+    asked: int = 0
+    resolved: int = 0
+    edges: int = 0
+    failed: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def find(self, *, alone: bool) -> bool:
+        """Find the server; only when there is none at all, that is the end."""
+        from whence.graph.enrich.client import ServerTrouble, find_server  # noqa: PLC0415
+
+        try:
+            self.command = find_server(self.kind, self.index.root, self.options["command"] or self._setting())
+        except ServerTrouble as trouble:
+            if alone:
+                raise
+            self.trouble, self.hint = trouble.message, trouble.hint
+        return bool(self.command)
+
+    def _setting(self) -> str:
+        """The command that the settings give; never one that the repository itself brought along."""
+        for one in self.index.provenance:
+            if one.name == f"enrich.{self.kind.name}" and one.value:
+                if one.source.endswith(PROJECT_FILE):
+                    raise SettingError(
+                        f"{one.name}: a repository may not say which program to run", hint="set it elsewhere, or use --server"
+                    )
+                return str(one.value)
+        return ""
+
+    def ask(self, target: Target) -> None:
+        """Ask about every file that is not finished, keeping what is found as it comes."""
+        from whence.graph.enrich.client import LanguageServer, Patience, ServerTrouble  # noqa: PLC0415
+        from whence.graph.enrich.definitions import Outlines  # noqa: PLC0415
+        from whence.graph.enrich.definitions import enrich as enriched  # noqa: PLC0415
+
+        index, wait = self.index, self.options["wait"]
+        languages = _languages(index)
+        paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
+        patience = Patience(answer=wait, start=wait) if wait else Patience()
+        outlines = Outlines(index.root, languages, index.settings.index.max_file_bytes)
+        progress = Progress(f"asking {safe(self.command[0].rpartition('/')[2])}")
+        began = kept = time.monotonic()
+        waiting: list[Enriched] = []
+        try:
+            for one in enriched(
+                lambda: LanguageServer(
+                    self.command, index.root, configuration=self.kind.configuration, options=self.kind.options, patience=patience
+                ),
+                outlines,
+                paths,
+                progress,
+            ):
+                self._count(one, waiting)
+                if time.monotonic() - kept > SECONDS_BETWEEN_WRITES:
+                    self._keep(waiting)
+                    kept = time.monotonic()
+        except ServerTrouble as trouble:
+            self.trouble, self.hint = trouble.message, f"the command was {shlex.join(self.command)}; what was found is kept"
+        finally:  # also when interrupted
+            progress.close()
+            self._keep(waiting)
+            self.left += len(paths) - self.files
+            self.seconds = time.monotonic() - began
+
+    def _unfinished(self, paths: Sequence[str]) -> list[str]:
+        from whence.core.types import LSP  # noqa: PLC0415
+
+        if not self.options["again"]:
+            contents = self.index.store.hashes(paths)
+            with_edges = {edge.source.partition("#")[0] for edge in self.index.store.edges(LSP)}
+            record = self._record()
+            paths = [path for path in paths if not record.is_done(path, contents.get(path, b"?"), with_edges)]
+        chosen = list(paths[: self.options["limit"]])
+        self.left = len(paths) - len(chosen)
+        return chosen
+
+    def _record(self) -> Any:
+        from whence.graph.enrich.definitions import RECORD, Record  # noqa: PLC0415
+
+        return Record(self.index.layout.directory / RECORD)
+
+    def _count(self, one: Enriched, waiting: list[Enriched]) -> None:
+        if one.trouble:
+            self.failed.append(one.path)
+            click.echo(f"whence: {safe(one.path)} is left out: {one.trouble}", err=True)
+            return
+        waiting.append(one)
+        self.files, self.asked, self.resolved, self.edges = (
+            self.files + 1,
+            self.asked + one.asked,
+            self.resolved + one.resolved,
+            self.edges + len(one.edges),
+        )
+
+    def _keep(self, waiting: list[Enriched]) -> None:
+        from whence.core.types import LSP  # noqa: PLC0415
+
+        if waiting:
+            paths = [one.path for one in waiting]
+            self.index.add_edges(LSP, [edge for one in waiting for edge in one.edges], paths=paths)
+            self._record().note(waiting, self.index.store.hashes(paths))
+            waiting.clear()
+
+    def line(self) -> str:
+        """What was done, in words."""
+        rest = f"; {self.left} files left" if self.left else ""
+        found = f"{self.edges} edges from {self.resolved} of {self.asked} names"
+        return f"{self.kind.name}: {found} in {self.files} files, {self.seconds:.1f} s{rest}"
+
+    def figures(self) -> dict[str, Any]:
+        """What was done, for programs."""
+        return {
+            "language": self.kind.name,
+            "command": self.command,
+            "files": self.files,
+            "left": self.left,
+            "failed": self.failed,
+            "names": self.asked,
+            "resolved": self.resolved,
+            "edges": self.edges,
+            "seconds": round(self.seconds, 3),
+            "trouble": self.trouble or None,
+        }
+
+
+def _languages(index: Index) -> dict[str, str]:
+    """The language of every file; one whose name is no Unicode cannot be a symbol's."""
+    snapshot = index.snapshot
+    living = zip(snapshot.paths, snapshot.languages, snapshot.alive.tolist(), strict=True)
+    return {path: language for path, language, alive in sorted(living) if alive and path.isprintable()}
+
+
+def _below(path: str, folders: Sequence[str]) -> bool:
+    return not folders or any(path == folder or path.startswith(f"{folder}/") for folder in folders)

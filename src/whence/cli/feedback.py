@@ -1,0 +1,373 @@
+"""`whence feedback`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.shared import Target, json_option, open_indexes, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.context.feedback.pending import Place
+    from whence.context.feedback.store import Learned
+    from whence.context.feedback.verdicts import Opinion
+    from whence.context.feedback.vocabulary import Pair
+    from whence.core.settings_schema import LearnSettings
+
+_PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
+
+path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository it is about (default: here).")
+session_option = click.option("--session", envvar="WHENCE_SESSION", default="", metavar="NAME", help="Whose (default: WHENCE_SESSION).")
+task_option = click.option("--task", default="", metavar="TEXT", help="What the symbols were wanted for; its rare words are learned.")
+no_refresh_option = click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  whence feedback useful SessionStore.open --task "expire idle sessions"
+  whence feedback list
+  whence feedback reset --yes"""
+)
+def feedback() -> None:
+    """Say what was useful, and see what was learned.
+
+    Verdicts on symbols count until the code around them changes. They are kept
+    on this machine, apart from the index; learn.enabled=false switches all of it off.
+    """
+
+
+@feedback.command()
+@click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL...")
+@task_option
+@path_option
+@session_option
+@no_refresh_option
+@json_option
+@set_option
+def useful(**asked: Any) -> int:
+    """Say that symbols were what a task needed.
+
+    A SYMBOL is a name, such as SessionStore.open, or path#name where several have it.
+    """
+    return _say(useful=True, **asked)
+
+
+@feedback.command()
+@click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL...")
+@task_option
+@path_option
+@session_option
+@no_refresh_option
+@json_option
+@set_option
+def useless(**asked: Any) -> int:
+    """Say that symbols were shown and were of no use."""
+    return _say(useful=False, **asked)
+
+
+@feedback.command("list")
+@path_option
+@no_refresh_option
+@json_option
+@set_option
+def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """List what was learned: verdicts by symbol, and words that lead to symbols."""
+    from whence.context.feedback.verdicts import opinions  # noqa: PLC0415
+    from whence.context.feedback.vocabulary import pairs  # noqa: PLC0415
+
+    with _learning(place, assignments) as (target, chosen, learned):
+        held: list[Opinion] = []
+        if learned.rows("SELECT 1 FROM records LIMIT 1"):
+            with open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,):
+                say_notes([index])
+                held = opinions(learned, lambda symbol: _root_now(index, symbol), chosen)
+        words = pairs(learned, chosen)
+    if as_json:
+        print_json(
+            {"enabled": chosen.enabled, "symbols": [_opinion_json(one) for one in held], "words": [_pair_json(one) for one in words]}
+        )
+    else:
+        _print_learned(held, words, enabled=chosen.enabled)
+    return FOUND if held else NOTHING_FOUND
+
+
+@feedback.command()
+@path_option
+@click.option("--json", "as_json", is_flag=True, help="The same: what is printed is JSON.")
+def export(place: str, as_json: bool) -> int:  # noqa: ARG001
+    """Print every verdict as JSON, one to a line, for whence feedback import."""
+    from whence.context.feedback.verdicts import as_text  # noqa: PLC0415
+
+    with _learning(place) as (_, _, learned):
+        click.echo(as_text(learned), nl=False)
+    return FOUND
+
+
+@feedback.command("import")
+@click.argument("file", metavar="FILE")
+@path_option
+@json_option
+@set_option
+def import_(file: str, place: str, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Take in what whence feedback export printed (- reads standard input).
+
+    What is there already is not counted again.
+    """
+    from whence.context.feedback.verdicts import from_text  # noqa: PLC0415
+
+    with _learning(place, assignments, must_be_on=True) as (_, chosen, learned):
+        added = from_text(learned, _read(file), chosen)
+    if as_json:
+        print_json({"imported": added})
+    else:
+        click.echo(f"{added} new")
+    return FOUND
+
+
+@feedback.command()
+@click.argument("symbols", nargs=-1, metavar="[SYMBOL]...")
+@click.option("--yes", is_flag=True, help="Do it: what is forgotten cannot be had back.")
+@path_option
+@json_option
+def reset(symbols: tuple[str, ...], yes: bool, place: str, as_json: bool) -> int:
+    """Forget what was learned, of some symbols or all of it.
+
+    Nothing of it is left on disk. The index and your files are not touched.
+    """
+    from whence.context.feedback.verdicts import forget  # noqa: PLC0415
+
+    forgotten: int | None
+    with _learning(place) as (_, _, learned):
+        if symbols:
+            chosen = [_one_of(name, _known_as(learned, name)) for name in symbols]
+            if not yes:
+                raise UsageError(f"would forget what was learned of {', '.join(map(safe, chosen))}", hint="add --yes to do it")
+            forgotten = forget(learned, chosen)
+        else:
+            if not yes:
+                raise UsageError("would forget everything that was learned here", hint="add --yes to do it")
+            forgotten = _reset(learned)
+    if as_json:
+        print_json({"forgotten": forgotten})
+    else:
+        click.echo(f"forgot {forgotten} verdicts" if forgotten is not None else "removed a damaged file")
+    return FOUND
+
+
+@feedback.command()
+@click.option("--text-file", metavar="FILE", help="What was written or read (- reads standard input); of JSON, the texts in it.")
+@click.option("--place", "touched", multiple=True, metavar="FILE[:FIRST[-LAST]]", help="A file, or lines of it, read or edited.")
+@click.option("--symbol", "names", multiple=True, metavar="NAME", help="A symbol that was used.")
+@path_option
+@session_option
+@json_option
+@set_option
+def used(
+    text_file: str | None,
+    touched: tuple[str, ...],
+    names: tuple[str, ...],
+    place: str,
+    session: str,
+    as_json: bool,
+    assignments: tuple[str, ...],
+) -> int:
+    """Report what an agent did, so that what it used of the last answer counts as useful.
+
+    For hooks: no index is opened. What was not used by the next answer counts as not useful.
+    """
+    from whence.context.feedback.pending import Pending  # noqa: PLC0415
+
+    if text_file is None and not touched and not names:
+        raise UsageError("nothing to look at", hint="give --text-file, --place or --symbol")
+    text = _texts_in(_read(text_file)) if text_file is not None else ""
+    with _learning(place, assignments) as (target, chosen, learned):
+        places = [_touched(target, one) for one in touched]
+        found = Pending(learned, chosen, session).used(text=text, places=places, names=names, now=time.time()) if chosen.enabled else []
+    if as_json:
+        print_json({"used": found})
+    else:
+        for symbol in found:
+            click.echo(f"used {safe(symbol)}")
+    return FOUND if found else NOTHING_FOUND
+
+
+# Opening.
+@contextmanager
+def _learning(
+    place: str, assignments: tuple[str, ...] = (), *, must_be_on: bool = False
+) -> Iterator[tuple[Target, LearnSettings, Learned]]:
+    """What was learned about the repository around a place, and the settings that say what it is worth."""
+    from whence.app.index import load_settings  # noqa: PLC0415
+    from whence.context.feedback.store import Learned  # noqa: PLC0415
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    target = targets_of((place,))[0]
+    chosen = load_settings(target.root, command_line=settings_of(assignments))[0].learn
+    if must_be_on and not chosen.enabled:
+        raise UsageError("learning is switched off", hint="set learn.enabled=true")
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
+    with closing(Learned.beside(layout.directory)) as learned:
+        yield target, chosen, learned
+
+
+def _read(file: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{safe(file)}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    return raw.decode("utf-8", "replace")
+
+
+def _texts_in(raw: str) -> str:
+    """All texts of a JSON document, as hooks are given one; else the text itself."""
+    if raw.lstrip()[:1] not in ("{", "["):
+        return raw
+    try:
+        waiting = [json.loads(raw)]
+    except (ValueError, RecursionError):
+        return raw
+    texts: list[str] = []
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            texts.append(one)
+        elif isinstance(one, dict | list):
+            waiting.extend(one.values() if isinstance(one, dict) else one)
+    return "\n".join(texts)
+
+
+def _touched(target: Target, written: str) -> Place:
+    from whence.context.feedback.pending import END_OF_FILE, Place  # noqa: PLC0415
+
+    found = _PLACE.match(written)
+    first, last = (int(found["first"] or 1), int(found["last"] or found["first"] or END_OF_FILE)) if found else (0, 0)
+    if found is None or not 1 <= first <= last:
+        raise UsageError(f"--place {safe(written)!r} names no lines", hint="write FILE, FILE:LINE or FILE:FIRST-LAST")
+    path = Path(os.path.abspath(found["path"]))  # noqa: PTH100  -- a file that is gone since is named all the same
+    try:
+        inside = Path(path.parent.resolve(), path.name).relative_to(target.root).as_posix()
+    except ValueError as error:
+        raise UsageError(f"{safe(found['path'])} is not in {safe(str(target.root))}", hint="--path names the repository") from error
+    return Place(inside, first, last)
+
+
+# Saying.
+def _say(
+    *,
+    useful: bool,
+    symbols: tuple[str, ...],
+    task: str,
+    place: str,
+    session: str,
+    no_refresh: bool,
+    as_json: bool,
+    assignments: tuple[str, ...],
+) -> int:
+    from whence.context.feedback.verdicts import Record, opinions, say  # noqa: PLC0415
+
+    with (
+        _learning(place, assignments, must_be_on=True) as (target, chosen, learned),
+        open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,),
+    ):
+        say_notes([index])
+        keys = list(dict.fromkeys(_one_of(name, index.symbol_keys(name)) for name in symbols))
+        now = time.time()
+        records = [Record(key, useful, index.subgraph_root(key), task, now) for key in keys]
+        say(learned, records, chosen, session)
+        held = {one.symbol: one for one in opinions(learned, lambda symbol: _root_now(index, symbol), chosen, keys)}
+    if as_json:
+        kept = records[0].task if records else ""
+        print_json({"useful": useful, "task": kept, "symbols": [_opinion_json(held[key]) for key in keys]})
+    else:
+        for key in keys:
+            click.echo(f"{'useful' if useful else 'useless'} {safe(key)}: {_tally(held[key])}")
+    return FOUND
+
+
+def _one_of(name: str, keys: list[str]) -> str:
+    if len(keys) > 1:
+        listed = "\n".join(f"  {safe(key)}" for key in keys)
+        raise UsageError(f"{len(keys)} symbols are called {safe(name)!r}; write one of these:\n{listed}")
+    return keys[0]
+
+
+def _known_as(learned: Learned, name: str) -> list[str]:
+    """The symbols of which something was learned and that a name may stand for; they need not exist any more."""
+    from whence.context.feedback.verdicts import records  # noqa: PLC0415
+
+    known = dict.fromkeys(record.symbol for record in records(learned))
+    if name in known:
+        return [name]
+    found = [key for key in known if (own := key.partition("#")[2]) == name or own.endswith(f".{name}")]
+    if not found:
+        raise UsageError(f"nothing was learned of {safe(name)!r}", hint="see whence feedback list")
+    return found
+
+
+def _root_now(index: Index, symbol: str) -> str:
+    """The hash of the code around a symbol, or nothing when the symbol is gone."""
+    try:
+        return index.subgraph_root(symbol)
+    except UsageError:
+        return ""
+
+
+def _reset(learned: Learned) -> int | None:
+    """Forget everything; how many verdicts those were, or None when they could not be read any more."""
+    from whence.core.errors import StorageError  # noqa: PLC0415
+
+    try:
+        count = int((learned.rows("SELECT count(*) FROM records") or [(0,)])[0][0])
+    except StorageError:
+        learned.reset()
+        return None
+    learned.reset()
+    return count
+
+
+# Showing.
+def _tally(one: Opinion) -> str:
+    expired = f", {one.expired} expired" if one.expired else ""
+    return f"{one.useful} useful, {one.useless} not{expired}: {one.boost:+.3f}"
+
+
+def _print_learned(held: list[Opinion], words: list[Pair], *, enabled: bool) -> None:
+    if not enabled:
+        click.echo("learning is switched off; this is what was learned before")
+    if not held:
+        click.echo("nothing was learned here")
+    for one in held:
+        click.echo(f"{safe(one.symbol)}: {_tally(one)}")
+    counted = [pair for pair in words if pair.weight]
+    if counted:
+        click.echo("words:")
+    for pair in counted:
+        click.echo(f"  {safe(pair.keyword)} -> {safe(pair.symbol)}: {pair.count} times, {pair.weight:.2f}")
+
+
+def _opinion_json(one: Opinion) -> dict[str, Any]:
+    return {
+        "symbol": one.symbol,
+        "useful": one.useful,
+        "useless": one.useless,
+        "expired": one.expired,
+        "boost": round(one.boost, 6),
+        "last": one.last,
+    }
+
+
+def _pair_json(one: Pair) -> dict[str, Any]:
+    return {"word": one.keyword, "symbol": one.symbol, "count": one.count, "weight": round(one.weight, 6)}

@@ -1,0 +1,143 @@
+"""`--fleet` of `whence search`, `why` and `context`: the same questions, asked of all repositories that the caller may see."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.app.low_confidence import Doubt
+from whence.cli.context import print_context
+from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.search import print_bare, print_doubt, print_results, result_json
+from whence.cli.shared import Progress, ago, print_json, safe, settings_of, styler
+from whence.cli.why import print_receipt
+from whence.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from whence.fleet.registry import Repository
+    from whence.fleet.search import Fleet, FleetAnswer
+
+#: Options of a search that speak of a tree that lies here.
+_OF_TREES = {
+    "pattern": "-e",
+    "fixed": "-F",
+    "word": "-w",
+    "ignore_case": "-i",
+    "no_refresh": "--no-refresh",
+    "trace_file": "--trace",
+    "for_task": "--context",
+}
+
+
+def opened(options: dict[str, Any]) -> Fleet:
+    """The fleet that the settings name."""
+    from whence.fleet.search import Fleet  # noqa: PLC0415  -- only where a fleet is asked
+
+    return Fleet.open(command_line=settings_of(options["assignments"]))
+
+
+def search_fleet(query: str, paths: tuple[str, ...], options: dict[str, Any], asked: dict[str, Any]) -> int:
+    """Search the fleet and print what it found."""
+    _refuse(options)
+    if paths:
+        raise UsageError("--fleet takes no PATH", hint="repo:PATTERN in the query chooses repositories, path:GLOB files")
+    if not query.strip():
+        raise UsageError("--fleet needs a query", hint="words, or sym:NAME")
+    with opened(options) as fleet:
+        answer = fleet.search(query, k=options["k"], profile=options["profile"], plain=options["plain"], **asked)
+        content = options["content"] or fleet.settings.search.content
+        doubt = Doubt(answer.confidence, searched=content) if answer.confidence is not None else None
+        remarks = list(filter(None, answer.notes))
+        for remark in remarks:
+            click.echo(f"whence: {safe(remark)}", err=True)
+        if options["as_json"]:
+            print_json(_as_json(query, answer, remarks, doubt, with_why=options["with_why"]))
+            return FOUND if answer else NOTHING_FOUND
+        shown = [(one.path, one) for one in answer]
+        print_doubt(doubt, shown, options)
+        if not print_bare(query, shown, options):
+            print_results(shown, options)
+            click.echo(styler(options["color"])(_foot(answer.searched, len(answer), time.time()), dim=True), color=True)
+            if not answer:
+                click.echo("nothing found" if doubt or content == "all" else f"nothing found; only {content} was searched", err=True)
+    return FOUND if answer else NOTHING_FOUND
+
+
+def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> int:
+    """Say why a file of the fleet stands where it stands."""
+    _refuse(options)
+    if path != ".":
+        raise UsageError("--fleet takes no PATH", hint="TARGET is REPOSITORY/PATH")
+    with opened(options) as fleet:
+        found = fleet.why(query, target, profile=options["profile"], content=options["content"])
+        if options["as_json"]:
+            print_json(asdict(found))
+        else:
+            print_receipt(found, styler(options["color"]), str)
+    return FOUND
+
+
+def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: str, options: dict[str, Any]) -> int:
+    """Fetch a repository of the fleet, and print what a task needs of it."""
+    from whence.app.fleet_checkout import fetched  # noqa: PLC0415  -- only where a fleet is asked
+    from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
+
+    _refuse(options)
+    if place != "." or diff is not None:
+        raise UsageError(
+            f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="a repository of the fleet is as it was indexed"
+        )
+    if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in files):
+        raise UsageError("--files of a repository of the fleet are paths in it", hint="for instance src/app.py")
+    progress, where = Progress(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
+    try:
+        with opened(options) as fleet, fetched(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
+            for said in found.said:
+                click.echo(f"whence: {safe(said)}", err=True)
+            freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
+            return print_context(found.index, task, files, None, options, freshness)
+    finally:
+        progress.close()
+
+
+def _refuse(options: dict[str, Any]) -> None:
+    """Refuse options that speak of a tree that lies here."""
+    for name, written in _OF_TREES.items():
+        if options.get(name):
+            hint = "/regex/ in the query narrows what its words find" if name in ("pattern", "fixed", "word", "ignore_case") else ""
+            raise UsageError(f"--fleet and {written} do not go together", hint=hint or "drop one of them")
+
+
+def _foot(searched: Sequence[Repository], found: int, now: float) -> str:
+    """How much was searched, and how old it is."""
+    times = sorted(one.indexed_at for one in searched if one.indexed_at)
+    count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
+    indexed = f"indexed {ago(now - times[0])}" if times else "indexed never"
+    oldest = " (the oldest of them)" if len(times) > 1 else ""
+    return f"{found} of {sum(one.files for one in searched)} files · {count} · {indexed}{oldest}"
+
+
+def _as_json(query: str, answer: FleetAnswer, remarks: list[str], doubt: Doubt | None, *, with_why: bool) -> dict[str, Any]:
+    from whence.source.read import without_secrets  # noqa: PLC0415  -- loaded with the fleet
+
+    commits = {one.name: one.commit for one in answer.searched}
+    results = [
+        {"repository": one.repository, "commit": commits.get(one.repository) or None, **result_json(one.path, one, with_why=with_why)}
+        for one in answer.files
+    ]
+    facets = answer.facets
+    return {
+        "query": without_secrets(query),
+        "count": len(answer),
+        "results": results,
+        "fleet": {"repositories": len(answer.searched), "files": sum(one.files for one in answer.searched)},
+        "facets": {"repositories": answer.repositories, "languages": facets.languages, "kinds": facets.kinds},
+        **({"remarks": remarks} if remarks else {}),
+        **({"confidence": doubt.as_json()} if doubt is not None else {}),
+    }

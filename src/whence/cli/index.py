@@ -1,0 +1,134 @@
+"""`whence clear`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whence.cli.shared import (
+    freshness_json,
+    freshness_words,
+    json_option,
+    open_indexes,
+    print_json,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    targets_of,
+)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--all", "everything", is_flag=True, help="Remove the indexes of all repositories.")
+@click.option("--learned", is_flag=True, help="Remove what was learned from use, too; that cannot be built again.")
+@json_option
+def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool) -> int:
+    """Remove an index. Source files are never touched.
+
+    The next search builds it again. What was learned from use (whence feedback
+    list) is no part of an index: it is kept, unless --learned is given.
+    """
+    from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    data_dir = default_data_dir(dict(os.environ), Path.home())
+    if everything:
+        folder = data_dir / "indexes"
+        found = sorted(folder.iterdir()) if folder.is_dir() else []
+        removed = [str(path) for path in found if _remove(path, learned=learned)]
+    else:
+        roots = [target.root for target in targets_of(paths)]
+        found = [Layout(data_dir, root).directory for root in roots]
+        removed = [str(path) for root in roots if (path := remove_index(root, learned=learned))]
+    kept = [str(path / FILE_NAME) for path in found if (path / FILE_NAME).exists()]
+    if as_json:
+        print_json({"removed": removed, "kept": kept})
+        return 0
+    for name in removed:
+        click.echo(f"removed {safe(name)}")
+    if not removed:
+        click.echo("no index to remove")
+    for name in kept:
+        click.echo(f"kept {safe(name)}: what was learned from use (--learned removes that, too)")
+    return 0
+
+
+def remove_index(root: Path, *, learned: bool = False) -> Path | None:
+    """Remove the index of one root, unless another process is writing it; what was learned only when asked to."""
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
+    if not layout.directory.is_dir():
+        return None
+    with layout.writing(wait=0):
+        return layout.directory if _remove(layout.directory, learned=learned) else None
+
+
+def _remove(path: Path, *, learned: bool) -> bool:
+    """Remove the folder of an index, or all of it but what was learned: whether there was anything to remove."""
+    from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
+
+    if learned or not (path / FILE_NAME).exists():
+        shutil.rmtree(path)
+        return True
+    there = False
+    for one in sorted(path.iterdir()):
+        if one.name.startswith(FILE_NAME):
+            continue
+        there = there or one.name.startswith("truth.db")
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
+    return there
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--force", is_flag=True, help="Build from nothing, whatever is there.")
+@json_option
+@set_option
+def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Build or refresh the index of a repository.
+
+    Searching does this by itself; use it to do the work beforehand.
+    """
+    targets = targets_of(paths)
+    if force:
+        for target in targets:
+            remove_index(target.root)
+    began = time.monotonic()
+    values = {"index.verify_after": "0"} | ({"index.adopt": "false"} if force else {})  # asked for by name: nothing is taken on trust
+    with open_indexes(targets, refresh=True, values=values | settings_of(assignments)) as opened:
+        graphs = [one.graph for one in opened]  # made now, so that the first question does not wait for it
+        seconds = time.monotonic() - began
+        say_notes(opened)
+        done: list[dict[str, Any]] = []
+        for one, graph in zip(opened, graphs, strict=True):
+            did, snapshot = one.refreshed, one.snapshot
+            done.append(
+                {
+                    "root": str(one.root),
+                    "files": snapshot.live_files,
+                    "units": snapshot.live_units,
+                    "edges": len(graph.source),
+                    "read": did.read,
+                    "touched": did.touched,
+                    "adopted": did.adopted,
+                    "deleted": did.deleted,
+                    "bytes_read": did.bytes,
+                    "freshness": freshness_json(one.freshness),
+                }
+            )
+            if not as_json:
+                known = f", {did.adopted} known from elsewhere or before" if did.adopted else ""
+                held = f"{snapshot.live_files} files, {snapshot.live_units} units, {len(graph.source)} edges"
+                click.echo(f"{safe(str(one.root))}: {held}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s")
+                click.echo(freshness_words(one.freshness, time.time()))
+        if as_json:
+            print_json({"indexes": done, "seconds": round(seconds, 3)})
+    return 0

@@ -1,0 +1,218 @@
+"""What the commands of memory share: which notes a call is about, what it may be narrowed to, and how notes are shown."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.shared import Progress, color_option, json_option, safe, set_option, settings_of
+from whence.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from whence.core.trace import Trace
+    from whence.memory.memory import Memory
+    from whence.memory.note import Note
+    from whence.search.excerpt import ShownLine
+
+#: More of a topic is not shown beside a key.
+LONGEST_TOPIC = 120
+#: Lines of a note that are shown where it is not shown whole.
+LINES_SHOWN = 4
+#: Longer lines are shown in pieces of this many characters, the piece that matters alone.
+LONGEST_PIECE = 200
+#: Characters of a note that are looked at for the lines that matter.
+MOST_LOOKED_AT = 200_000
+_PIECES = re.compile(rf".{{1,{LONGEST_PIECE}}}(?:\s+|$)|.{{1,{LONGEST_PIECE}}}", re.DOTALL)
+
+Option = Callable[[Any], Any]
+
+
+def _together(*options: Option) -> Option:
+    """Several options as one decorator, in the order in which help shows them."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+place_options = _together(
+    click.option(
+        "--team", is_flag=True, help="The notes of this repository (.whence/notes), not your own; also --set memory.place=repository."
+    ),
+    click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="The notes of another folder."),
+)
+#: What a call looks like and where its notes are: every command of memory has these.
+usual_options = _together(place_options, json_option, color_option, set_option)
+filter_options = _together(
+    click.option("--project", metavar="NAME", help="Only notes of a project."),
+    click.option("--topic", metavar="TEXT", help="Only notes of a topic."),
+    click.option(
+        "--kind", "kinds", multiple=True, metavar="NAME", help="Only notes of a kind: durable, handoff, session, resource, skill."
+    ),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only notes with a tag; given again: with all of them."),
+    click.option("--since", metavar="DATE", help="Only notes of this day or later: 2026-01-31, or words such as 'last week'."),
+    click.option("--until", metavar="DATE", help="Only notes of this day or earlier."),
+    click.option("--as-of", metavar="TIME", help="Only what held at this time."),
+)
+
+
+# Which notes.
+@contextmanager
+def opened(options: dict[str, Any], trace: Trace | None = None) -> Iterator[Memory]:
+    """The notes that a call is about; what a user should know of them is said on standard error."""
+    from whence.memory.memory import Memory  # noqa: PLC0415  -- loads numpy
+
+    values = settings_of(options["assignments"])
+    if options["team"]:
+        if options["directory"] is not None:
+            raise UsageError("--team and --notes name two folders", hint="give one")
+        values |= {"memory.place": "repository", "memory.directory": ""}
+    progress = Progress("reading notes")
+    try:
+        memory = Memory.open(options["directory"], command_line=values, progress=progress, trace=trace)
+    finally:
+        progress.close()
+    with memory:
+        told = _tell(memory.notes)
+        yield memory
+        _tell(memory.notes[told:])
+
+
+def _tell(lines: Sequence[str]) -> int:
+    for line in lines:
+        click.echo(f"whence: {safe(line)}", err=True)
+    return len(lines)
+
+
+def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+    """What notes are narrowed to, as far as it was given."""
+    names = ("project", "topic", "kinds", "tags", "since", "until", "as_of")
+    return {name: options[name] for name in names if options[name] not in (None, ())}
+
+
+def count_of(memory: Memory, asked: dict[str, Any], *, generated: bool = False) -> int:
+    """How many notes a question is asked of."""
+    from whence.memory.filters import NoteAsked, filters_of  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.recall import narrowed  # noqa: PLC0415  -- as above
+
+    filters = filters_of(NoteAsked.of(memory.settings.memory, **asked), time.time())
+    return int(narrowed(memory.catalog.corpus, memory.catalog, filters, generated=generated).allowed.sum())
+
+
+# What is shown of a note.
+def became(memory: Memory, note: Note) -> list[tuple[str, str]]:
+    """The code of a note that is not as it was, each with what is said of that."""
+    said = ((about.code, memory.changed(replace(note, about=(about,)))) for about in note.about)
+    return [(code, words.removeprefix(f"{code}: ")) for code, words in said if words]
+
+
+def became_words(changed: Sequence[tuple[str, str]]) -> str:
+    """The same as one line, such as `the code has changed since: src/app.py#run`."""
+    by_state: dict[str, list[str]] = {}
+    for code, said in changed:
+        by_state.setdefault(said, []).append(code)
+    return "; ".join(f"{said}: {', '.join(codes)}" for said, codes in by_state.items())
+
+
+def day_of(note: Note) -> str:
+    """The day that a note is of."""
+    from whence.memory.reading import day_of_note  # noqa: PLC0415  -- loaded with the memory
+
+    day = day_of_note(note)
+    return date.fromordinal(day).isoformat() if day else ""
+
+
+def without_secrets(note: Note) -> tuple[Note, list[str]]:
+    """A note as it may be shown, and what was taken out: a person may have written a secret into its file (Z10)."""
+    from whence.text.secrets import find_secrets, redacted  # noqa: PLC0415  -- loaded with the memory
+
+    found = find_secrets(note.text)
+    told = [f"line {one.line}: {one.kind}" for one in found]
+    return (replace(note, text=redacted(note.text, found)), told) if found else (note, [])
+
+
+def facts_of(note: Note) -> str:
+    """What is known of a note beside its text, on one line."""
+    state = ("archived",) if note.archived else ()
+    topic = note.topic if len(note.topic) <= LONGEST_TOPIC else f"{note.topic[: LONGEST_TOPIC - 1]}…"
+    return "  ".join(filter(None, [day_of(note), topic, " ".join(f"#{tag}" for tag in note.tags), *state]))
+
+
+def headline(note: Note) -> str:
+    """What a note is about: its topic, or the first words of its text."""
+    from whence.text.slugs import first_words  # noqa: PLC0415  -- loaded with the memory
+
+    return note.topic or first_words(note.text, 12)
+
+
+def excerpt(text: str, words: Sequence[str]) -> tuple[list[ShownLine], int]:
+    """The lines of a note that matter most for some words, with those words marked, and how many lines are not shown."""
+    from whence.search.excerpt import choose_lines, shown_line  # noqa: PLC0415  -- loaded with the memory
+    from whence.text import analyzer  # noqa: PLC0415  -- as above
+
+    whole = [line for line in text[:MOST_LOOKED_AT].split("\n") if line.strip()]
+    pieces = [piece.rstrip() for line in whole for piece in ([line] if len(line) <= LONGEST_PIECE else _PIECES.findall(line))]
+    weights = {term: 1.0 for word in words for term in analyzer.terms(word)}
+    first = [shown_line(number, piece, weights) for number, piece in enumerate(pieces[:LINES_SHOWN], 1)]
+    if len(pieces) <= LINES_SHOWN:
+        return first, 0
+    chosen = choose_lines(pieces, 1, len(pieces), weights, LINES_SHOWN)
+    shown = chosen if any(line.marks for line in chosen) else first
+    return shown, len(pieces) - len(shown)
+
+
+def print_columns(rows: Sequence[Sequence[str]], style: Callable[..., str]) -> None:
+    """Rows of a table, the first column in bold: aligned on a terminal, with tabs between whole values in a pipe."""
+    shown = [[safe(value) for value in row] for row in rows]
+    if not sys.stdout.isatty():
+        for row in shown:
+            click.echo("\t".join(row))
+        return
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        first, *rest = [value.ljust(width) for value, width in zip(row, widths, strict=True)]
+        click.echo("  ".join([style(first, bold=True), *rest]).rstrip(), color=True)
+
+
+def print_lines(text: str, style: Callable[..., str] = str, *, indent: str = "", **looks: Any) -> None:
+    """A text of several lines, each safe for a terminal."""
+    for line in text.split("\n"):
+        click.echo(f"{indent}{style(safe(line), **looks)}", color=True)
+
+
+# JSON.
+def note_json(note: Note) -> dict[str, Any]:
+    """A note as JSON: every field, and its key."""
+    return {
+        "key": note.key,
+        "project": note.project,
+        "topic": note.topic,
+        "kind": note.kind,
+        "category": note.category,
+        "tags": list(note.tags),
+        "source": note.source,
+        **{name: _time_json(getattr(note, name)) for name in ("created", "updated", "valid_from", "valid_until", "archived")},
+        "about": [{"code": about.code, "hash": about.hash, "repository": about.repository} for about in note.about],
+        "trouble": note.trouble,
+        "text": note.text,
+    }
+
+
+def became_json(changed: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Code that is not as it was, as JSON."""
+    return [{"code": code, "said": said} for code, said in changed]
+
+
+def _time_json(moment: datetime | None) -> str | None:
+    return f"{moment.replace(tzinfo=None).isoformat()}Z" if moment else None

@@ -1,0 +1,347 @@
+"""Commands for notes that are there: `whence list`, `show`, `archive`, `forget`, `compact`, `import` and `export`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
+from whence.cli.note_output import (
+    asked_of,
+    became,
+    became_json,
+    became_words,
+    count_of,
+    day_of,
+    filter_options,
+    headline,
+    note_json,
+    opened,
+    print_columns,
+    print_lines,
+    usual_options,
+    without_secrets,
+)
+from whence.cli.shared import Progress, print_json, safe, styler
+from whence.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from whence.memory.code_history import CodePast
+    from whence.memory.memory import Memory
+    from whence.memory.note import Note
+    from whence.memory.transfer import Step
+
+LISTED = 50
+#: Characters of a topic, or of the first words of a note, in a list on a terminal.
+LONGEST_HEADLINE = 60
+STANDARD_OUTPUT = "-"
+
+
+@click.command("list")
+@click.option("-k", type=click.IntRange(min=1, max=10_000), default=LISTED, show_default=True, help="How many notes.")
+@filter_options
+@click.option("--all", "everything", is_flag=True, help="Also what is archived.")
+@usual_options
+def list_(**options: Any) -> int:
+    """List notes, the newest first.
+
+    Key, day, kind, topic (or first words) and tags: aligned on a terminal, with tabs
+    between them in a pipe.
+    """
+    with opened(options) as memory:
+        asked = asked_of(options)
+        asked |= {"any_time": "as_of" not in asked, "archived": options["everything"]}
+        found = [without_secrets(note)[0] for note in memory.list(k=options["k"], **asked)]
+        more = count_of(memory, asked, generated=True) - len(found)
+        if options["as_json"]:
+            print_json({"count": len(found), "more": more, "notes": [note_json(note) for note in found]})
+            return FOUND if found else NOTHING_FOUND
+        style = styler(options["color"])
+        print_columns([_row(note) for note in found], style)
+        if more > 0:
+            click.echo(style(f"and {more} more (-k shows more of them)", dim=True), err=not sys.stdout.isatty(), color=True)
+        if stray := memory.catalog.folder.stray():
+            named = ", ".join(map(safe, stray[:3]))
+            are = "file is" if len(stray) == 1 else "files are"
+            click.echo(f"whence: {len(stray)} {are} not taken for notes: {named} (a note is <project>/<name>.md)", err=True)
+        if not found:
+            click.echo(f"no notes in {safe(str(memory.directory))}{' that fit' if len(asked) > 2 else ''}", err=True)
+    return FOUND if found else NOTHING_FOUND
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence show retry-policy
+  whence show app/retry-policy --text > policy.md
+  whence show app/retry-policy --history
+  whence show app/retry-policy --version 2
+  whence show app/retry-policy --diff"""
+)
+@click.argument("key")
+@click.option("--text", "only_text", is_flag=True, help="The text alone, to the letter.")
+@click.option("--history", is_flag=True, help="What it was before, oldest first.")
+@click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="As it was: a number of its history.")
+@click.option("--diff", is_flag=True, help="What became of the code it speaks of, compared with what it was (asks git).")
+@usual_options
+def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: bool, **options: Any) -> int:
+    """Show a note to the letter, as its file has it.
+
+    What is known of it comes first, then a blank line and its text. KEY is a note's
+    folder and name, or its name where only one note has it.
+    """
+    with opened(options) as memory:
+        note = memory.get(key)
+        if history:
+            return _print_history([*memory.history(note.key), note], options)
+        if number is not None:
+            note = _version(note, memory.history(note.key), number)
+        if diff:
+            return _print_code_past(note.key, memory.code_past(note), options)
+        changed = became(memory, note)
+        note, hidden = without_secrets(note)
+        if options["as_json"]:
+            print_json({"note": note_json(note), "changed": became_json(changed)})
+        else:
+            _print_note(note, styler(options["color"]), only_text=only_text)
+        for line in (became_words(changed), note.trouble, f"not shown, for it looks like a secret: {', '.join(hidden)}" if hidden else ""):
+            if line:
+                click.echo(f"whence: {safe(note.key)}: {safe(line)}", err=True)
+    return FOUND
+
+
+@click.command()
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.option("--restore", is_flag=True, help="Take it back.")
+@usual_options
+def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
+    """Take notes out of recall. They stay where they are and can be taken back."""
+    with opened(options) as memory:
+        found = [note.key for note in _all_of(memory, keys)]
+        for key in found:
+            (memory.restore if restore else memory.archive)(key)
+    return _say("restored" if restore else "archived", found, options)
+
+
+@click.command()
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.option("--yes", is_flag=True, help="Do it: what is forgotten cannot be had back.")
+@usual_options
+def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
+    """Delete notes and everything they were before.
+
+    Nothing of it is left. whence archive takes a note out of recall and keeps it.
+    """
+    with opened(options) as memory:
+        found = [note.key for note in _all_of(memory, keys, gone=True)]
+        if not yes:
+            named = ", ".join(map(safe, found))
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise UsageError(f"would forget {named}", hint="add --yes to do it; whence archive keeps it")
+            if not click.confirm(f"forget {named} and all that was there before? It cannot be had back", err=True):
+                click.echo("nothing was forgotten", err=True)
+                return NOTHING_FOUND
+        for key in found:
+            memory.forget(key)
+    return _say("forgotten", found, options)
+
+
+@click.command()
+@click.option("--apply", "do_it", is_flag=True, help="Do it; without this only the plan is shown.")
+@usual_options
+def compact(*, do_it: bool, **options: Any) -> int:
+    """Show what could be tidied up, and with --apply do it.
+
+    Notes that say the same as a newer one, that hold no longer, and handoffs that are
+    old or whose branch is gone are archived, not deleted. Of long histories the oldest
+    versions are deleted (setting memory.history).
+    """
+    from whence.memory.transfer import apply, plan  # noqa: PLC0415  -- loads numpy
+
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+    with opened(options) as memory:
+        steps: Sequence[Step] = plan(memory, now)
+        if do_it:
+            steps = apply(memory, steps, now)
+    if options["as_json"]:
+        listed = [{name: getattr(step, name) for name in ("action", "key", "into", "because", "count")} for step in steps]
+        print_json({"applied": do_it, "steps": listed})
+        return FOUND
+    print_columns([_step_row(step) for step in steps], styler(options["color"]))
+    if not steps:
+        click.echo("nothing to do", err=True)
+    elif not do_it:
+        click.echo("nothing was changed; --apply does it", err=True)
+    return FOUND
+
+
+@click.command(
+    "import",
+    epilog="""\b
+Examples:
+  whence import ~/vault/decisions --project app
+  whence import session.jsonl --topic "the parser"
+  whence import notes.jsonl""",
+)
+@click.argument("path", type=click.Path())
+@click.option("--project", default="", metavar="NAME", help="Whose notes they are.")
+@click.option("--topic", default="", metavar="TEXT", help="What they are about, where they do not say so.")
+@click.option("--kind", metavar="NAME", help="What kind of notes they are.")
+@click.option("--redact", is_flag=True, help="Store notes without the secrets that are in them, rather than leave them out.")
+@usual_options
+def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bool, **options: Any) -> int:
+    """Take in Markdown files, conversations and what whence export wrote.
+
+    PATH is a file or a folder. What is there already is not stored again; what
+    cannot be taken is named, and the rest is taken.
+    """
+    from whence.memory.transfer import bring_in  # noqa: PLC0415  -- loads numpy
+
+    now = datetime.now(timezone.utc).replace(microsecond=0)
+    with opened(options) as memory:
+        progress = Progress("importing")
+        try:
+            place = Path(path).expanduser()
+            brought = bring_in(memory, place, project=project, topic=topic, kind=kind, redact=redact, now=now, progress=progress)
+        finally:
+            progress.close()
+    taken = brought.new + brought.changed + brought.unchanged
+    if options["as_json"]:
+        counts = {name: getattr(brought, name) for name in ("new", "changed", "unchanged")}
+        print_json({**counts, "problems": list(brought.problems), "keys": list(brought.keys)})
+    else:
+        for problem in brought.problems:
+            click.echo(f"whence: {safe(problem)}", err=True)
+        left = f", {len(brought.problems)} problem{'s' if len(brought.problems) > 1 else ''}" if brought.problems else ""
+        click.echo(f"{brought.new} new, {brought.changed} changed, {brought.unchanged} unchanged{left}")
+    return FOUND if taken else FAILED if brought.problems else NOTHING_FOUND
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence export ~/backup/notes
+  whence export notes.jsonl --project app
+  whence export - | jq .topic"""
+)
+@click.argument("destination", type=click.Path(allow_dash=True))
+@click.option("--project", metavar="NAME", help="Only notes of a project.")
+@click.option("--without-archived", is_flag=True, help="Not what is archived.")
+@usual_options
+def export(destination: str, *, project: str | None, without_archived: bool, **options: Any) -> int:
+    """Write notes to a folder of Markdown files, or as lines of JSON.
+
+    DESTINATION is a folder, FILE.jsonl, or - for standard output. The same notes
+    give the same bytes. A folder must be new, empty or an export.
+    """
+    from whence.memory.transfer import give_out, lines  # noqa: PLC0415  -- loads numpy
+
+    with opened(options) as memory:
+        if destination == STANDARD_OUTPUT:
+            count = 0
+            for count, line in enumerate(lines(memory, project=project, archived=not without_archived), 1):  # noqa: B007
+                click.echo(line)
+            return FOUND if count else NOTHING_FOUND
+        place = Path(destination).expanduser()
+        count = give_out(memory, place, project=project, archived=not without_archived)
+    if options["as_json"]:
+        print_json({"exported": count, "destination": str(place)})
+    else:
+        click.echo(f"{count} notes in {safe(str(place))}")
+    return FOUND if count else NOTHING_FOUND
+
+
+# Finding.
+def _all_of(memory: Memory, keys: Sequence[str], *, gone: bool = False) -> list[Note]:
+    """The notes of some keys, each once; nothing is done to any when one is not there."""
+    return list({note.key: note for note in (memory.get(key, gone=gone) for key in keys)}.values())
+
+
+def _version(note: Note, earlier: Sequence[Note], number: int) -> Note:
+    versions = [*earlier, note]
+    if number > len(versions):
+        raise UsageError(f"{safe(note.key)} has {len(versions)} versions, not {number}", hint="--history lists them")
+    return versions[number - 1]
+
+
+# Showing.
+def _row(note: Note) -> list[str]:
+    about = headline(note)
+    if sys.stdout.isatty() and len(about) > LONGEST_HEADLINE:
+        about = f"{about[: LONGEST_HEADLINE - 1]}…"
+    state = ["archived"] if note.archived else ["trouble"] if note.trouble else []
+    return [note.key, day_of(note), note.kind, about, " ".join([*(f"#{tag}" for tag in note.tags), *state])]
+
+
+def _step_row(step: Step) -> list[str]:
+    into = f"into {step.into}" if step.into else ""
+    return [step.action, step.key, into, step.because]
+
+
+def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> None:
+    """A note as its file has it. A terminal is sent no control characters; a pipe gets every byte."""
+    from whence.memory.front_matter import render  # noqa: PLC0415  -- loaded with the memory
+
+    if not sys.stdout.isatty():
+        click.echo((note.text if only_text else render(note)).encode("utf-8", "surrogateescape"), nl=False)
+        return
+    if not (only_text or note.trouble):
+        print_lines(render(note)[: -len(note.text) - 1].rstrip("\n"), style, dim=True)
+    print_lines(note.text.removesuffix("\n"))
+
+
+def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
+    from whence.text.slugs import first_words  # noqa: PLC0415  -- loaded with the memory
+
+    shown = [without_secrets(note)[0] for note in versions]
+    if options["as_json"]:
+        listed = [{"version": number, **note_json(note)} for number, note in enumerate(shown, 1)]
+        print_json({"key": versions[-1].key, "versions": listed})
+        return FOUND
+    rows = []
+    for number, note in enumerate(shown, 1):
+        when = note.updated or note.created
+        now = "now" if number == len(shown) else ""
+        size = f"{len(note.text.encode('utf-8', 'replace'))} bytes"
+        rows.append([str(number), f"{when:%Y-%m-%d %H:%M}" if when else "", size, first_words(note.text)[:LONGEST_HEADLINE], now])
+    print_columns(rows, styler(options["color"]))
+    return FOUND
+
+
+def _print_code_past(key: str, pasts: Sequence[CodePast], options: dict[str, Any]) -> int:
+    """What became of the code of a note: a line for each piece, and under it what went and what came."""
+    if options["as_json"]:
+        listed = [
+            {**asdict(one.about), "state": one.state.value, "said": one.said, "commit": one.commit, "diff": _diff(one)} for one in pasts
+        ]
+        print_json({"key": key, "code": listed})
+        return FOUND if pasts else NOTHING_FOUND
+    style = styler(options["color"])
+    colours = {"-": "red", "+": "green"}
+    for past in pasts:
+        click.echo(f"{style(safe(past.about.code), bold=True)}  {past.state.value}: {safe(past.said)}", color=True)
+        for line in _diff(past):
+            click.echo(style(safe(line), fg=colours.get(line[:1])), color=True)
+    if not pasts:
+        click.echo(f"{safe(key)} speaks of no code", err=True)
+    return FOUND if pasts else NOTHING_FOUND
+
+
+def _diff(past: CodePast) -> list[str]:
+    """A comparison as lines that begin with their sign."""
+    return [f"{line.sign} {line.text}".rstrip() if line.sign != "@" else "..." for line in past.lines]
+
+
+def _say(done: str, keys: Sequence[str], options: dict[str, Any]) -> int:
+    if options["as_json"]:
+        print_json({done: list(keys)})
+    else:
+        for key in keys:
+            click.echo(f"{done} {safe(key)}")
+    return FOUND

@@ -1,0 +1,58 @@
+"""`whence related`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.search import print_answer
+from whence.cli.shared import color_option, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
+from whence.core.errors import UsageError
+
+_PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)$")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence related src/shop/session.py:40
+  whence related src/shop/session.py:40 --lang python --kind function -k 5"""
+)
+@click.argument("place", metavar="FILE:LINE")
+@click.option("-k", type=int, help="How many units (default: setting search.k).")
+@click.option("--include", multiple=True, metavar="GLOB", help="Only in files that match.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Not in files that match.")
+@click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only in files of a language.")
+@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Only units of a kind: function, class, method, ...")
+@click.option("--content", metavar="code|docs|config|all", help="Which files (default: code).")
+@click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
+@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@json_option
+@color_option
+@set_option
+def related(place: str, **options: Any) -> int:
+    """Show units like the one at FILE:LINE.
+
+    Like is what lies near in meaning, and what speaks of the same rare words.
+    """
+    from whence.search.options import check_asked  # noqa: PLC0415
+
+    found = _PLACE.match(place)
+    if found is None:
+        raise UsageError(f"{safe(place)!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
+    target = targets_of((found["path"],))[0]
+    if not target.paths or Path(target.root, target.paths[0]).is_dir():
+        raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
+    filters = {name: options[name] for name in ("include", "exclude", "languages", "kinds")}
+    if options["content"] is not None:
+        filters["content"] = options["content"]
+    check_asked(filters if options["k"] is None else {**filters, "k": options["k"]}, None)
+    with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+        say_notes([index])
+        results = index.related(target.paths[0], int(found["line"]), k=options["k"], **filters)
+        print_answer(place, [index], [(index, result) for result in results], options)
+    return FOUND if results else NOTHING_FOUND

@@ -1,0 +1,261 @@
+"""`whence remember`, `whence handoff` and `whence edit`: what is written down, and how it is mended."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.main import FOUND
+from whence.cli.note_output import note_json, opened, usual_options
+from whence.cli.shared import print_json, safe
+from whence.core.errors import UsageError, WhenceError
+
+if TYPE_CHECKING:
+    from whence.memory.memory import Memory
+    from whence.memory.note import Note
+
+STANDARD_INPUT = "-"
+
+tag_option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="A word to find it by; may be given again.")
+about_option = click.option(
+    "--about",
+    multiple=True,
+    metavar="PATH[#SYMBOL]",
+    help="Code it speaks of, for instance src/app.py#App.run; when that changes, recall says so. May be given again.",
+)
+source_option = click.option("--source", default=None, metavar="TEXT", help="Where it comes from: a person, a page, a session.")
+from_option = click.option("--valid-from", metavar="TIME", help="When it begins to hold: 2026-01-31 or 2026-01-31T09:30:00Z.")
+until_option = click.option("--valid-until", metavar="TIME", help="When it stops to hold; recall leaves it out then.")
+redact_option = click.option("--redact", is_flag=True, help="Store it without the secrets that are in it, rather than refuse it.")
+project_option = click.option("--project", metavar="NAME", help="Whose note it is (default: the name of the repository's folder).")
+
+
+def field_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options for the fields of a note, in the order of help, and those that every command of notes has."""
+    for option in (usual_options, redact_option, until_option, from_option, source_option, about_option, tag_option):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence remember "Retries: five at most, then the queue." --topic "retry policy"
+  whence remember --about src/net.py#Client.retry --tag net < decision.md
+  git log -1 --format=%B | whence remember --topic "last release" --team"""
+)
+@click.argument("text", required=False)
+@click.option("--topic", metavar="TEXT", help="What it is about; a note of the same project and topic is replaced and kept in its history.")
+@project_option
+@click.option("--kind", default="durable", show_default=True, metavar="NAME", help="durable, session, resource, skill, pack or summary.")
+@field_options
+def remember(text: str | None, **options: Any) -> int:
+    """Store a note, to the letter.
+
+    A note is a Markdown file that can be read, edited and versioned. TEXT may be -
+    to read it from standard input. A text that holds a secret is refused.
+    """
+    with opened(options) as memory:
+        began = _now()
+        given = _given(memory, options)
+        project = options["project"] if options["project"] is not None else memory.repository.name if memory.repository else None
+        note = memory.remember(_text(text, memory), project=project, topic=options["topic"], kind=options["kind"], **given)
+        return _say_stored(memory, note, began, as_json=options["as_json"])
+
+
+@click.command(
+    epilog="""\b
+Example:
+  whence handoff "Parser done, tests red in test_units.py; next: the Go grammar." """
+)
+@click.argument("text", required=False)
+@click.option("--branch", metavar="NAME", help="Whose state it is (default: the branch that is checked out).")
+@project_option
+@field_options
+def handoff(text: str | None, **options: Any) -> int:
+    """Store the state of work on a branch, for whoever goes on with it.
+
+    It replaces the one before, which stays in its history. TEXT may be - to read
+    it from standard input.
+    """
+    with opened(options) as memory:
+        began = _now()
+        given = _given(memory, options)
+        note = memory.handoff(_text(text, memory), branch=options["branch"], project=options["project"], **given)
+        return _say_stored(memory, note, began, as_json=options["as_json"])
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence edit app/retry-policy
+  whence edit retry-policy --tag net --tag http
+  whence edit retry-policy --valid-until 2026-12-31
+  whence edit retry-policy --text - < better.md"""
+)
+@click.argument("key")
+@click.option("--text", metavar="TEXT", help="The new text; - reads it from standard input.")
+@click.option("--topic", metavar="TEXT", help="What it is about.")
+@click.option("--kind", metavar="NAME", help="durable, handoff, session, resource, skill, pack or summary.")
+@field_options
+def edit(key: str, **options: Any) -> int:
+    """Change a note; what it was stays in its history.
+
+    Without an option the note is opened in your editor (VISUAL or EDITOR). What is
+    not a note any more after that is not stored, and not lost. Tags and code that
+    are given replace those that were there; '' takes them away, as it does a time.
+    """
+    with opened(options) as memory:
+        fields: dict[str, Any] = {name: options[name] for name in ("topic", "kind", "source", "valid_from", "valid_until")}
+        fields |= {"tags": options["tags"] or None}
+        if options["about"]:
+            codes, root = codes_of(memory, options["about"])
+            if root != memory.repository:
+                raise UsageError(f"the code is in {safe(str(root))}", hint="run it in that repository")
+            fields["about"] = codes
+        text = None if options["text"] is None else _text(options["text"], memory)
+        before = memory.get(key)
+        if text is None and all(value is None for value in fields.values()):
+            note = in_an_editor(memory, before, redact=options["redact"])
+        else:
+            note = memory.edit(before.key, text=text, redact=options["redact"], **fields)
+        if options["as_json"]:
+            print_json({"note": note_json(note), "changed": note != before})
+        else:
+            click.echo(safe(note.key) if note != before else f"{safe(note.key)} is as it was")
+    return FOUND
+
+
+# What is given.
+def _given(memory: Memory, options: dict[str, Any]) -> dict[str, Any]:
+    """The fields that every new note has."""
+    codes, root = codes_of(memory, options["about"])
+    given = {name: options[name] for name in ("tags", "valid_from", "valid_until", "redact")}
+    return {**given, "source": options["source"] or "", "about": codes, "repository": root if codes else None}
+
+
+def _text(given: str | None, memory: Memory) -> str:
+    """The text of a note: as it was given, or what standard input holds."""
+    if given is not None and given != STANDARD_INPUT:
+        return given
+    if given is None and sys.stdin.isatty():
+        raise UsageError("there is no text to remember", hint="give it as TEXT, or pipe it in")
+    most = memory.settings.memory.max_bytes
+    raw = sys.stdin.buffer.read(most + 1)
+    if len(raw) > most:
+        raise UsageError(f"standard input has more than {most} bytes", hint="memory.max_bytes sets the limit")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8: line {raw.count(10, 0, error.start) + 1}; nothing was stored") from error
+
+
+def codes_of(memory: Memory, given: Sequence[str]) -> tuple[list[str], Path | None]:
+    """Code as it was named from the current folder, as a note names it, and the repository that it is in."""
+    from whence.source.git import repository_root  # noqa: PLC0415  -- loaded with the memory
+
+    codes: list[str] = []
+    root = memory.repository
+    for one in filter(None, given):
+        written, mark, symbol = one.partition("#")
+        path = Path(os.path.abspath(written))  # noqa: PTH100  -- a link is named as it is
+        if memory.repository is not None and not path.exists() and (memory.repository / written).is_file():
+            path = memory.repository / written  # as answers name it: from the root
+        around = repository_root(path.parent)
+        if around is None:
+            raise UsageError(f"{safe(written)} is in no repository", hint="--about names a file of a repository")
+        if codes and around != root:
+            raise UsageError("the code is of several repositories", hint="write a note for each")
+        root = around
+        codes.append(f"{path.relative_to(root).as_posix()}{mark}{symbol}")
+    return codes, root
+
+
+# What is said.
+def _say_stored(memory: Memory, note: Note, began: datetime, *, as_json: bool) -> int:
+    """The key of a note that was stored, and what it took the place of."""
+    earlier = memory.history(note.key)
+    unchanged = note.updated is not None and note.updated < began
+    if as_json:
+        print_json({"note": note_json(note), "replaced": bool(earlier) and not unchanged, "earlier_versions": len(earlier)})
+    elif unchanged:
+        click.echo(f"{safe(note.key)} (is as it was)")
+    elif earlier:
+        last = earlier[-1].updated or earlier[-1].created
+        of = f"the one of {last:%Y-%m-%d %H:%M} UTC" if last else "the one before"
+        count = f"{len(earlier)} earlier version{'s' if len(earlier) > 1 else ''}"
+        click.echo(f"{safe(note.key)} (replaces {of}; {count})")
+    else:
+        click.echo(safe(note.key))
+    return FOUND
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc).replace(microsecond=0)
+
+
+# In an editor.
+def in_an_editor(memory: Memory, note: Note, *, redact: bool) -> Note:
+    """A note as a person has changed it. A file that cannot be stored is kept, and named."""
+    import tempfile  # noqa: PLC0415  -- only for this
+
+    from whence.memory.front_matter import render  # noqa: PLC0415  -- loaded with the memory
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UsageError("there is no editor", hint="set VISUAL or EDITOR, or give --text, --topic, --tag, ...")
+    file = Path(tempfile.mkdtemp(prefix="whence-"), f"{note.slug}.md")
+    before = render(note).encode()
+    file.write_bytes(before)
+    try:
+        _run(editor, file)
+        after = file.read_bytes()
+        stored = note if after == before else _stored(memory, note, after, redact=redact)
+    except (WhenceError, OSError, KeyboardInterrupt) as trouble:
+        if not file.exists() or file.read_bytes() == before:
+            _remove(file)
+            raise
+        told, hint = (trouble.message, trouble.hint) if isinstance(trouble, WhenceError) else (str(trouble) or "interrupted", "")
+        kept = f"your edit is in {file}"
+        raise UsageError(f"{safe(note.key)} is not changed: {told}", hint=f"{hint}; {kept}" if hint else kept) from trouble
+    _remove(file)
+    return stored
+
+
+def _run(editor: str, file: Path) -> None:
+    import shlex  # noqa: PLC0415  -- only for this
+    import subprocess  # noqa: PLC0415  -- as above
+
+    try:
+        done = subprocess.run([*shlex.split(editor), str(file)], check=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the editor {editor!r} cannot be run: {error}", hint="VISUAL or EDITOR names it") from error
+    if done.returncode:
+        raise UsageError(f"the editor {editor!r} ended with {done.returncode}")
+
+
+def _stored(memory: Memory, note: Note, data: bytes, *, redact: bool) -> Note:
+    """Store a note that was edited by hand, if it is one and nobody else has changed it."""
+    from whence.memory.front_matter import parse  # noqa: PLC0415  -- loaded with the memory
+
+    edited = parse(data, folder=note.folder, slug=note.slug)
+    if edited.trouble:
+        raise UsageError(edited.trouble)
+    about = tuple(one if one.hash else memory.code(one.code, one.repository or None) for one in edited.about)
+    if memory.get(note.key) != note:
+        raise UsageError("another has changed it since")
+    return memory.put(replace(edited, about=about, updated=max(_now(), edited.created or _now())), redact=redact)
+
+
+def _remove(file: Path) -> None:
+    """Take away the copy, and whatever an editor has put beside it."""
+    import shutil  # noqa: PLC0415  -- only for this
+
+    shutil.rmtree(file.parent, ignore_errors=True)

@@ -1,0 +1,273 @@
+"""`whence status`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from whence.cli.shared import (
+    freshness_json,
+    freshness_words,
+    json_option,
+    open_indexes,
+    print_json,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    targets_of,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from whence.app.index import Index
+    from whence.index.layout import Layout
+    from whence.source.walk import Tree
+
+WORST = 10
+#: Exit code when something is damaged.
+NOT_WELL = 1
+#: Source read per second and process where nothing was measured yet.
+USUAL_BYTES_PER_SECOND = 2_000_000
+
+
+@click.command()
+@click.argument("path", required=False, default=".")
+@click.option("--files", "list_files", is_flag=True, help="List every file and folder, and why it is in or out.")
+@click.option("--plan", is_flag=True, help="Say what indexing would read, without doing it.")
+@click.option("--verify", is_flag=True, help="Check every derived file against its checksum, and every row of the database.")
+@json_option
+@set_option
+def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Show what is indexed, from when, and what was left out.
+
+    With --verify, exit code 1 says that something is damaged; nothing is mended then.
+    """
+    target = targets_of((path,))[0]
+    values = settings_of(assignments)
+    if plan or list_files:
+        found = _planned(target.root, values)
+        if list_files:
+            return _list_files(found, _left_out_when_read(target.root), as_json)
+        return _print_plan(target.root, found, as_json)
+    if verify and (damaged := _damaged(target.root)):
+        _no_longer_trusted(target.root)
+        return _print_damaged(target.root, damaged, as_json)
+    with open_indexes([target], refresh=False, values=values) as (index,):
+        say_notes([index])
+        facts = _facts(index, verify=verify)
+    if as_json:
+        print_json(facts)
+    else:
+        _print_facts(facts)
+    return 0
+
+
+def _planned(root: Path, values: dict[str, str]) -> Tree:
+    from whence.app.index import load_settings  # noqa: PLC0415
+    from whence.source.walk import Walker  # noqa: PLC0415
+
+    chosen = load_settings(root, command_line=values)[0].index
+    return Walker(str(root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns()).walk()
+
+
+def _layout_of(root: Path) -> Layout:
+    import os  # noqa: PLC0415
+
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    return Layout(default_data_dir(dict(os.environ), Path.home()), root)
+
+
+def _left_out_when_read(root: Path) -> dict[str, str]:
+    """Files that only a look inside told to be unfit (binary, minified, the end of its grammar), where there is an index."""
+    from whence.app.doctor.index_files import ReadOnly  # noqa: PLC0415
+    from whence.core.errors import StorageError  # noqa: PLC0415
+
+    layout = _layout_of(root)
+    try:
+        store = ReadOnly(layout.database) if layout.exists() else None
+    except StorageError:
+        return {}
+    if store is None:
+        return {}
+    try:
+        return {one.path: one.reason for one in store.left_out()}
+    except StorageError:
+        return {}
+    finally:
+        store.close()
+
+
+def _list_files(tree: Tree, when_read: dict[str, str], as_json: bool) -> int:
+    from whence.source.walk import describe  # noqa: PLC0415
+
+    listed = [(path, reason or when_read.get(path, "")) for path, reason in describe(tree)]
+    if as_json:
+        print_json([{"path": path, "indexed": not reason, "reason": reason} for path, reason in listed])
+    else:
+        for path, reason in listed:
+            click.echo(f"{'out' if reason else 'in ':<4} {safe(path)}{f'  ({reason})' if reason else ''}")
+    return 0
+
+
+def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
+    import os  # noqa: PLC0415
+
+    total = sum(state.size for state in tree.files.values())
+    folders: Counter[str] = Counter()
+    for path, state in tree.files.items():
+        folders[path.partition("/")[0] if "/" in path else "."] += state.size
+    seconds = total / (USUAL_BYTES_PER_SECOND * (os.cpu_count() or 1))
+    largest = sorted(((state.size, path) for path, state in tree.files.items()), reverse=True)[:WORST]
+    reasons = Counter(one.reason for one in tree.skipped)
+    if as_json:
+        print_json(
+            {
+                "root": str(root),
+                "files": len(tree.files),
+                "bytes": total,
+                "seconds": round(seconds, 1),
+                "largest_files": [{"path": path, "bytes": size} for size, path in largest],
+                "largest_folders": [{"path": path, "bytes": size} for path, size in folders.most_common(WORST)],
+                "left_out": dict(reasons),
+            }
+        )
+        return 0
+    click.echo(f"{safe(str(root))}: would index {len(tree.files)} files, {total / 1e6:.1f} MB, in about {max(seconds, 0.1):.0f} s")
+    click.echo("largest files:")
+    for size, path in largest:
+        click.echo(f"  {size / 1e3:>9.1f} kB  {safe(path)}")
+    click.echo("largest folders:")
+    for path, size in folders.most_common(WORST):
+        click.echo(f"  {size / 1e6:>9.2f} MB  {safe(path)}")
+    click.echo("left out: " + (", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "nothing"))
+    return 0
+
+
+def _no_longer_trusted(root: Path) -> None:
+    """Have the next who opens the index compare everything with its checksums, and mend what is damaged."""
+    with suppress(OSError):
+        _layout_of(root).seal_file.unlink(missing_ok=True)
+
+
+def _damaged(root: Path) -> list[str]:
+    """What of an index is not what was written, found without opening it, which would mend it; nothing where there is none."""
+    from whence.app.doctor.index_files import (  # noqa: PLC0415
+        ReadOnly,
+        check_database,
+        opened,
+    )
+    from whence.core.errors import IndexBusy, IndexDamaged  # noqa: PLC0415
+    from whence.index.clean_marker import unlike  # noqa: PLC0415
+    from whence.index.store import FORMAT  # noqa: PLC0415
+
+    layout = _layout_of(root)
+    if not layout.exists():
+        return []
+    checked = check_database(layout.database)
+    if checked.busy:
+        raise IndexBusy(f"{layout.database.name} is in use by another process: {checked.trouble}", hint="try again; nothing was changed")
+    if checked.trouble:
+        return [f"{layout.database.name}: {checked.trouble}"]
+    with opened(layout.database) as db:
+        made = dict(db.execute("SELECT key, value FROM meta")).get("format") if _has_facts(db) else None
+    if made != str(FORMAT):  # of another version: not damaged, and nothing that this one can read
+        return []
+    try:
+        store = ReadOnly(layout.database)
+    except IndexDamaged as damage:
+        return [damage.message]
+    try:
+        rows = [f"{layout.database.name}: {said}" for said in store.verify()]
+        return rows or [f"{name}: {said}" for name, stamp in store.derived().items() if (said := unlike(layout.segments / name, stamp))]
+    finally:
+        store.close()
+
+
+def _has_facts(db: sqlite3.Connection) -> bool:
+    return bool(db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0])
+
+
+def _print_damaged(root: Path, damaged: list[str], as_json: bool) -> int:
+    if as_json:
+        print_json({"root": str(root), "damaged": damaged})
+    else:
+        click.echo(safe(str(root)))
+        for line in damaged:
+            click.echo(f"  damaged: {safe(' '.join(line.split()))}")
+        click.echo("  the next search makes it again, or whence index does now")
+    return NOT_WELL
+
+
+def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
+    store, snapshot, layout = index.store, index.snapshot, index.layout
+    skipped = [*index.tree.skipped, *store.left_out()]
+    facts: dict[str, Any] = {
+        "root": str(index.root),
+        "directory": str(layout.directory),
+        "files": snapshot.live_files,
+        "units": snapshot.live_units,
+        "source_bytes": sum(size for _, _, size in store.languages()),
+        "index_bytes": sum(file.stat().st_size for file in layout.directory.rglob("*") if file.is_file()),
+        "languages": [{"language": name, "files": files, "bytes": size} for name, files, size in store.languages()],
+        "left_out": dict(Counter(one.reason for one in skipped).most_common()),
+        "segments": len(store.segments()),
+        "model": index.settings.index.model,
+        "model_fingerprint": index.model,
+        "passages": snapshot.vectors.passages if snapshot.vectors is not None else 0,
+        "commits": len(snapshot.past["times"]) if snapshot.past is not None else 0,
+        "made_with": store.meta().get("version", ""),
+        "last_run": _last_run(layout),
+        "freshness": freshness_json(index.freshness),
+        "freshness_words": freshness_words(index.freshness, time.time()),
+    }
+    if verify:
+        facts["damaged"] = []  # or it would not have come to this
+    return facts
+
+
+def _last_run(layout: Layout) -> dict[str, Any] | None:
+    """What was last done to the index; None where that is not known."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from whence.index.build_log import read_runs  # noqa: PLC0415
+
+    runs = read_runs(layout.runs_file)
+    return asdict(runs[-1]) if runs else None
+
+
+def _run_words(run: dict[str, Any]) -> str:
+    because = f" ({run['because']})" if run["because"] else ""
+    files = f"{run['added']} added, {run['changed']} changed, {run['removed']} removed"
+    return f"{run['what']} in {run['seconds']:.1f} s: {files}{because}"
+
+
+def _model_words(facts: dict[str, Any]) -> str:
+    if not facts["model_fingerprint"]:
+        return "none, answers are by words alone"
+    return f"{safe(facts['model'])} ({facts['model_fingerprint']}), {facts['passages']} passages"
+
+
+def _print_facts(facts: dict[str, Any]) -> None:
+    click.echo(safe(facts["root"]))
+    click.echo(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
+    click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {safe(facts['directory'])}")
+    click.echo(f"  {facts['freshness_words']}")
+    if facts["last_run"]:
+        click.echo(f"  last run: {safe(_run_words(facts['last_run']))}")
+    click.echo(f"  meaning: {_model_words(facts)}")
+    if facts["commits"]:
+        click.echo(f"  history: {facts['commits']} commits")
+    for one in facts["languages"]:
+        click.echo(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")
+    if facts["left_out"]:
+        click.echo("  left out: " + ", ".join(f"{count} {reason}" for reason, count in facts["left_out"].items()))
+    if "damaged" in facts:
+        click.echo("  every derived file is as it was written")

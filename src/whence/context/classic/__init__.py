@@ -1,0 +1,1 @@
+"""The classic rules (K, N, W, S): keywords, channels, seeds, walk."""

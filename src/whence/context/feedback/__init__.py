@@ -1,0 +1,1 @@
+"""What use taught: verdicts, sessions, learned vocabulary."""

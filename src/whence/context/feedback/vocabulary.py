@@ -1,0 +1,105 @@
+"""Words that say too little to point at code: they are never learned (L5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.context.feedback.store import VALUES_AT_ONCE, Learned, loaded, stored
+from whence.core.settings_schema import LearnSettings
+from whence.text import analyzer
+from whence.text.analyzer import STOP_WORDS, stem
+
+#: What is done to code or by it, in nearly every task.
+ACTION_VERBS = frozenset(
+    "add adjust allow apply avoid begin break build call change check clean clear close come compute contain copy correct create debug "
+    "define delete detect determine disable display drop enable ensure execute expect explain fail fetch find finish fix follow generate "
+    "give go handle happen help identify ignore implement improve include inspect introduce keep know let load look make move need occur "
+    "open pass perform prepare prevent print process produce provide put raise read receive refactor remove rename replace require "
+    "resolve return rewrite run save search see seem send set show simplify skip start stop store support switch take tell trigger try "
+    "turn understand update use want work write".split()
+)
+#: What nearly every program has.
+PROGRAMMING_WORDS = frozenset(
+    "api app application argument array attribute behavior behaviour block body bool boolean bug case class code command component "
+    "config content context count current custom data default element entry error example exception feature field file flag func "
+    "function id impl info init input instance int integer interface internal issue item key kind length line list logic main map "
+    "method mode module name new number object old option output package parameter part path problem program project property public "
+    "result self setting size source state step string struct task thing time true type unit util value variable version way".split()
+)
+COMMON_WORDS = STOP_WORDS | ACTION_VERBS | PROGRAMMING_WORDS
+_COMMON_STEMS = frozenset(stem(word) for word in COMMON_WORDS)
+#: Shorter words in Latin letters are abbreviations of anything.
+SHORTEST_KEYWORD = 3
+
+
+def is_common(part: str) -> bool:
+    """Whether a lower-cased part of a word is too common to mean one piece of code."""
+    return part.isdigit() or (part.isascii() and len(part) < SHORTEST_KEYWORD) or stem(part) in _COMMON_STEMS
+
+
+#: A pasted text has more words than a task is about; the first say most.
+MOST_KEYWORDS = 24
+
+_PAIRS = (
+    "SELECT keyword, symbol, count(*) FROM keywords JOIN records ON records.id = keywords.record {} GROUP BY keyword, symbol"
+    " HAVING count(*) >= ? ORDER BY keyword, symbol"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A word that went with a symbol, how often, and what that is worth in the fusion (0: not yet anything)."""
+
+    keyword: str
+    symbol: str
+    count: int
+    weight: float
+
+
+def keywords(task: str) -> tuple[str, ...]:
+    """The words of a task that may be learned: stems in lower case, each once, in order."""
+    found: dict[str, None] = {}
+    for word in analyzer.words(task):
+        parts = analyzer.parts(word)
+        rare = [part for part in parts if not is_common(part)]
+        found.update(dict.fromkeys(analyzer.stem(part) for part in rare))
+        if rare and len(parts) > 1:
+            found[analyzer.joined(word)] = None
+        if len(found) >= MOST_KEYWORDS:
+            break
+    return tuple(found)[:MOST_KEYWORDS]
+
+
+def weight(count: int, chosen: LearnSettings) -> float:
+    """What a pair that was seen so often is worth: nothing, then a share that grows in a straight line up to a limit."""
+    if count < chosen.pair_least:
+        return 0.0
+    if count >= chosen.pair_most:
+        return chosen.pair_most_weight
+    share = (count - chosen.pair_least) / (chosen.pair_most - chosen.pair_least)
+    return chosen.pair_least_weight + share * (chosen.pair_most_weight - chosen.pair_least_weight)
+
+
+def learned_symbols(learned: Learned, task: str, chosen: LearnSettings) -> list[tuple[str, float]]:
+    """The symbols that words of a task went with before, each with the weight of its best word, heaviest first."""
+    best: dict[str, float] = {}
+    for pair in _pairs(learned, keywords(task), chosen, least=chosen.pair_least):
+        best[pair.symbol] = max(pair.weight, best.get(pair.symbol, 0.0))
+    return sorted(best.items(), key=lambda one: (-one[1], one[0]))
+
+
+def pairs(learned: Learned, chosen: LearnSettings) -> list[Pair]:
+    """Every pair there is, by word and symbol."""
+    return [_pair(row, chosen) for row in learned.rows(_PAIRS.format(""), [1])]
+
+
+def _pairs(learned: Learned, words: Sequence[str], chosen: LearnSettings, *, least: int) -> list[Pair]:
+    asked = [stored(word) for word in words[:VALUES_AT_ONCE]]
+    where = f"WHERE keyword IN ({','.join('?' * len(asked))})"
+    return [_pair(row, chosen) for row in learned.rows(_PAIRS.format(where), [*asked, least])] if asked else []
+
+
+def _pair(row: tuple[bytes, bytes, int], chosen: LearnSettings) -> Pair:
+    keyword, symbol, count = row
+    return Pair(loaded(keyword), loaded(symbol), count, weight(count, chosen))

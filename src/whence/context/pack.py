@@ -1,0 +1,232 @@
+"""What `context` gives back: ranked symbols, and a text of the best of them within a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from whence.context.budget import Form, Head, Packed, Piece, Shown, pack
+from whence.context.pipeline import RankedSymbols
+from whence.context.render import Flags, flags_shown, renderer
+from whence.core.types import Unit
+from whence.ranking.ledger import Line
+from whence.text.injection import Instruction
+
+#: More tokens than any text has.
+NO_BUDGET = 10**9
+
+
+class Source(Protocol):
+    """Where a pack reads what it shows."""
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file."""
+
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names."""
+
+
+class Symbol:
+    """One symbol of an answer: what it is, where it is, its score and why."""
+
+    def __init__(self, ranked: RankedSymbols, row: int) -> None:
+        self._ranked, self._row = ranked, row
+        self._snapshot, self._unit = ranked.pool.snapshot, int(ranked.pool.units[row])
+
+    @property
+    def unit(self) -> int:
+        """Its row in the snapshot that it is of."""
+        return self._unit
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """Its name with the names around it, as its language writes them."""
+        return self._snapshot.symbols.written_name(self._unit)
+
+    @cached_property
+    def path(self) -> str:
+        """The file that defines it, relative to the root."""
+        return self._snapshot.path(int(self._snapshot.file_of_unit[self._unit]))
+
+    @cached_property
+    def key(self) -> str:
+        """What it is called outside one snapshot: `path#qualified.name`."""
+        return f"{self.path}#{self._snapshot.symbols.qualified_name(self._unit)}"
+
+    @property
+    def start_line(self) -> int:
+        """The first line, from 1, comments included."""
+        return int(self._snapshot.column("units.first")[self._unit])
+
+    @property
+    def end_line(self) -> int:
+        """The last line."""
+        return int(self._snapshot.column("units.last")[self._unit])
+
+    @property
+    def kind(self) -> str:
+        """What it is: a class, a function, ..."""
+        return self._snapshot.kind(self._unit)
+
+    @property
+    def score(self) -> float:
+        """The sum of its ledger."""
+        return float(self._ranked.scores[self._row])
+
+    @property
+    def walk(self) -> float:
+        """How near the walk found it to the best, 0 to 1."""
+        walked = self._ranked.pool.walked
+        return float(walked[self._row]) if walked is not None else 0.0
+
+    @cached_property
+    def why(self) -> list[Line]:
+        """The ledger whose sum is the score."""
+        return self._ranked.ledger.lines(self._row)
+
+    @property
+    def found_by(self) -> list[str]:
+        """The retrievers that found it."""
+        return [name for name, raw in self._ranked.pool.retrieved.items() if math.isfinite(raw[self._row])]
+
+    def __repr__(self) -> str:
+        return f"<Symbol {self.qualified_name} {self.path}:{self.start_line} {self.score:.3f}>"
+
+
+class Pack:
+    """The answer to a task. The text is made when it is first asked for."""
+
+    def __init__(
+        self,
+        source: Source,
+        ranked: RankedSymbols,
+        head: Head,
+        *,
+        budget: int,
+        form: str,
+        most: int,
+        shown: Callable[[list[str]], None],
+        shown_path: Callable[[str], str],
+    ) -> None:
+        self._source, self._ranked, self._head, self._form, self._most, self._shown = source, ranked, head, form, most, shown
+        self._shown_path = shown_path
+        self._flags: dict[tuple[str, Form], list[Instruction]] = {}  # by what of a symbol was looked through
+        self.task, self.budget = head.task, budget
+
+    @cached_property
+    def symbols(self) -> list[Symbol]:
+        """All symbols, best first, before the budget cuts."""
+        return [Symbol(self._ranked, row) for row in self._ranked.order]
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The text with what is in it and what is not."""
+        packed = self.within(self.budget)
+        self._shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
+        return packed
+
+    def within(self, budget: int) -> Packed:
+        """The same symbols under another budget, to look at: it is not remembered as shown."""
+        flags: dict[tuple[str, Form], list[Instruction]] = {}
+        while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
+            packed = self._cut(budget, flags)
+            new = {(one.piece.key, one.form): one for one in packed.shown if (one.piece.key, one.form) not in flags}
+            flags |= {key: self.flags(one) for key, one in new.items()}
+            if not any(flags[key] for key in new):
+                return packed
+
+    @cached_property
+    def uncut(self) -> Packed:
+        """Everything that is looked at, as if there were no budget; to know what is left out. Nothing in it is flagged."""
+        return self._cut(NO_BUDGET, {})
+
+    def flags(self, one: Shown) -> list[Instruction]:
+        """What reads like an instruction in what is shown of a symbol."""
+        key = (one.piece.key, one.form)
+        if key not in self._flags:
+            self._flags[key] = flags_shown(one.piece, one.form)
+        return self._flags[key]
+
+    def _cut(self, budget: int, flags: Flags) -> Packed:
+        graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
+        phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
+        return pack(self._pieces, budget, renderer(self._form, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
+
+    @cached_property
+    def _pieces(self) -> list[Piece]:
+        chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
+        return pieces_of(self._source, chosen, self._shown_path)
+
+    @property
+    def text(self) -> str:
+        """The pack as it is printed, no more than `budget` tokens of it."""
+        return self.packed.text
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the text."""
+        return self.packed.tokens
+
+    @property
+    def left_out(self) -> list[str]:
+        """The keys of ranked symbols that did not fit."""
+        within = {piece.key for piece in (*(one.piece for one in self.packed.shown), *self.packed.inside)}
+        return [one.key for one in self.symbols if one.key not in within]
+
+
+def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[Piece]:
+    """Symbols with their signatures, comments and source, each file read once; paths as `shown_path` writes them."""
+    places: dict[str, list[tuple[int, str]]] = {}
+    for one in symbols:
+        places.setdefault(one.path, []).append(_place(one))
+    texts = {path: _Lines(source.read_text(path) or "") for path in places}
+    units = {path: source.units_at(path, wanted) for path, wanted in places.items()}
+    found = []
+    for one in symbols:
+        unit = units[one.path].get(_place(one))
+        found.append(
+            Piece(
+                one.key,
+                one.qualified_name,
+                one.kind,
+                shown_path(one.path),
+                one.start_line,
+                one.end_line,
+                one.score,
+                one.walk,
+                unit.signature if unit else "",
+                _first_sentences(unit.doc) if unit else "",
+                texts[one.path].between(one.start_line, one.end_line),
+                ", ".join(one.found_by),
+            )
+        )
+    return found
+
+
+def _place(one: Symbol) -> tuple[int, str]:
+    """The line at which a symbol begins, and its own name."""
+    return one.start_line, one.key.rpartition("#")[2].rpartition(".")[2]
+
+
+class _Lines:
+    """A text of which some lines are wanted: it is not cut into all of them."""
+
+    def __init__(self, text: str) -> None:
+        self._data = text.encode("utf-8")
+        self._ends = np.append(np.flatnonzero(np.frombuffer(self._data, np.uint8) == ord("\n")), len(self._data))
+
+    def between(self, first: int, last: int) -> str:
+        """The lines from the first to the last, counted from 1; those that are not there are left out."""
+        if not 1 <= first <= min(last, len(self._ends)):
+            return ""
+        begin = int(self._ends[first - 2]) + 1 if first > 1 else 0
+        return self._data[begin : int(self._ends[min(last, len(self._ends)) - 1])].decode("utf-8")
+
+
+def _first_sentences(doc: str) -> str:
+    """The beginning of a comment, up to its first empty line."""
+    return " ".join(doc.split("\n\n", 1)[0].split())

@@ -1,0 +1,261 @@
+"""One task over one snapshot: from words to ranked symbols. Reads top to bottom.
+
+Symbols are found by their words, by the words of their types and files, by name
+and by meaning, and scored once; a walk from the best of them along the graph adds
+what is near; then all are scored for good. The score is the ledger of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whence.core.profiles import Profile
+from whence.core.trace import Trace
+from whence.embed.encoder import Encoder
+from whence.graph.reader import IS_KIN, IS_USE, Graph
+from whence.graph.walk import walk
+from whence.index.segment_writer import name_hash
+from whence.index.snapshot import Snapshot
+from whence.index.symbols import keyed
+from whence.parse.paths import Role
+from whence.query.concepts import is_generic, matching, name_key
+from whence.query.plan import Plan, make_plan
+from whence.ranking.ledger import Ledger
+from whence.ranking.pool import ASKED, CONCEPTS, LEARNED, MEANING, Beside, Pool, union
+from whence.ranking.score import place, score, trace_ranking
+from whence.retrieval import lexical
+from whence.retrieval.commits import Precedent
+from whence.retrieval.dense import asked_of_vectors
+from whence.retrieval.paths import PathMatch
+from whence.retrieval.term_statistics import Evidence, FieldWeights
+from whence.storage.arrayfile import Array
+from whence.storage.rows import highest, ranges
+
+#: Candidates by their own words, and types and files whose members all become candidates.
+BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
+#: Members of one type or file that become candidates, the best by their words.
+MOST_MEMBERS = 60
+#: The walk starts at so many of the best, takes so many steps, and returns to them so often.
+SEEDS, STEPS, RETURN = 10, 4, 0.3
+#: Digits of a score, and of a sum over the graph: those behind depend on the order in which it is added up, and so on
+#: that of indexing.
+DIGITS = 9
+#: A usual name that more symbols bear says nothing.
+MOST_OF_A_NAME = 20
+#: Characters of a task in which usual names for things are looked for.
+MOST_READ = 4_000
+#: What use taught of some units: what verdicts add to each, and what having been shown adds.
+FromUse = Callable[[Array], tuple[Array, Array]]
+#: Parts of the way to an answer that can be left out, to see what each is worth.
+STAGES = ("words", "types", "files", "names", MEANING, CONCEPTS, "walk")
+
+
+@dataclass(frozen=True, slots=True)
+class Tasking:
+    """Everything a task is asked with."""
+
+    snapshot: Snapshot
+    graph: Graph
+    first: Profile  # for the first look
+    profile: Profile
+    weights: FieldWeights
+    encoder: Encoder | None = None
+    include: Array | None = None  # units to rank whether or not they are found
+    now: float = 0.0
+    from_use: FromUse | None = None
+    learned: Sequence[tuple[int, float]] = ()  # units that words of the task have led to before (L5)
+    without: str = ""  # a stage or a signal to leave out
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSymbols:
+    """Candidates with their ledger, best first, each name once."""
+
+    pool: Pool
+    ledger: Ledger
+    order: list[int]  # rows of the pool
+    scores: Array  # of all rows of the pool
+
+
+def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
+    """The symbols that a task needs, best first."""
+    plan = _plan(task, tasking.profile)
+    allowed = _allowed(tasking.snapshot, plan)
+    pool = _first_pool(tasking, plan, allowed)
+    if tasking.without != "walk":
+        pool = _with_neighbours(pool, score(pool, tasking.first.signals).scores(), allowed, tasking.include)
+    else:
+        pool = _with_asked(pool, tasking.include)
+    return ranked(pool, tasking)
+
+
+def first_look(task: str, tasking: Tasking) -> RankedSymbols:
+    """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
+    plan = _plan(task, tasking.profile)
+    return ranked(_first_pool(tasking, plan, _allowed(tasking.snapshot, plan)), tasking)
+
+
+def _plan(task: str, profile: Profile) -> Plan:
+    return make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
+
+
+def ranked(pool: Pool, tasking: Tasking, *, by_file: bool = False) -> RankedSymbols:
+    """Candidates scored for good, with what use taught of them; each name once, or once in each file."""
+    if tasking.from_use is not None:
+        feedback, session = tasking.from_use(pool.units)
+        pool = replace(pool, feedback=feedback, session=session)
+    ledger = score(pool, leave_out=tasking.without)
+    scores = ledger.scores()
+    found = RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
+    if tasking.trace is not None:
+        trace_ranking(tasking.trace, pool, ledger)
+        final = [(*place(pool, row), float(scores[row])) for row in found.order]
+        tasking.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(scores)).sum()))
+    return found
+
+
+def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
+    """Definitions outside tests and examples, unless the task speaks of those or there are no others."""
+    unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
+    unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
+    files = (snapshot.column("files.roles") & unwanted) == 0
+    allowed = np.asarray(snapshot.symbols.defines & files[snapshot.file_of_unit])
+    return allowed if allowed.any() else snapshot.symbols.defines
+
+
+def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
+    snapshot = tasking.snapshot
+    evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
+    path_match = PathMatch(evidence)
+    semantics = asked_of_vectors(snapshot, tasking.encoder, plan.text)
+    bare = Pool(evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
+    _ = bare.names  # kept by every later pool, so that names are matched once
+    found = {
+        "words": lexical.best_units(evidence, BY_WORDS, allowed),
+        "types": _members_of_best_types(bare, allowed),
+        "files": _members_of_best_files(bare, allowed),
+        "names": _named(snapshot, plan, allowed),
+    }
+    if semantics is not None:
+        passages, scores = semantics.nearest(BY_MEANING, allowed)
+        found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    found[CONCEPTS] = _usual_names(snapshot, plan, allowed)
+    found[LEARNED] = _learned(tasking, allowed)
+    found.pop(tasking.without, None)
+    units, retrieved = union(found)
+    depth = snapshot.column("files.depth")[snapshot.alive]
+    return bare.with_candidates(units, retrieved, shallowest=int(depth.min(initial=255)))
+
+
+def _members_of_best_types(pool: Pool, allowed: Array) -> tuple[Array, Array]:
+    types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed, pool.snapshot.unit_places)
+    place, units = pool.snapshot.symbols.with_members.members.pairs(types)
+    return _best_of_each(pool, place, units, scores, allowed)
+
+
+def _members_of_best_files(pool: Pool, allowed: Array) -> tuple[Array, Array]:
+    files, scores = lexical.best_windows(pool.evidence, BY_FILE, pool.snapshot.content_mask("code"))
+    place, units = ranges(pool.snapshot.unit_starts, files)
+    return _best_of_each(pool, place, units, scores, allowed)
+
+
+def _best_of_each(pool: Pool, place: Array, units: Array, scores: Array, allowed: Array) -> tuple[Array, Array]:
+    """Members with the score of what they belong to, the first of each by their own words."""
+    keep = allowed[units]
+    place, units = place[keep], units[keep]
+    order = np.lexsort((-pool.evidence.unit_scores[units], place))
+    place, units = place[order], units[order]
+    first = np.arange(len(place)) - np.searchsorted(place, place) < MOST_MEMBERS
+    units, index = np.unique(units[first], return_index=True)
+    return units, scores[place[first][index]]
+
+
+def _named(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array]:
+    wanted = np.array(sorted(name_hash(word) for word in plan.identifiers), np.int64)
+    units = np.flatnonzero(np.isin(snapshot.symbols.name, wanted) & allowed)[:BY_WORDS] if len(wanted) else np.empty(0, np.int64)
+    return units, np.ones(len(units))
+
+
+def _usual_names(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array]:
+    """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
+    found: dict[int, float] = {}
+    sounds = snapshot.symbols.by_sound
+    for match in matching(plan.text[:MOST_READ], frozenset(snapshot.languages)):
+        for target in match.concept.targets:
+            if is_generic(target):
+                continue
+            _, units = sounds.pairs(np.array([name_hash(name_key(target.rpartition(".")[2]))]))
+            kept = units[allowed[units]]
+            if len(kept) <= MOST_OF_A_NAME:
+                found |= {unit: max(match.concept.weight, found.get(unit, 0.0)) for unit in kept.tolist()}
+    units = np.array(sorted(found), np.int64)
+    return units, np.array([found[unit] for unit in units.tolist()])
+
+
+def _learned(tasking: Tasking, allowed: Array) -> tuple[Array, Array]:
+    kept = sorted({unit: weight for unit, weight in tasking.learned if allowed[unit]}.items())
+    return np.array([unit for unit, _ in kept], np.int64), np.array([weight for _, weight in kept])
+
+
+def _found(pool: Pool) -> dict[str, tuple[Array, Array]]:
+    """What each retriever found, as units and scores."""
+    return {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
+
+
+def _with_asked(pool: Pool, include: Array | None) -> Pool:
+    """The pool with units that were asked for, found or not."""
+    return pool if include is None else pool.with_candidates(*union({**_found(pool), ASKED: (include, np.zeros(len(include)))}))
+
+
+def _with_neighbours(pool: Pool, scores: Array, allowed: Array, include: Array | None) -> Pool:
+    """The pool with what a walk from its best candidates finds, and how near everything is to them.
+
+    What was asked for comes in after the walk has begun: a question about one symbol changes nothing for the others.
+    """
+    graph = pool.graph
+    places = pool.snapshot.unit_places
+    rows, best = highest(np.arange(len(scores)), np.round(scores, DIGITS), SEEDS, lambda rows: places(pool.units[rows]))
+    if graph is None or not len(rows):
+        return _with_asked(pool, include)
+    seeds, restart = pool.units[rows], np.exp(best - best.max())
+    walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
+    walked = np.round(walked, DIGITS)
+    near = lexical.top(walked[: len(allowed)], BY_WALK, allowed, pool.snapshot.unit_places)
+    asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
+    units, retrieved = union({**_found(pool), "graph": near, **asked})
+    beside = _beside(graph, seeds, restart / restart.sum(), units)
+    return pool.with_candidates(units, retrieved, walked=walked[units], beside=beside)
+
+
+def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
+    """How much every candidate has to do with the seeds, one edge away."""
+    used, using, kin = (np.zeros(graph.nodes) for _ in range(3))
+    for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
+        out, into = graph.out_of(seed), graph.into(seed)
+        for edges, ends, mass in (
+            (out[IS_USE[graph.kind[out]]], graph.target, used),
+            (into[IS_USE[graph.kind[into]]], graph.source, using),
+            (out[IS_KIN[graph.kind[out]]], graph.target, kin),
+        ):
+            if len(edges):
+                np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))
+    return Beside(*(np.round(mass[units], DIGITS) for mass in (used, using, kin)))
+
+
+def _ordered(pool: Pool, scores: Array, *, by_file: bool) -> list[int]:
+    """Rows by score, best first; of several symbols of one name, or of one name in one file, the best.
+
+    Equal ones stand by path and line. Their rows would tell in which order files were indexed, and so would the last
+    digits of a sum: the same code has the same order however its index came to be.
+    """
+    snapshot = pool.snapshot
+    paths = np.argsort(np.argsort([snapshot.path(file) for file in pool.distinct_files.tolist()]))
+    lines = snapshot.column("units.first")[pool.units]
+    order = np.lexsort((lines, pool.by_file(paths), -np.round(np.nan_to_num(scores, nan=-np.inf), DIGITS)))
+    names = snapshot.symbols.full[pool.units]
+    _, first = np.unique((keyed(pool.files, names) if by_file else names)[order], return_index=True)
+    return [int(row) for row in order[np.sort(first)]]

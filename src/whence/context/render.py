@@ -1,0 +1,276 @@
+"""How a pack is written down: Markdown, XML or JSON, the same bytes for the same pieces.
+
+Whatever the source holds, it cannot pass for what is said about it: fences are longer than any in it, XML and JSON are
+well-formed, what nobody would see is shown by its number, and what reads like an instruction is flagged (Z11).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from whence.context.budget import Form, Head, Piece, Renderer, Tally
+from whence.core.errors import UsageError
+from whence.parse.languages import CODE, UNKNOWN, language_of
+from whence.parse.provenance import flags_json, flags_of, provenance_json, sort_of, warning_of
+from whence.text.hidden import made_visible
+from whence.text.injection import Instruction
+
+#: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
+LONGEST_TASK = 240
+#: What no text format can carry, and a terminal should not get: control characters, half characters, non-characters.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+#: What Markdown would make something of, where text is not in a fence: links, images, tags, headings.
+_ACTIVE = re.compile(r"[\[\]<>`*_#!|~\\]|https?:")
+_BACKQUOTES = re.compile("`+")
+_ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
+
+
+#: What reads like an instruction, by the key of a piece and how much of it is shown.
+Flags = Mapping[tuple[str, Form], Sequence[Instruction]]
+
+
+def flags_shown(piece: Piece, form: Form) -> list[Instruction]:
+    """What reads like an instruction in as much of a piece as is shown."""
+    names = (piece.path, piece.qualified_name)
+    if form is Form.BODY:
+        return flags_of([(piece.start_line, piece.body)], names)
+    said = [(piece.start_line, _line(f"{piece.signature} {piece.doc}"))] if form is Form.SIGNATURE else []
+    return flags_of(said, names)
+
+
+class _Flagging:
+    """A format that knows which pieces are to be flagged."""
+
+    def __init__(self, flags: Flags | None = None) -> None:
+        self._flags: Flags = flags or {}
+
+    def flags(self, piece: Piece, form: Form) -> Sequence[Instruction]:
+        """Those of a piece."""
+        return self._flags.get((piece.key, form), ()) if self._flags else ()
+
+    def warning(self, piece: Piece, form: Form) -> str:
+        """The same in one line."""
+        return warning_of(self.flags(piece, form)) if self._flags else ""
+
+
+class Markdown(_Flagging):
+    """Bodies under headings, everything else as items of a list."""
+
+    def head(self, head: Head) -> str:
+        """The task, and how fresh the index is."""
+        return f"# {_task(head)}\n\n" + (f"{_facts(head.freshness)}\n\n" if head.freshness else "")
+
+    def symbol(self, piece: Piece, form: Form) -> str:
+        """A heading with fenced source, or one line."""
+        if form is Form.BODY:
+            return self._body(piece)
+        pointer = f"- {_inline_code(_pointer(piece))}"
+        warning = f"\n  {said}" if (said := self.warning(piece, form)) else ""
+        if form is Form.POINTER:
+            return f"{pointer}{warning}\n"
+        signature = f" {_inline_code(_line(piece.signature))}" if piece.signature.strip() else ""
+        doc = f" {_inert(_line(piece.doc))}" if piece.doc.strip() else ""
+        because = f" ({_line(piece.because)})" if piece.because.strip() else ""
+        return f"{pointer}{signature}{doc}{because}{warning}\n"
+
+    def foot(self, head: Head, tally: Tally) -> str:
+        """One line."""
+        return f"\n{_account(head, tally)}\n"
+
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """One after the other."""
+        return head + "".join(symbols)
+
+    def _body(self, piece: Piece) -> str:
+        source = _source(piece.body)
+        fence = _quotes_around(source, "```")
+        because = f" ({_line(piece.because)})" if piece.because.strip() else ""
+        title = _inline_code(f"{_label(piece.path)}:{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}")
+        warning = f"{said}\n" if (said := self.warning(piece, Form.BODY)) else ""
+        return f"\n## {title} {_sorted(piece)}{because}\n{warning}{fence}{_tag(piece.path)}\n{source}{fence}\n"
+
+
+class Xml(_Flagging):
+    """One element for each symbol; well-formed whatever the source holds."""
+
+    def head(self, head: Head) -> str:
+        """The open element, and how fresh the index is."""
+        fresh = f"<freshness>{_escaped(_facts(head.freshness))}</freshness>\n" if head.freshness else ""
+        return f"<context task={_quoted(_task(head))}>\n{fresh}"
+
+    def symbol(self, piece: Piece, form: Form) -> str:
+        """Where it is, and what is shown of it."""
+        if form is Form.POINTER:
+            return f"<symbol{self._flag(piece, form)}>{_escaped(_pointer(piece))}</symbol>\n"
+        because = f" because={_quoted(_line(piece.because))}" if piece.because.strip() else ""
+        opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_sorted(piece))}{because}{self._flag(piece, form)}"
+        if form is Form.BODY:
+            return f'{opening} end="{piece.end_line}">\n{_cdata(_source(piece.body))}</symbol>\n'
+        doc = f"\n<doc>{_escaped(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
+        return f"{opening}>{_cdata(_line(piece.signature))}{doc}</symbol>\n"
+
+    def _flag(self, piece: Piece, form: Form) -> str:
+        said = self.warning(piece, form)
+        return f" flag={_quoted(said.removeprefix('! '))}" if said else ""
+
+    def foot(self, head: Head, tally: Tally) -> str:
+        """The numbers, and the end of the context."""
+        return f"<budget>{_escaped(_account(head, tally))}</budget>\n</context>\n"
+
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """One after the other."""
+        return head + "".join(symbols)
+
+
+class Json(_Flagging):
+    """One object, one line for each symbol.
+
+    `task`, `freshness`, `symbols` (each with `form`, `key`, `start_line`; from the signature on also `end_line`, `path`,
+    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`; `provenance` where the file is
+    not code, `flags` where something reads like an instruction), `inside` (how many are part of the body of another),
+    `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
+    """
+
+    def head(self, head: Head) -> str:
+        """Everything up to the symbols."""
+        return f'{{"task":{_json(_task(head))},"freshness":{_json(dict(head.freshness))},"symbols":[\n'
+
+    def symbol(self, piece: Piece, form: Form) -> str:
+        """An object with the comma before it."""
+        shown: dict[str, Any] = {"form": form.name.lower(), "key": piece.key, "start_line": piece.start_line}
+        if form is not Form.POINTER:
+            shown |= {"end_line": piece.end_line, "path": piece.path, "name": piece.qualified_name, "kind": piece.kind}
+            shown |= {"because": _line(piece.because)} if piece.because.strip() else {}
+            shown |= provenance_json(piece.path)
+        shown |= flags_json(self.flags(piece, form))
+        if form is Form.SIGNATURE:
+            shown |= {name: text for name, text in (("signature", _line(piece.signature)), ("doc", _line(piece.doc))) if text}
+        if form is Form.BODY:
+            shown["body"] = _source(piece.body, visible=False)
+        return f",{_json(shown)}\n"
+
+    def foot(self, head: Head, tally: Tally) -> str:
+        """Everything after the symbols."""
+        left_out: dict[str, Any] = {"count": tally.left_out} | ({"how": _line(head.hint)} if tally.left_out and head.hint else {})
+        return f'],"inside":{tally.inside},"left_out":{_json(left_out)},"budget":{tally.asked},"tokens":{tally.gave}}}\n'
+
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """No comma before the first."""
+        return head + "".join(symbols).removeprefix(",")
+
+
+RENDERERS: dict[str, type[Markdown | Xml | Json]] = {"markdown": Markdown, "xml": Xml, "json": Json}
+
+
+def renderer(name: str, flags: Flags | None = None) -> Renderer:
+    """The format of that name, which flags what is to be flagged."""
+    if name not in RENDERERS:
+        raise UsageError(f"there is no format {name!r}", hint=f"one of: {', '.join(RENDERERS)}")
+    return RENDERERS[name](flags)
+
+
+def _account(head: Head, tally: Tally) -> str:
+    """What was asked, given and left out, and how to get the rest (Z4)."""
+    inside = f", {tally.inside} inside these" if tally.inside else ""
+    more = f"; {_line(head.hint)}" if tally.left_out and head.hint.strip() else ""
+    shown = f"{tally.bodies} with body, {tally.signatures} with signature, {tally.pointers} named{inside}"
+    return f"Tokens: {tally.asked} asked, {tally.gave} given. Symbols: {shown}, {tally.left_out} left out{more}"
+
+
+def _pointer(piece: Piece) -> str:
+    return f"{_label(piece.path)}:{piece.start_line} {_label(piece.qualified_name)}"
+
+
+def _task(head: Head) -> str:
+    task = _line(head.task)
+    return task if len(task) <= LONGEST_TASK else f"{task[:LONGEST_TASK].rstrip()}…"
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    """Facts in words; what is not known is not said."""
+    said = [f"{name.replace('_', ' ')} {_worded(value)}" for name, value in facts.items() if value is not None]
+    return _line(" · ".join(said))
+
+
+def _worded(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+@lru_cache(maxsize=1024)
+def _tag(path: str) -> str:
+    """The word after a fence that tells the language."""
+    language = language_of(path)
+    return "" if language is UNKNOWN else language.name
+
+
+def _line(text: str) -> str:
+    """The text on one line."""
+    return " ".join(_printable(text).split()) if text else ""
+
+
+def _label(text: str) -> str:
+    """A path or a name on one line, with the spaces that are part of it."""
+    return text if text.isprintable() else _printable(" ".join(text.splitlines()).replace("\t", " "))
+
+
+def _source(text: str, *, visible: bool = True) -> str:
+    """Source as it is, with whole lines and nothing that cannot be printed."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    return f"{_printable(lines, visible=visible)}\n"
+
+
+def _printable(text: str, *, visible: bool = True) -> str:
+    if text.isascii():  # nearly always, and then the question is answered without looking at each character by itself
+        plain = text.encode("ascii")
+        if len(plain.translate(None, _ASCII_CONTROLS)) == len(plain):
+            return text
+    printed = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return made_visible(printed) if visible else printed
+
+
+def _inert(text: str) -> str:
+    """Text of others between our own: as code where Markdown would make a link, an image or a tag of it."""
+    return _inline_code(text) if _ACTIVE.search(text) else text
+
+
+def _sorted(piece: Piece) -> str:
+    """The kind of a symbol, and what its file is where that is not code."""
+    sort = sort_of(piece.path)
+    return _line(piece.kind) if sort == CODE else f"{_line(piece.kind)}, {sort}"
+
+
+def _inline_code(text: str) -> str:
+    """A code span: more backquotes around it than in it."""
+    quotes = _quotes_around(text, "`")
+    return f"{quotes}{text}{quotes}" if quotes == "`" else f"{quotes} {text} {quotes}"
+
+
+def _quotes_around(text: str, fewest: str) -> str:
+    """Backquotes that do not occur in the text, no fewer than given."""
+    return fewest if fewest not in text else "`" * (max(map(len, _BACKQUOTES.findall(text))) + 1)
+
+
+def _escaped(text: str) -> str:
+    """Text for XML; the standard library's function comes with a module that takes longer to load than a pack to write."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _quoted(text: str) -> str:
+    """An attribute's value with the quotes around it."""
+    escaped = _escaped(text).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+    return f'"{escaped}"' if '"' not in escaped else f"'{escaped}'" if "'" not in escaped else '"' + escaped.replace('"', "&quot;") + '"'
+
+
+def _cdata(text: str) -> str:
+    """Source without escapes, which would cost tokens: only the end mark must be cut in two."""
+    return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"
+
+
+def _json(value: Any) -> str:
+    """Compact, and with every letter as it is, for escapes cost tokens; what nobody sees is escaped all the same."""
+    text = _printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str), visible=False)
+    return text if text.isascii() else made_visible(text, lambda character: json.dumps(character)[1:-1])

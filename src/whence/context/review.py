@@ -1,0 +1,100 @@
+"""Symbols around files and around a change: no words are asked for, only the graph (P3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from whence.context.classic.seeds import Seeding
+from whence.context.pipeline import RankedSymbols, Tasking, ranked
+from whence.core.errors import UsageError
+from whence.graph.reader import REFERS
+from whence.graph.walk import walk
+from whence.query.plan import NOTHING
+from whence.ranking.pool import ASKED, Pool
+from whence.retrieval.commits import Precedent
+from whence.retrieval.paths import PathMatch
+from whence.retrieval.term_statistics import Evidence
+from whence.storage.arrayfile import Array
+from whence.storage.rows import distinct, ranges
+
+
+def rank_files(paths: Sequence[str], tasking: Tasking) -> RankedSymbols:
+    """The symbols of files, and those elsewhere that call or name them; more callers first."""
+    snapshot, graph = tasking.snapshot, tasking.graph
+    files = sorted({file for path in paths for file in _files_of(path, snapshot.symbols.file_row)})
+    _, units = ranges(snapshot.unit_starts, np.array(files, np.int64))
+    seeds = units[snapshot.symbols.defines[units]]
+    callers = _callers(tasking, seeds)
+    blast = graph.referrers / max(float(graph.referrers[seeds].max(initial=0.0)), 1.0)
+    return _near(tasking, seeds, distinct(np.concatenate([seeds, callers])), np.minimum(blast, 1.0))
+
+
+def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: Tasking) -> RankedSymbols:
+    """The symbols whose lines were changed, and what a walk from them finds."""
+    snapshot, graph = tasking.snapshot, tasking.graph
+    seeds = changed_units(changed, tasking)
+    walked = walk(graph.both_ways, seeds, np.ones(len(seeds)), external=np.arange(graph.symbols.units, graph.nodes))
+    found = np.flatnonzero((walked[: snapshot.units] > 0) & snapshot.symbols.defines)
+    return _near(tasking, seeds, distinct(np.concatenate([seeds, found])), walked)
+
+
+def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: Tasking) -> Array:
+    """The innermost definitions that hold changed lines."""
+    snapshot = tasking.snapshot
+    first, last = snapshot.column("units.first").astype(np.int64), snapshot.column("units.last").astype(np.int64)
+    found: list[int] = []
+    for file, path in enumerate(snapshot.paths):
+        if path in changed and snapshot.alive[file]:
+            units = np.arange(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1]))
+            units = units[snapshot.symbols.defines[units]]
+            touched = np.zeros(len(units), bool)
+            for low, high in changed[path]:
+                touched |= (first[units] <= high) & (last[units] >= low)
+            inner = units[touched]
+            size = last[inner] - first[inner]
+            holds = [
+                bool(((first[inner] >= first[unit]) & (last[inner] <= last[unit]) & (size < last[unit] - first[unit])).any())
+                for unit in inner.tolist()
+            ]
+            found += inner[~np.array(holds, bool)].tolist() if len(inner) else []
+    return np.array(found, np.int64)
+
+
+def _files_of(path: str, row_of: Mapping[str, int]) -> list[int]:
+    """A file's row, or those of all files in a folder; a dot is the root."""
+    folder = "" if path == "." else path.rstrip("/") + "/"
+    found = [row_of[path]] if path in row_of else [row for one, row in row_of.items() if one.startswith(folder)]
+    if not found:
+        raise UsageError(f"{path!r} is not indexed", hint="whence status --files says why a file is left out")
+    return found
+
+
+def _callers(tasking: Tasking, seeds: Array) -> Array:
+    graph, symbols = tasking.graph, tasking.snapshot.symbols
+    _, at = ranges(graph.in_starts, seeds)
+    edges = graph.in_edges[at]
+    sources = graph.source[edges[REFERS[graph.kind[edges]]]].astype(np.int64)
+    return distinct(sources[symbols.defines[sources]]) if len(sources) else sources
+
+
+def _near(tasking: Tasking, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
+    snapshot = tasking.snapshot
+    evidence = Evidence(snapshot, NOTHING, tasking.profile, tasking.weights)
+    none = np.zeros(len(units))
+    seeding = Seeding(np.isin(units, seeds), none, none, {}, tasking.now)
+    retrieved = {ASKED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
+    pool = Pool(
+        evidence,
+        PathMatch(evidence),
+        units,
+        retrieved,
+        0,
+        none,
+        Precedent(snapshot, NOTHING),
+        graph=tasking.graph,
+        walked=blast[units],
+        seeding=seeding,
+    )
+    return ranked(pool, tasking, by_file=True)

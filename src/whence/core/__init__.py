@@ -1,0 +1,1 @@
+"""Values, errors, settings and ranking profiles that every room may use."""

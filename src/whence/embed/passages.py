@@ -1,0 +1,66 @@
+"""Files cut into passages, the pieces that get a vector: small neighbours together, long units in several.
+
+A vector for every unit would be two thirds more vectors and a little worse: a
+constant of one line says too little, a function of a thousand lines too much
+(docs/experiments.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.core.types import Parsed, Unit
+from whence.embed.encoder import UnitText
+from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN
+from whence.parse.units import own_spans
+
+#: Neighbouring units share a passage while it stays below this many bytes.
+FILLED = 1_000
+#: A longer one is cut, at the end of a line.
+LONGEST = 2_000
+#: What a file of settings or data is about shows in its beginning; the rest are values.
+MOST_OF_VALUES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a file: its text, and the first and last unit that it holds some of."""
+
+    text: UnitText
+    first: int
+    last: int
+
+
+def passages(path: str, source: bytes, parsed: Parsed) -> list[Passage]:
+    """The passages of a file, in order. Tables of values get a few, all else as many as it takes."""
+    found = _cut(path, source, parsed.units) or [Passage(UnitText(path, "", source[:LONGEST]), 0, 0)]
+    return found[:MOST_OF_VALUES] if BY_NAME.get(parsed.language, UNKNOWN).content == CONFIG else found
+
+
+def _cut(path: str, source: bytes, units: Sequence[Unit]) -> list[Passage]:
+    bodies = [bytearray() for _ in units]
+    for start, end, row in own_spans(units):
+        bodies[row] += source[start:end]
+    found: list[Passage] = []
+    names: list[str] = []
+    body, first = b"", 0
+    for row, unit in enumerate(units):
+        if row > first and len(body) + len(bodies[row]) > FILLED:
+            found.append(Passage(UnitText(path, " ".join(names), body), first, row - 1))
+            names, body, first = [], b"", row
+        names += [*unit.parents, unit.name]
+        body += b"\n" + bodies[row]
+        while len(body) > LONGEST:
+            cut = _line_end(body)
+            found.append(Passage(UnitText(path, " ".join(names), body[:cut]), first, row))
+            names, body, first = [*unit.parents, unit.name], body[cut:], row
+    if units:
+        found.append(Passage(UnitText(path, " ".join(names), body), first, len(units) - 1))
+    return found
+
+
+def _line_end(body: bytes) -> int:
+    """Where to cut a body that is too long: after the last line that fits."""
+    at = body.rfind(b"\n", LONGEST // 2, LONGEST)
+    return at if at > 0 else LONGEST

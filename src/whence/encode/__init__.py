@@ -1,1 +1,0 @@
-"""Where does it lie in meaning-space? Encoders turn units and questions into vectors."""

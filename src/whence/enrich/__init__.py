@@ -1,1 +1,0 @@
-"""What do others know of it? Language servers and running programs, as edges between symbols."""

@@ -1,1 +1,0 @@
-"""Why this, why not that? Reads the ledger of an answer; never searches in another way."""

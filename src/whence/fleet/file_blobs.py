@@ -1,0 +1,273 @@
+"""A file as a piece: all that ranking needs to know of it, in a few kilobytes that stand by themselves.
+
+A segment keeps its files together, by term. A piece keeps one file, so that an engine can hold it as a row and a query
+can be ranked over the few hundred files that the engine found, whatever repositories they are of. Terms are kept as
+hashes: a question looks up a handful of them, and one in a million of those meets another by chance.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whence.core.errors import IndexDamaged
+from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment
+from whence.index.segment_writer import name_hash
+from whence.index.snapshot import Snapshot
+from whence.index.vectors import SegmentVectors
+from whence.storage.arrayfile import Array
+from whence.storage.postings import Lists, Steps, decode, unpack_windows
+
+#: The arrays of a piece in their order, with the type of each. A change of it is another format.
+LAYOUT: Mapping[str, str] = {
+    **dict.fromkeys(("files.content", "files.depth"), "|u1"),
+    **dict.fromkeys(("files.bytes", "files.name", "files.stem", "files.singular_stem", "files.windows"), "<u4"),
+    "files.roles": "<u2",
+    "files.version": "|i1",
+    "files.centrality": "<u4",
+    "files.recency": "<f4",
+    "files.outdated": "|b1",
+    **dict.fromkeys(("files.path", "files.language"), "|u1"),  # UTF-8
+    **dict.fromkeys(("units.first", "units.last", "units.name_hash", "units.scope_hash", "units.sound_hash", "units.full_hash"), "<u4"),
+    **dict.fromkeys(("units.kind", "units.flags"), "|u1"),
+    "units.name.blob": "|u1",
+    "units.name.ends": "<u4",
+    "words.term": "<u4",
+    "words.unit": "<u2",
+    "words.code": "<u2",
+    "windows.term": "<u4",
+    "windows.window": "<u2",
+    "windows.count": "|u1",
+    "paths.term": "<u4",
+    "paths.place": "|u1",
+    "mentions": "<u4",
+    "stem.blob": "|u1",
+    "stem.ends": "<u4",
+    "stem.seen": "<u4",  # in how many files of its repository each word of the stem is on a path
+    "directory.blob": "|u1",
+    "directory.ends": "<u4",
+    "directory.seen": "<u4",
+    "passages.first": "<u2",
+    "passages.last": "<u2",
+    "passages.scale": "<f4",
+    "passages.rows": "|i1",
+}
+FORMAT = 2
+#: Rows of units and windows are kept in 16 bits; of a file with more, the rest has no words.
+MOST_ROWS = (1 << 16) - 1
+_HEAD = struct.Struct(f"<2sB{len(LAYOUT)}I")
+_MAGIC = b"wp"
+#: Vectors cannot be squeezed: they follow the rest as they are, a byte each.
+_AS_IS = "passages.rows"
+#: Of what is read, no piece is larger: an engine may be written to by others.
+LARGEST = 64 << 20
+Arrays = dict[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One file of an index on its way to an engine."""
+
+    path: str
+    language: str
+    content: int
+    arrays: Arrays
+    words: list[str]  # of each unit, as the engine is to find it
+    path_words: str
+    parsed: bytes  # its units as they were parsed, packed
+
+
+def packed(arrays: Arrays) -> bytes:
+    """A piece as bytes."""
+    columns = {name: np.ascontiguousarray(arrays[name], dtype=kind) for name, kind in LAYOUT.items()}
+    head = _HEAD.pack(_MAGIC, FORMAT, *map(len, columns.values()))
+    rows = columns.pop(_AS_IS).tobytes()
+    squeezed = zlib.compress(b"".join(one.tobytes() for one in columns.values()), 6)
+    return head + squeezed + rows
+
+
+def unpacked(raw: bytes) -> Arrays:
+    """The arrays of a piece; views of its bytes."""
+    try:
+        magic, version, *counts = _HEAD.unpack_from(raw)
+        sizes = dict(zip(LAYOUT, counts if (magic, version) == (_MAGIC, FORMAT) else [], strict=True))
+        end = len(raw) - sizes[_AS_IS]
+        data = zlib.decompressobj().decompress(raw[_HEAD.size : end], LARGEST)
+        arrays, at = {_AS_IS: np.frombuffer(raw, LAYOUT[_AS_IS], sizes[_AS_IS], end)}, 0
+        for name, count in sizes.items():
+            if name != _AS_IS:
+                arrays[name] = np.frombuffer(data, LAYOUT[name], count, at)
+                at += arrays[name].nbytes
+    except (zlib.error, struct.error, ValueError) as error:
+        raise IndexDamaged("a piece of the fleet cannot be read") from error
+    return arrays
+
+
+def pieces_of(snapshot: Snapshot) -> Iterator[Piece]:
+    """Every live file of a snapshot as a piece, segment by segment."""
+    vectors = snapshot.vectors.parts_by_unit if snapshot.vectors is not None else {}
+    for place, segment in enumerate(snapshot.segments):
+        base = snapshot.file_bases[place]
+        alive = snapshot.alive[base : base + segment.files]
+        yield from _Cutting(snapshot, segment, base, vectors.get(snapshot.unit_bases[place])).pieces(np.flatnonzero(alive).tolist())
+
+
+class _Cutting:
+    """A segment on its way to pieces: its postings the other way round, by file."""
+
+    def __init__(self, snapshot: Snapshot, segment: Segment, base: int, vectors: SegmentVectors | None) -> None:
+        self._snapshot, self._segment, self._base, self._vectors = snapshot, segment, base, vectors
+        self._terms = segment.terms.all()
+        self._hashes = np.array([name_hash(term) for term in self._terms], np.uint32)
+        self._unit_starts = _starts(segment.unit_ends)
+        self._window_starts = _starts(segment.window_ends)
+        arrays = segment.arrays
+        units = decode(Steps(arrays["terms.units"], arrays["terms.first_unit"], arrays["postings.unit"], arrays["postings.code"]))
+        windows = decode(Steps(arrays["terms.windows"], arrays["terms.first_window"], *unpack_windows(arrays["postings.window"])))
+        self._words, self._windows = _by_row(units, segment.units), _by_row(windows, segment.windows)
+        self._paths = _by_file(arrays["paths.file"], segment.files, arrays["paths.term"], arrays["paths.place"])
+        mention = np.repeat(arrays["mentions.hash"], np.diff(arrays["mentions.files"]))
+        self._mentions = _by_file(arrays["postings.mention"], segment.files, mention)
+        self._languages = segment.languages()
+        parts = snapshot.path_parts
+        self._seen = parts.seen_in
+
+    def pieces(self, files: Sequence[int]) -> Iterator[Piece]:
+        """The pieces of some files."""
+        for file in files:
+            yield self._piece(file)
+
+    def _piece(self, file: int) -> Piece:
+        segment, arrays = self._segment, self._segment.arrays
+        low, high = int(self._unit_starts[file]), int(self._unit_starts[file + 1])
+        path, language = segment.paths[file], self._languages[file]
+        found: Arrays = {name: arrays[name][file : file + 1] for name in FILE_COLUMNS}
+        found |= {name: arrays[name][low:high] for name in UNIT_COLUMNS}
+        names = [segment.unit_names.raw(row) for row in range(low, high)]
+        found |= {"units.name.blob": _bytes(b"".join(names)), "units.name.ends": np.cumsum([len(name) for name in names])}
+        whole = self._base + file
+        found |= {
+            "files.path": _bytes(path.encode("utf-8", "surrogateescape")),
+            "files.language": _bytes(language.encode()),
+            "files.windows": np.array([self._window_starts[file + 1] - self._window_starts[file]]),
+            "files.centrality": self._snapshot.centrality[whole : whole + 1],
+            "files.recency": self._snapshot.recency[whole : whole + 1],
+            "files.outdated": self._snapshot.outdated[whole : whole + 1],
+        }
+        terms, unit, code = self._rows(self._words, low, high)
+        found |= {"words.term": self._hashes[terms], "words.unit": unit, "words.code": code}
+        window_terms, window, count = self._rows(self._windows, int(self._window_starts[file]), int(self._window_starts[file + 1]))
+        found |= {"windows.term": self._hashes[window_terms], "windows.window": window, "windows.count": count}
+        path_terms, places = self._paths(file)
+        found |= {"paths.term": self._hashes[path_terms], "paths.place": places, "mentions": self._mentions(file)[0]}
+        found |= self._path_parts(whole) | self._passages(low, high)
+        words = self._engine_words(terms, unit, code, high - low)
+        return Piece(
+            path,
+            language,
+            int(found["files.content"][0]),
+            found,
+            words,
+            " ".join(self._terms[row] for row in path_terms.tolist()),
+            segment.parsed_of(file),
+        )
+
+    @staticmethod
+    def _rows(lists: tuple[Array, Array, Array], low: int, high: int) -> tuple[Array, Array, Array]:
+        """Term, row within the file and value of the postings of some rows."""
+        starts, terms, values = lists
+        a, b = int(starts[low]), int(starts[high])
+        row = np.repeat(np.arange(high - low), np.diff(starts[low : high + 1]))
+        kept = row <= MOST_ROWS
+        return terms[a:b][kept], row[kept], values[a:b][kept]
+
+    def _path_parts(self, file: int) -> Arrays:
+        parts, found = self._snapshot.path_parts, Arrays()
+        for name, starts, rows in (
+            ("stem", parts.stem_starts, parts.stem_parts),
+            ("directory", parts.directory_starts, parts.directory_parts),
+        ):
+            mine = rows[int(starts[file]) : int(starts[file + 1])]
+            texts = [parts.names[row].encode("utf-8", "surrogateescape") for row in mine.tolist()]
+            found |= {
+                f"{name}.blob": _bytes(b"".join(texts)),
+                f"{name}.ends": np.cumsum([len(one) for one in texts]),
+                f"{name}.seen": self._seen[mine],
+            }
+        return found
+
+    def _passages(self, low: int, high: int) -> Arrays:
+        if self._vectors is None:
+            empty = np.empty(0)
+            return {"passages.first": empty, "passages.last": empty, "passages.scale": empty, "passages.rows": empty}
+        a, b = np.searchsorted(self._vectors.first, [low, high]).tolist()
+        first, last = self._vectors.first[a:b].astype(np.int64) - low, self._vectors.last[a:b].astype(np.int64) - low
+        return {
+            "passages.first": np.minimum(first, MOST_ROWS),
+            "passages.last": np.minimum(last, MOST_ROWS),
+            "passages.scale": self._vectors.scale[a:b],
+            "passages.rows": self._vectors.rows[a:b].reshape(-1),
+        }
+
+    def _engine_words(self, terms: Array, unit: Array, code: Array, units: int) -> list[str]:
+        """The words of each unit for the engine's own retrieval: each as often as it weighs there."""
+        times = ENGINE_TIMES[code]
+        starts = np.searchsorted(unit, np.arange(units + 1))
+        texts = [self._terms[row] for row in terms.tolist()]
+        return [
+            " ".join(f"{text} " * count if count > 1 else text for text, count in zip(texts[a:b], times[a:b].tolist(), strict=True))[
+                :MOST_LETTERS
+            ]
+            for a, b in zip(starts.tolist(), starts[1:].tolist(), strict=False)
+        ]
+
+
+#: A unit's words are cut here: no field of the engine takes more.
+MOST_LETTERS = 60_000
+
+
+def _engine_times() -> Array:
+    """How often the engine is told each code's word: BM25 without regard to length makes of it what our own score is."""
+    from whence.core.profiles import PROFILES  # noqa: PLC0415
+    from whence.retrieval.term_statistics import FieldWeights  # noqa: PLC0415
+
+    worth = FieldWeights.of(PROFILES["default"]).worth / PROFILES["default"].fields.saturation
+    return np.clip(np.round(worth * ENGINE_K1), 1, 12).astype(np.int64)
+
+
+#: The engine's own parameters of BM25.
+ENGINE_K1, ENGINE_B = 2.0, 0.0
+ENGINE_TIMES = _engine_times()
+
+
+def _bytes(raw: bytes) -> Array:
+    return np.frombuffer(raw, np.uint8)
+
+
+def _starts(ends: Array) -> Array:
+    return np.concatenate([[0], ends.astype(np.int64)])
+
+
+def _by_row(lists: Lists, rows: int) -> tuple[Array, Array, Array]:
+    """Posting lists the other way round: where the terms of each row begin, the terms, and their values."""
+    term = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
+    order = np.argsort(lists.rows, kind="stable")
+    starts = np.searchsorted(lists.rows[order], np.arange(rows + 1))
+    return starts, term[order], lists.values[order]
+
+
+class _by_file:  # noqa: N801  -- a function that remembers
+    """Columns of a table with a column of files, by file."""
+
+    def __init__(self, files: Array, count: int, *columns: Array) -> None:
+        order = np.argsort(files, kind="stable")
+        self._starts = np.searchsorted(files[order], np.arange(count + 1))
+        self._columns = [column[order] for column in columns]
+
+    def __call__(self, file: int) -> tuple[Array, ...]:
+        a, b = int(self._starts[file]), int(self._starts[file + 1])
+        return tuple(column[a:b] for column in self._columns)

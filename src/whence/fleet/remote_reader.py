@@ -1,0 +1,235 @@
+"""Pieces of files read together as a snapshot, so that a question is ranked over them as over any index.
+
+What is counted over all files (how many hold a term, how many files there are) cannot be counted here: it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whence.core.types import Holding
+from whence.fleet.file_blobs import LAYOUT, Arrays
+from whence.index.name_parts import PathParts
+from whence.index.segment import Segment
+from whence.index.segment_writer import name_hash
+from whence.index.snapshot import Snapshot
+from whence.index.vectors import SegmentVectors, sketch_of
+from whence.storage.arrayfile import Array, ArrayFile, Strings
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was counted over all files that were searched, by the hash of the term or word."""
+
+    files: int
+    units: int
+    windows: int
+    terms: Mapping[int, Holding] = field(default_factory=dict)
+    mentions: Mapping[int, int] = field(default_factory=dict)
+
+
+class _Memory(ArrayFile):
+    """Arrays that are in no file."""
+
+    def __init__(self, arrays: Arrays, facts: Mapping[str, Any] | None = None) -> None:
+        self.path = Path("gathered")
+        self.facts = dict(facts or {})
+        self._arrays = arrays
+
+
+class _Hashes(Strings):
+    """Terms that are known by their hashes: whoever asks for one is given its hash for a row."""
+
+    def __init__(self) -> None:
+        """There is no table."""
+
+    def find(self, text: str) -> int:
+        """The hash of a term."""
+        return name_hash(text)
+
+
+class _Paths(Strings):
+    """Paths that are at hand."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, row: int) -> str:
+        return self._paths[row]
+
+    def place(self, text: str) -> int:
+        """The row of a path, or -1."""
+        return self._paths.index(text) if text in self._paths else -1
+
+    def all(self) -> list[str]:
+        """Every path, in order."""
+        return self._paths
+
+
+class _Gathered(Segment):
+    """The pieces as one segment."""
+
+    def __init__(self, pieces: Sequence[Arrays], paths: list[str], parsed: Callable[[int], bytes]) -> None:
+        joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in LAYOUT if name not in _APART}
+        sizes = {
+            name: np.array([len(piece[name]) for piece in pieces])
+            for name in ("units.first", "words.term", "windows.term", "paths.term", "mentions")
+        }
+        self.unit_ends = np.cumsum(sizes["units.first"])
+        self.window_ends = np.cumsum(joined["files.windows"].astype(np.int64))
+        self._words = (
+            joined["words.term"],
+            joined["words.unit"] + np.repeat(_begins(self.unit_ends), sizes["words.term"]),
+            joined["words.code"],
+        )
+        begins = np.repeat(_begins(self.window_ends), sizes["windows.term"])
+        self._windows = joined["windows.term"], joined["windows.window"] + begins, joined["windows.count"]
+        owner = np.repeat(np.arange(len(pieces)), sizes["paths.term"])
+        self._places = joined["paths.term"], owner, joined["paths.place"]
+        self._mentioned = joined["mentions"], np.repeat(np.arange(len(pieces)), sizes["mentions"])
+        names = [piece["units.name.ends"].astype(np.int64) for piece in pieces]
+        blobs = np.cumsum([0, *(len(piece["units.name.blob"]) for piece in pieces)])
+        self.arrays = _Memory(joined)
+        self.terms = _Hashes()
+        self.paths = _Paths(paths)
+        self.unit_names = Strings(
+            joined["units.name.blob"], np.concatenate([ends + base for ends, base in zip(names, blobs.tolist(), strict=False)])
+        )
+        self.files, self.units, self.windows = len(pieces), int(self.unit_ends[-1]), int(self.window_ends[-1])
+        self._languages = [piece["files.language"].tobytes().decode() for piece in pieces]
+        self._parsed = parsed
+
+    def languages(self) -> list[str]:
+        """The language of each file."""
+        return self._languages
+
+    def parsed_of(self, row: int) -> bytes:
+        """What was parsed of a file, packed."""
+        return self._parsed(row)
+
+    def unit_postings(self, term: int) -> tuple[Array, Array]:
+        """The units that hold a term, by its hash, and the code of each."""
+        return _of(self._words, term)
+
+    def window_postings(self, term: int) -> tuple[Array, Array]:
+        """The windows that hold a term, and how often."""
+        return _of(self._windows, term)
+
+    def path_postings(self, term: int) -> tuple[Array, Array]:
+        """The files on whose path a term stands, and where."""
+        return _of(self._places, term)
+
+    def mentions(self, hashed: int) -> Array:
+        """The files that mention a word, by its hash."""
+        words, files = self._mentioned
+        return np.asarray(files[words == np.uint32(hashed)])
+
+
+#: Arrays that are joined in other ways, or read one by one.
+_APART = frozenset(
+    """files.path files.language units.name.ends stem.blob stem.ends stem.seen directory.blob directory.ends directory.seen
+    passages.first passages.last passages.scale passages.rows""".split()
+)
+
+
+class GatheredSnapshot(Snapshot):
+    """Files of a fleet as a snapshot."""
+
+    def __init__(self, pieces: Sequence[Arrays], paths: list[str], counts: Counts, parsed: Callable[[int], bytes], width: int) -> None:
+        self._pieces, self._counts = list(pieces), counts
+        super().__init__([_Gathered(self._pieces, paths, parsed)], [np.zeros(len(self._pieces), bool)])
+        self._open_passages(width)
+
+    # What is counted over everything.
+    @property
+    def live_files(self) -> int:
+        """How many files were searched."""
+        return self._counts.files
+
+    @property
+    def live_units(self) -> int:
+        """How many units were searched."""
+        return self._counts.units
+
+    @property
+    def live_windows(self) -> int:
+        """How many windows were searched."""
+        return self._counts.windows
+
+    def holding(self, term: str) -> Holding | None:
+        """How many hold a term, wherever they are."""
+        return self._counts.terms.get(name_hash(term), Holding(0, 0, 0))
+
+    def mentioning(self, word: str) -> int:
+        """How many files mention a word, wherever they are."""
+        return max(self._counts.mentions.get(name_hash(word), 0), len(self.mentions(word)))
+
+    # What depends on all files of a repository was worked out where it was indexed.
+    @cached_property
+    def centrality(self) -> Array:
+        """For each file, how many others mention a name that it defines."""
+        return self.column("files.centrality")
+
+    @cached_property
+    def recency(self) -> Array:
+        """For each file its past changes."""
+        return self.column("files.recency")
+
+    @cached_property
+    def outdated(self) -> Array:
+        """Whether a newer version of each file stands beside it."""
+        return self.column("files.outdated")
+
+    @cached_property
+    def path_parts(self) -> PathParts:
+        """The words of all paths, as rare as they are where they come from."""
+        tables = {name: [_texts(piece, name) for piece in self._pieces] for name in ("stem", "directory")}
+        seen: dict[str, int] = {}
+        for name, table in tables.items():
+            for piece, texts in zip(self._pieces, table, strict=True):
+                for text, count in zip(texts, piece[f"{name}.seen"].tolist(), strict=True):
+                    seen[text] = max(count, seen.get(text, 0))
+        names = sorted(seen)
+        row = {text: place for place, text in enumerate(names)}
+        columns = [
+            (np.cumsum([0, *map(len, table)]), np.array([row[text] for texts in table for text in texts], np.int64))
+            for table in tables.values()
+        ]
+        parts = PathParts(names, columns[0], columns[1], self.alive)
+        parts.weigh(np.array([seen[text] for text in names], np.int64), max(self._counts.files, len(self._pieces)))
+        return parts
+
+    def _open_passages(self, width: int) -> None:
+        """Take in the vectors of the pieces, where there are any."""
+        sizes = np.array([len(piece["passages.first"]) for piece in self._pieces])
+        if not width or not sizes.sum():
+            return
+        bases = np.repeat(self.unit_starts[:-1], sizes)
+        rows = np.concatenate([piece["passages.rows"] for piece in self._pieces])
+        arrays = {name: np.concatenate([piece[f"passages.{name}"] for piece in self._pieces]) + bases for name in ("first", "last")}
+        arrays |= {"rows": rows, "scale": np.concatenate([piece["passages.scale"] for piece in self._pieces])}
+        arrays["sketch"] = sketch_of(rows.reshape(-1, width)).reshape(-1)
+        self.open_vectors({0: SegmentVectors(_Memory(arrays, {"width": width}))})
+
+
+def _begins(ends: Array) -> Array:
+    return np.concatenate([[0], ends[:-1]])
+
+
+def _of(table: tuple[Array, Array, Array], hashed: int) -> tuple[Array, Array]:
+    hashes, rows, values = table
+    mine = np.flatnonzero(hashes == np.uint32(hashed))
+    return rows[mine], values[mine]
+
+
+def _texts(piece: Arrays, name: str) -> list[str]:
+    return Strings(piece[f"{name}.blob"], piece[f"{name}.ends"]).all()

@@ -1,1 +1,0 @@
-"""What do the retrievers say together? One pool of candidates, raw scores kept."""

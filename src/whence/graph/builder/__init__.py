@@ -1,0 +1,1 @@
+"""From references and imports to edges."""

@@ -1,0 +1,1 @@
+"""Import rules, one module per language family."""

@@ -1,0 +1,336 @@
+"""Where names that are no paths lead in JavaScript and TypeScript: aliases of tsconfig.json, packages of the workspace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from whence.graph.builder.import_rules.binding import Binding
+from whence.graph.builder.import_rules.tree import Tree, folder_of, joined, renamed, upward
+from whence.text.json_comments import read_json
+
+#: Folders that a build writes; their sources lie in `src`.
+_BUILT = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})
+_BUILT_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs")
+_ENTRY_FIELDS = ("source", "types", "typings", "module", "main")
+#: Values in a map of exports, and files that extend one another, beyond which nothing is looked at.
+MOST_TARGETS = 50
+MOST_EXTENDED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """What one configuration says of names: a folder they may begin in, and patterns with their places."""
+
+    base: str | None = None
+    patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # `@/*` and the paths it stands for, the longest beginning first
+
+
+class ScriptPackages:
+    """Aliases and workspace packages of a repository, read when the first name asks for them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._aliases: dict[str, tuple[Aliases, ...]] = {}
+        self._named: dict[str, str] | None = None
+        self._manifests: dict[str, dict[str, object]] = {}
+
+    def places(self, folder: str, name: str) -> Iterator[str]:
+        """The paths that a name may stand for, the likeliest first; extensions may be missing."""
+        if name.startswith("#"):
+            yield from self._own_imports(folder, name)
+        for aliases in self._configured(folder):
+            yield from _substituted(aliases.patterns, name)
+        yield from self._in_workspace(name)
+        for aliases in self._configured(folder):
+            place = joined(aliases.base, name) if aliases.base is not None else None
+            if place is not None:
+                yield place
+
+    # Aliases.
+    def _configured(self, folder: str) -> tuple[Aliases, ...]:
+        known = self._aliases.get(folder)
+        if known is None:
+            held = [path for path in self._tree.sources(folder, (".json",)) if _is_configuration(path.rpartition("/")[2])]
+            held.sort(key=lambda path: (not path.endswith(("tsconfig.json", "jsconfig.json")), path))
+            found = [self._read(path, set()) for path in held]
+            here = tuple(one for one in dict.fromkeys(found) if one.patterns or one.base is not None)
+            known = here or (self._configured(folder_of(folder)) if folder else ())
+            self._aliases[folder] = known
+        return known
+
+    def _read(self, path: str, seen: set[str]) -> Aliases:
+        if path in seen or len(seen) >= MOST_EXTENDED:
+            return Aliases()
+        seen.add(path)
+        written = _table(read_json(self._tree.text(path)))
+        options = _table(written.get("compilerOptions"))
+        inherited = Aliases()
+        for other in self._extended(path, written.get("extends")):
+            above = self._read(other, seen)
+            inherited = Aliases(inherited.base if above.base is None else above.base, above.patterns or inherited.patterns)
+        folder = folder_of(path)
+        base = options.get("baseUrl")
+        start = joined(folder, base) if isinstance(base, str) else inherited.base
+        paths = options.get("paths")
+        if not isinstance(paths, dict):
+            return Aliases(start, inherited.patterns)
+        return Aliases(start, _patterns(paths, start if isinstance(base, str) and start is not None else folder))
+
+    def _extended(self, path: str, value: object) -> Iterator[str]:
+        for name in value if isinstance(value, list) else [value]:
+            if not isinstance(name, str) or not name:
+                continue
+            places = [joined(folder_of(path), name)] if name.startswith(".") else list(self._in_workspace(name))
+            for place in places:
+                found = self._tree.first((f"{place}", f"{place}.json", f"{place}/tsconfig.json".lstrip("/")))
+                if found:
+                    yield found[0]
+                    break
+
+    # Packages.
+    def _in_workspace(self, name: str) -> Iterator[str]:
+        parts = name.split("/", 2 if name.startswith("@") else 1)
+        size = 2 if name.startswith("@") else 1
+        package, rest = "/".join(parts[:size]), "/".join(parts[size:])
+        folder = self._packages().get(package)
+        if folder is None:
+            return
+        manifest = self._manifest(folder)
+        exports = _table(manifest.get("exports"))
+        if not any(key.startswith(".") for key in exports):  # one path, or conditions, for the package as a whole
+            exports = {".": manifest.get("exports")}
+        written = list(_mapped(exports, f"./{rest}" if rest else "."))
+        if not rest:
+            written += [value for field in _ENTRY_FIELDS if isinstance(value := manifest.get(field), str)]
+        for place in (*_with_sources(written), *((rest, f"src/{rest}", f"lib/{rest}") if rest else ("index", "src/index", "lib/index"))):
+            way = joined(folder, place)
+            if way is not None:
+                yield way
+
+    def _own_imports(self, folder: str, name: str) -> Iterator[str]:
+        for up in upward(folder):
+            if f"{up}/package.json".lstrip("/") in self._tree.files:
+                table = _table(self._manifest(up).get("imports"))
+                ways = (joined(up, place) for place in _with_sources(_mapped(table, name)))
+                yield from (way for way in ways if way is not None)
+                return
+
+    def _packages(self) -> dict[str, str]:
+        if self._named is None:
+            self._named = {}
+            for path in sorted(self._tree.ending("package.json"), key=lambda path: (path.count("/"), path)):
+                name = self._manifest(folder_of(path)).get("name")
+                if isinstance(name, str) and name:
+                    self._named.setdefault(name, folder_of(path))
+        return self._named
+
+    def _manifest(self, folder: str) -> dict[str, object]:
+        known = self._manifests.get(folder)
+        if known is None:
+            known = self._manifests[folder] = _table(read_json(self._tree.text(f"{folder}/package.json".lstrip("/"))))
+        return known
+
+
+def _table(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_configuration(name: str) -> bool:
+    return name == "jsconfig.json" or (name.startswith("tsconfig") and name.endswith(".json"))
+
+
+def _patterns(paths: dict[object, object], folder: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found = []
+    for pattern, targets in paths.items():
+        written = targets if isinstance(targets, list) else []
+        places = [place for one in written if isinstance(one, str) and (place := joined(folder, one)) is not None]
+        if isinstance(pattern, str) and places:
+            found.append((pattern, tuple(places)))
+    found.sort(key=lambda one: (-len(one[0].partition("*")[0]), one[0]))
+    return tuple(found)
+
+
+def _substituted(patterns: Iterable[tuple[str, tuple[str, ...]]], name: str) -> Iterator[str]:
+    for pattern, places in patterns:
+        middle = _middle(pattern, name)
+        if middle is not None:
+            yield from (place.replace("*", middle, 1) for place in places)
+
+
+def _middle(pattern: str, name: str) -> str | None:
+    """What the star of a pattern stands for in a name; None when the two do not fit."""
+    before, star, after = pattern.partition("*")
+    if not star:
+        return "" if name == pattern else None
+    fits = len(name) >= len(before) + len(after) and name.startswith(before) and name.endswith(after)
+    return name[len(before) : len(name) - len(after)] if fits else None
+
+
+def _mapped(table: dict[str, object], key: str) -> Iterator[str]:
+    """The paths that a map of exports or imports gives a key, for whatever condition."""
+    for pattern, value in sorted(table.items(), key=lambda item: -len(item[0].partition("*")[0])):
+        middle = _middle(pattern, key)
+        if middle is not None:
+            yield from (target.replace("*", middle) for target in _strings(value))
+
+
+def _strings(value: object) -> Iterator[str]:
+    left, count = [value], 0
+    while left and count < MOST_TARGETS:
+        one = left.pop()
+        count += 1
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left += list(one.values())[::-1]
+        elif isinstance(one, list):
+            left += one[::-1]
+
+
+def _with_sources(written: Iterable[str]) -> Iterator[str]:
+    """Paths, each followed by the source that it is built from."""
+    for path in dict.fromkeys(written):
+        yield path
+        parts = path.removeprefix("./").split("/")
+        built = next((at for at, part in enumerate(parts) if part not in _BUILT), len(parts))
+        if 0 < built < len(parts):
+            inside = "/".join(parts[built:])
+            stem = next((inside.removesuffix(one) for one in _BUILT_ENDINGS if inside.endswith(one)), inside)
+            yield from (f"src/{stem}", stem)
+
+
+_FROM = re.compile(r"""\bfrom\s*(["'])([^"']*)\1""")
+_BARE = re.compile(r"""\s*import\s*(["'])([^"']*)\1""")
+_CALL = re.compile(r"""\b(?:require|import)\s*\(\s*(["'`])([^"'`]*)\1\s*\)""")
+_MEMBER = re.compile(r"\s*\.\s*([^\W\d]\w*)")
+_IDENTIFIER = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
+_SCRIPTS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
+_EXTENSIONS = (*_SCRIPTS, ".vue", ".svelte", ".json")
+#: What a written extension may stand for in the sources.
+_WRITTEN_FOR = {".js": (".ts", ".tsx", ".d.ts", ".jsx"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
+
+
+class Script:
+    """`import`, `export ... from`, `require` and `import()`: paths, aliases and workspaces."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._packages = ScriptPackages(tree)
+        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def bindings(self, path: str, statement: str) -> Iterator[Binding]:
+        """What a statement makes known of the modules it names."""
+        folder = folder_of(path)
+        if statement.startswith(("import", "export")):
+            found = _FROM.search(statement)
+            if found:
+                files = self._files(folder, found[2])
+                yield from _clause(_without_comments(statement[6 : found.start()]), files) if files else ()
+                return
+            found = _BARE.match(statement)
+            if found:
+                files = self._files(folder, found[2])
+                yield from [Binding("", files, "")] if files else []
+                return
+        upto = 0
+        for found in _CALL.finditer(statement):
+            files = self._files(folder, found[2])
+            if files:
+                member = _MEMBER.match(statement, found.end())
+                yield from _assigned(statement[upto : found.start()], files, member[1] if member else "")
+            upto = found.end()
+
+    def _files(self, folder: str, name: str) -> tuple[str, ...]:
+        known = self._known.get((folder, name))
+        if known is None:
+            known = self._known[folder, name] = self._found(folder, name.partition("?")[0])
+        return known
+
+    def _found(self, folder: str, name: str) -> tuple[str, ...]:
+        if name.startswith(".") or not name:
+            place = joined(folder, name) if name else None
+            return () if place is None else self._file(place)
+        if name.startswith("/"):
+            return self._file(joined("", name.strip("/")) or "")
+        for place in self._packages.places(folder, name):
+            files = self._file(place)
+            if files:
+                return files
+        return ()
+
+    def _file(self, place: str) -> tuple[str, ...]:
+        """The file that a path without an extension, or with the one it will have when built, stands for."""
+        files = self._tree.files
+        if place in files:
+            return (place,)
+        stem, dot, written = place.rpartition(".")
+        if dot and (found := self._tree.first(stem + one for one in _WRITTEN_FOR.get(dot + written, ()))):
+            return found
+        found = self._tree.first(place + one for one in _EXTENSIONS)
+        if found or (place and place not in self._tree.folders):
+            return found
+        inside = f"{place}/index" if place else "index"
+        return self._tree.first(inside + one for one in _EXTENSIONS)
+
+
+def _clause(text: str, files: tuple[str, ...]) -> Iterator[Binding]:
+    """`type A, { b as c, type D }`, `* as e`, `*`: what stands between `import` and `from`."""
+    text = text.strip()
+    if text.startswith("type") and text[4:5] in (" ", "{", "*") and text[4:].strip():
+        text = text[4:]
+    before, _, braced = text.partition("{")
+    for part in before.split(","):
+        there, here = renamed(part)
+        if there == "*":
+            yield Binding("" if here == "*" else here, files, "")
+        elif there:
+            yield from _default(here, files)
+    for part in braced.partition("}")[0].split(","):
+        there, here = (name.strip("\"'") for name in renamed(part))
+        if there == "default":
+            yield from _default(here, files)
+        elif there:
+            yield Binding(here, files, there)
+
+
+def _default(local: str, files: tuple[str, ...]) -> Iterator[Binding]:
+    """A default export mostly has a name of its own, and it is mostly this one; a component or a table is its file."""
+    if files[0].endswith(_SCRIPTS):
+        yield Binding(local, files, "default")
+        if local != "default":
+            yield Binding(local, files, local)
+    else:
+        yield Binding(local, files, "")
+
+
+def _assigned(before: str, files: tuple[str, ...], member: str) -> Iterator[Binding]:
+    """`const a =`, `const { b, c: d } =`: what the value of a call is given to."""
+    target = before.replace("=>", "  ").rpartition("=")[0]
+    head, braced, inside = target.rpartition("{")
+    if braced:
+        for part in inside.replace("}", " ").split(","):
+            there, _, here = part.partition(":")
+            names = [_IDENTIFIER.search(one) for one in (there, here)]
+            if names[0]:
+                yield Binding((names[1] or names[0])[0], files, names[0][0])
+        return
+    names_there = _IDENTIFIER.findall((head or target).partition(":")[0])
+    local = names_there[-1] if names_there else ""
+    if not local or member:
+        yield Binding(local or member, files, member)
+        return
+    yield Binding(local, files, "")
+    yield Binding(local, files, local)  # a module may be the one thing it exports
+
+
+def _without_comments(text: str) -> str:
+    if "/*" not in text:
+        return text
+    pieces, upto = [], 0
+    while (start := text.find("/*", upto)) >= 0:
+        pieces.append(text[upto:start])
+        end = text.find("*/", start + 2)
+        upto = end + 2 if end >= 0 else len(text)
+    return " ".join([*pieces, text[upto:]])

@@ -1,0 +1,1 @@
+"""Edges from outside the parser: language servers and traces."""

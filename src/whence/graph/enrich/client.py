@@ -1,0 +1,364 @@
+"""The language servers that are known, and where one is found."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from whence.core.errors import WhenceError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+#: While a project loads, a second process that knows single files alone would answer, with less than there is to say.
+_ONE_PROCESS = {"useSyntaxServer": "never"}
+#: Definitions need types to be known, not judged: no complaints, and nothing beyond the files that are opened.
+_NO_COMPLAINTS = {"typeCheckingMode": "off", "diagnosticMode": "openFilesOnly", "autoImportCompletions": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """Servers for some languages that can stand in for one another, the best first."""
+
+    name: str
+    languages: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...] = ()
+    install: str = ""
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # said at the start, and never again
+
+
+SERVERS = (
+    ServerKind(
+        "python",
+        ("python",),
+        (("basedpyright-langserver", "--stdio"), ("pyright-langserver", "--stdio")),
+        "pip install basedpyright",
+        {
+            "python": {"analysis": _NO_COMPLAINTS},
+            "basedpyright": {"analysis": _NO_COMPLAINTS, "disableLanguageServices": False},
+        },
+    ),
+    ServerKind(
+        "typescript",
+        ("typescript", "tsx", "javascript"),
+        (("typescript-language-server", "--stdio"), ("vtsls", "--stdio")),
+        "npm i -g typescript-language-server typescript@5",
+        {"typescript": {"tsserver": _ONE_PROCESS}},  # where vtsls looks
+        {"tsserver": _ONE_PROCESS, "disableAutomaticTypingAcquisition": True},
+    ),
+)
+KNOWN_SERVERS = tuple(kind.name for kind in SERVERS)
+_PROTOCOL_NAMES = {"tsx": "typescriptreact", "bash": "shellscript"}
+
+
+def server_kind(language: str) -> ServerKind:
+    """The servers for a language; for one that is not in the table, a kind without commands of its own."""
+    return next((kind for kind in SERVERS if language == kind.name or language in kind.languages), ServerKind(language, (language,)))
+
+
+def language_id(path: str, language: str) -> str:
+    """What the protocol calls the language of a file."""
+    return "javascriptreact" if path.endswith(".jsx") else _PROTOCOL_NAMES.get(language, language)
+
+
+def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
+    """The command line of a server: the one chosen, or the first that is installed."""
+    if chosen:
+        return _split(chosen)
+    for name, *arguments in kind.commands:
+        # Beside the interpreter: where pip puts it when whence has an environment of its own.
+        for place in (_search_path(), str(Path(sys.executable).parent)):
+            found = shutil.which(name, path=place)
+            if found is not None:
+                return [found, *arguments]
+    for name, *arguments in kind.commands:  # a program that a repository brought along is run for who says so, never by itself
+        if brought := shutil.which(name, path=str(root / "node_modules" / ".bin")):
+            hint = f"if you trust the one in the repository, name it: --server {shlex.quote(shlex.join([brought, *arguments]))}"
+            raise ServerTrouble(f"there is no language server for {kind.name} but the repository's own", hint=hint)
+    hint = kind.install or f"give one with --server, and --lang {kind.name}"
+    raise ServerTrouble(f"there is no language server for {kind.name}", hint=hint)
+
+
+def _search_path() -> str:
+    """Where the user's programs are. A place such as `.` is another one in every tree, and no choice of the user's."""
+    return os.pathsep.join(one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(one).is_absolute())
+
+
+def _split(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ServerTrouble(f"{command!r} is no command: {error}") from error
+    if not words:
+        raise ServerTrouble("the command of the language server is empty")
+    found = shutil.which(words[0], path=_search_path())
+    if found is None:
+        raise ServerTrouble(f"{words[0]}: no such program")
+    return [str(Path(found).absolute()), *words[1:]]  # it is started in the root, where the same words may name another program
+
+
+#: A header, or a message, larger than this is none.
+MOST_HEADER_BYTES = 4_096
+MOST_MESSAGE_BYTES = 64_000_000
+#: Questions under way at once: enough to keep a server busy, few enough to give up on.
+IN_FLIGHT = 24
+_CHUNK = 1 << 16
+_LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*(\d{1,12})[ \t]*(?:\r\n|$)", re.IGNORECASE)
+_SHOWN = 60
+_NO_SUCH_METHOD = -32601
+
+
+class ServerTrouble(WhenceError):
+    """A language server that cannot be started, ended, hangs, or does not speak the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How many seconds to wait: for the first answer, for each later one, and for the server to leave by itself."""
+
+    start: float = 120.0
+    answer: float = 60.0
+    leave: float = 2.0
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Questions under way, each by its number, and what was answered."""
+
+    waiting: dict[int, int] = field(default_factory=dict)
+    answers: dict[int, Any] = field(default_factory=dict)
+
+
+class LanguageServer:
+    """A running server. A context manager: on leaving, its process and all that it started are gone."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        root: Path,
+        *,
+        configuration: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.name = Path(command[0]).name
+        self._configuration = configuration or {}
+        self._patience = patience or Patience()
+        self._incoming, self._outgoing = bytearray(), bytearray()
+        self._asked, self._number, self._broken = _Asked(), 0, False
+        try:
+            self._process = subprocess.Popen(
+                list(command), cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise ServerTrouble(f"{self.name} cannot be started: {reason}") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._out, selectors.EVENT_READ)
+        try:
+            self._initialize(root, options or {})
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _initialize(self, root: Path, options: Mapping[str, Any]) -> None:
+        address = root.as_uri()
+        welcome = self.ask(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "rootPath": str(root),
+                "rootUri": address,
+                "workspaceFolders": [{"uri": address, "name": root.name}],
+                "capabilities": {
+                    "general": {"positionEncodings": ["utf-16"]},
+                    "textDocument": {"definition": {"linkSupport": True}, "synchronization": {}},
+                    "workspace": {"configuration": True, "workspaceFolders": True},
+                },
+                "initializationOptions": options,
+            },
+            within=self._patience.start,
+        )
+        if not isinstance(welcome, dict):
+            raise self._trouble("refused to start")
+        self.tell("initialized", {})
+        self.tell("workspace/didChangeConfiguration", {"settings": self._configuration})
+
+    # Speaking.
+    def tell(self, method: str, params: Any) -> None:
+        """Say something that needs no answer."""
+        self._say({"method": method, "params": params})
+
+    def ask(self, method: str, params: Any, *, within: float | None = None) -> Any:
+        """One question; its answer, or None when the server refuses."""
+        return self.ask_all(method, [params], within=within)[0]
+
+    def ask_all(self, method: str, questions: Iterable[Any], *, within: float | None = None) -> list[Any]:
+        """Answers to many questions, in their order; some are always under way. One that the server refuses is None."""
+        patience = self._patience.answer if within is None else within
+        self._asked = asked = _Asked()
+        upcoming = enumerate(questions)
+        count, heard, deadline = 0, 0, time.monotonic() + patience
+        while True:
+            while len(asked.waiting) < IN_FLIGHT and (following := next(upcoming, None)) is not None:
+                self._number += 1
+                asked.waiting[self._number] = following[0]
+                self._say({"id": self._number, "method": method, "params": following[1]})
+                count += 1
+            if not asked.waiting:
+                return [asked.answers.get(row) for row in range(count)]
+            self._exchange(deadline, patience)
+            if len(asked.answers) > heard:  # an answer, and nothing else, earns the server more time
+                heard, deadline = len(asked.answers), time.monotonic() + patience
+
+    def _say(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        if len(self._outgoing) + len(body) > MOST_MESSAGE_BYTES:
+            raise self._trouble("does not read what it is told")
+        if not self._outgoing:
+            self._selector.register(self._in, selectors.EVENT_WRITE)
+        self._outgoing += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+    # Listening.
+    def _exchange(self, deadline: float, patience: float) -> None:
+        """Write what the server takes and read what it says, waiting no longer than to the deadline."""
+        ready = self._selector.select(max(0.0, deadline - time.monotonic()))
+        if time.monotonic() >= deadline:
+            raise self._trouble(f"gave no answer within {patience:g} s")
+        for key, _ in ready:
+            if key.fd == self._in:
+                self._write()
+            else:
+                self._read()
+
+    def _write(self) -> None:
+        try:
+            written = os.write(self._in, bytes(self._outgoing[:_CHUNK]))
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise self._trouble("ended") from error
+        del self._outgoing[:written]
+        if not self._outgoing:
+            self._selector.unregister(self._in)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._out, _CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            raise self._trouble("ended")
+        self._incoming += data
+        while (message := self._next_message()) is not None:
+            self._take(message)
+
+    def _next_message(self) -> dict[str, Any] | None:
+        end = self._incoming.find(b"\r\n\r\n", 0, MOST_HEADER_BYTES)
+        if end < 0:
+            if len(self._incoming) >= MOST_HEADER_BYTES:
+                raise self._nonsense()
+            return None
+        found = _LENGTH.search(bytes(self._incoming[:end]))
+        if found is None or int(found[1]) > MOST_MESSAGE_BYTES:
+            raise self._nonsense()
+        start, stop = end + 4, end + 4 + int(found[1])
+        if len(self._incoming) < stop:
+            return None
+        body = bytes(self._incoming[start:stop])
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise self._nonsense(body) from error
+        if not isinstance(message, dict):
+            raise self._nonsense(body)
+        del self._incoming[:stop]
+        return message
+
+    def _take(self, message: dict[str, Any]) -> None:
+        number = message.get("id")
+        if "method" in message:
+            if number is not None:
+                self._serve(number, message["method"], message.get("params"))
+        elif isinstance(number, int) and number in self._asked.waiting:
+            self._asked.answers[self._asked.waiting.pop(number)] = message.get("result")
+
+    def _serve(self, number: Any, method: Any, params: Any) -> None:
+        """Answer a question of the server's: what it is configured to do, and yes to what it wishes to register."""
+        if method == "workspace/configuration":
+            items = params.get("items") if isinstance(params, dict) else None
+            sections = [item.get("section") if isinstance(item, dict) else None for item in items] if isinstance(items, list) else []
+            self._say({"id": number, "result": [self._section(one) for one in sections]})
+        elif method in ("client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create"):
+            self._say({"id": number, "result": None})
+        else:
+            self._say({"id": number, "error": {"code": _NO_SUCH_METHOD, "message": "not supported"}})
+
+    def _section(self, name: Any) -> Any:
+        found: Any = self._configuration
+        for step in name.split(".") if isinstance(name, str) and name else []:
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return found
+
+    # Ending.
+    def _trouble(self, what: str) -> ServerTrouble:
+        self._broken = True
+        return ServerTrouble(f"the language server {self.name} {what}")
+
+    def _nonsense(self, said: bytes = b"") -> ServerTrouble:
+        text = (said or bytes(self._incoming[:_SHOWN])).decode("utf-8", "replace")
+        return self._trouble(f"does not speak the protocol: it said {text[:_SHOWN]!a}")
+
+    def close(self) -> None:
+        """Ask the server to leave, then make sure that it and all it started are gone."""
+        try:
+            if not self._broken:
+                self._part()
+        except ServerTrouble:
+            pass  # it is ended below, whatever it does
+        finally:
+            # Before the process is waited for: until then its number cannot be another's.
+            if self._process.returncode is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._broken = True
+            self._selector.close()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(OSError):
+                    pipe.close()  # type: ignore[union-attr]
+
+    def _part(self) -> None:
+        patience = self._patience.leave
+        self.ask("shutdown", None, within=patience)
+        self.tell("exit", None)
+        deadline = time.monotonic() + patience
+        while True:  # until the end of its output, which is trouble in any other place
+            self._exchange(deadline, patience)

@@ -1,0 +1,297 @@
+"""Places in a text as the language server protocol counts them: lines, and columns in UTF-16 code units."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from bisect import bisect_right
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from whence.core.types import DEFINITIONS, LSP, Edge, Mention, Parsed, Unit
+from whence.graph.enrich.client import LanguageServer, ServerTrouble, language_id
+from whence.parse.units import parse
+from whence.source.decode import to_utf8
+from whence.source.read import beginning_of, open_inside
+
+#: The protocol knows three ends of a line; whence counts by the first alone.
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
+FILE_SCHEME = "file://"
+
+
+class Places:
+    """Turns the bytes of a UTF-8 text into lines and columns, and back."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+
+    def position(self, byte: int) -> tuple[int, int]:
+        """Line and column, both from 0, of a byte."""
+        line = bisect_right(self._starts, byte) - 1
+        return line, _utf16_length(self.text[self._starts[line] : byte])
+
+    def byte(self, line: int, column: int) -> int | None:
+        """The byte at a line and column, or None when the text has no such place."""
+        if not 0 <= line < len(self._starts) or column < 0:
+            return None
+        start = self._starts[line]
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
+        row = self.text[start:end]
+        if row.isascii():
+            return start + column if column <= len(row) else None
+        counted = 0
+        for character in row.decode("utf-8", "replace"):
+            if counted >= column:
+                break
+            counted += 2 if ord(character) > 0xFFFF else 1
+            start += len(character.encode("utf-8"))
+        return start if counted == column else None
+
+
+def _utf16_length(text: bytes) -> int:
+    return len(text) if text.isascii() else len(text.decode("utf-8", "replace").encode("utf-16-le")) // 2
+
+
+def path_of(address: str) -> bytes | None:
+    """The path of a `file://` address, or None when it is another kind of place."""
+    if not address.startswith(FILE_SCHEME + "/"):
+        return None
+    raw = address[len(FILE_SCHEME) :].encode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), raw)
+
+
+#: The name of the file in the folder of an index.
+RECORD = "enriched.json"
+
+
+class Record:
+    """For each file that is finished: the content that was asked about, and how many edges came of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._done: dict[str, tuple[str, int]] = {}
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            self._done = {name: (str(content), int(edges)) for name, (content, edges) in found.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            pass  # without it, files are asked about again
+
+    def is_done(self, path: str, content: bytes, with_edges: Collection[str]) -> bool:
+        """Whether a file is as it was asked about, and what came of it is still there."""
+        known, edges = self._done.get(path, ("", 0))
+        return known == content.hex() and (not edges or path in with_edges)
+
+    def note(self, finished: list[Enriched], contents: Mapping[str, bytes]) -> None:
+        """Remember files as finished."""
+        for one in finished:
+            if one.path in contents:
+                self._done[one.path] = (contents[one.path].hex(), len(one.edges))
+        beside = self._path.with_suffix(".new")
+        beside.touch(0o600)
+        beside.write_text(json.dumps(self._done), encoding="utf-8")
+        beside.replace(self._path)
+
+
+#: What an edge is worth that a language server resolved (W2).
+CONFIDENCE = 0.9
+#: Mentions of what is defined in the source; a route or a variable of the environment is not.
+ASKED = frozenset("calls implements extends inherits overrides accesses_field type_hint_of references throws decorates imports".split())
+#: More definitions of one name than this say nothing.
+MOST_TARGETS = 8
+#: Files that stay open at the server: closing the last of a project would make it load the project again.
+OPEN_FILES = 8
+OUTLINES_KEPT = 512
+#: Failures in a row after which a server is not started again.
+MOST_FAILURES = 3
+#: How far behind the start of a mention its last name may stand: `package.module.Type`.
+_REACH = 200
+_WORD = re.compile(rb"[\w$\x80-\xff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Enriched:
+    """What a server said of one file."""
+
+    path: str
+    edges: tuple[Edge, ...] = ()
+    asked: int = 0  # names it was asked about
+    resolved: int = 0  # names that it found in the tree
+    trouble: str = ""  # why the file is not finished; empty when it is
+
+
+class Outline:
+    """One file: its text, its places and its units."""
+
+    def __init__(self, path: str, text: bytes, language: str) -> None:
+        self.path, self.text, self.language = path, text, language
+
+    @cached_property
+    def places(self) -> Places:
+        """Its lines and columns."""
+        return Places(self.text)
+
+    @cached_property
+    def parsed(self) -> Parsed:
+        """Its units and what they mention."""
+        return parse(self.text, self.language)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [unit.start for unit in self.parsed.units]
+
+    def definition_at(self, byte: int) -> Unit | None:
+        """The unit whose name stands at a place; a parameter, a variable or a module is none."""
+        word = _WORD.match(self.text, byte)
+        for row in range(bisect_right(self._starts, byte) - 1, -1, -1):
+            unit = self.parsed.units[row]
+            if unit.end > byte:  # units are in order of their starts, so the first that holds it is the innermost
+                named = word is not None and word[0].decode("utf-8", "replace") == unit.name
+                return unit if named and unit.kind in DEFINITIONS else None
+        return None
+
+
+class Outlines:
+    """The files of an index, read and parsed when they are asked for."""
+
+    def __init__(self, root: Path, languages: Mapping[str, str], most_bytes: int) -> None:
+        self.root, self.languages, self._most_bytes = root, languages, most_bytes
+        self._kept: OrderedDict[str, Outline | None] = OrderedDict()
+
+    def outline(self, path: str) -> Outline | None:
+        """A file as it is on disk now, or None when it is not of this index, is gone or is no text."""
+        if path not in self.languages:
+            return None
+        if path not in self._kept:
+            self._kept[path] = self._read(path)
+            if len(self._kept) > OUTLINES_KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(path)
+        return self._kept[path]
+
+    def _read(self, path: str) -> Outline | None:
+        try:
+            text = to_utf8(beginning_of(open_inside(self.root, path), self._most_bytes))
+        except OSError:
+            return None
+        return None if text is None else Outline(path, text, self.languages[path])
+
+    def address(self, path: str) -> str:
+        """A file as the protocol names it."""
+        return (self.root / path).as_uri()
+
+    def at_address(self, address: Any) -> Outline | None:
+        """The file that the protocol means, when it is one of this index."""
+        raw = path_of(address) if isinstance(address, str) else None
+        if raw is None:
+            return None
+        path, root = os.path.normpath(os.fsdecode(raw)), f"{self.root}".rstrip("/") + "/"
+        return self.outline(path[len(root) :]) if path.startswith(root) else None
+
+
+def enrich(
+    start: Callable[[], LanguageServer], outlines: Outlines, paths: Sequence[str], progress: Callable[[int, int], None]
+) -> Iterator[Enriched]:
+    """What a server says of each file. A file that it fails at is left out, and the server started again.
+
+    Raises `ServerTrouble` when it cannot be started or fails at several files in a row.
+    """
+    failures, rows = 0, deque(enumerate(paths, 1))
+    while rows:
+        with start() as server:
+            asking = _Asking(server, outlines)
+            while rows:
+                done, path = rows.popleft()
+                try:
+                    yield asking.file(path)
+                except ServerTrouble as trouble:
+                    failures += 1
+                    yield Enriched(path, trouble=str(trouble))
+                    if failures >= MOST_FAILURES:
+                        raise
+                    break
+                failures = 0
+                progress(done, len(paths))
+
+
+class _Asking:
+    """A server that is asked about one file after another."""
+
+    def __init__(self, server: LanguageServer, outlines: Outlines) -> None:
+        self._server, self._outlines = server, outlines
+        self._open: deque[str] = deque()
+
+    def file(self, path: str) -> Enriched:
+        """The edges from one file."""
+        outline = self._outlines.outline(path)
+        if outline is None:
+            return Enriched(path)
+        mentions = [one for one in outline.parsed.mentions if _can_be_asked(one, outline.parsed.units)]
+        if not mentions:
+            return Enriched(path)
+        self._show(outline)
+        address = {"uri": self._outlines.address(path)}
+        spots = [_spot(outline.text, mention) for mention in mentions]
+        positions = [outline.places.position(spot) for spot in spots]
+        questions = [{"textDocument": address, "position": {"line": line, "character": column}} for line, column in positions]
+        answers = self._server.ask_all("textDocument/definition", questions)
+        found: dict[tuple[str, str, str], Edge] = {}
+        resolved = 0
+        for mention, spot, answer in zip(mentions, spots, answers, strict=True):
+            source = f"{path}#{outline.parsed.units[mention.unit].qualified_name}"
+            targets = self._targets(answer)
+            resolved += bool(targets)
+            for target in targets:
+                if target != source:
+                    line = outline.text.count(b"\n", 0, spot) + 1
+                    found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, CONFIDENCE, line))
+        return Enriched(path, tuple(found.values()), len(mentions), resolved)
+
+    def _show(self, outline: Outline) -> None:
+        address = self._outlines.address(outline.path)
+        document = {
+            "uri": address,
+            "languageId": language_id(outline.path, outline.language),
+            "version": 1,
+            "text": outline.text.decode("utf-8", "replace"),
+        }
+        self._server.tell("textDocument/didOpen", {"textDocument": document})
+        self._open.append(address)
+        if len(self._open) > OPEN_FILES:
+            self._server.tell("textDocument/didClose", {"textDocument": {"uri": self._open.popleft()}})
+
+    def _targets(self, answer: Any) -> list[str]:
+        """The symbols that an answer points at: those of the index, each once."""
+        places = answer if isinstance(answer, list) else [answer]
+        if len(places) > MOST_TARGETS:
+            return []
+        return list(dict.fromkeys(target for place in places if (target := self._target(place))))
+
+    def _target(self, place: Any) -> str:
+        if not isinstance(place, dict):
+            return ""
+        outline = self._outlines.at_address(place.get("targetUri", place.get("uri")))
+        span = place.get("targetSelectionRange", place.get("range"))
+        start = span.get("start") if isinstance(span, dict) else None
+        if outline is None or not isinstance(start, dict):
+            return ""
+        line, column = start.get("line"), start.get("character")
+        byte = outline.places.byte(line, column) if isinstance(line, int) and isinstance(column, int) else None
+        unit = None if byte is None else outline.definition_at(byte)
+        return "" if unit is None else f"{outline.path}#{unit.qualified_name}"
+
+
+def _can_be_asked(mention: Mention, units: Sequence[Unit]) -> bool:
+    return mention.kind in ASKED and 0 <= mention.unit < len(units) and units[mention.unit].kind in DEFINITIONS
+
+
+def _spot(text: bytes, mention: Mention) -> int:
+    """Where the name itself stands: a mention may begin at the package before it."""
+    found = text.find(mention.name.encode("utf-8", "surrogateescape"), mention.at, mention.at + _REACH)
+    return mention.at if found < 0 else found

@@ -1,0 +1,302 @@
+"""Which symbol a running program means by the function, namespace, file and line it reports. Never a guess.
+
+A reported function is a symbol when its qualified name agrees with what was
+reported, as far as both go, and exactly one symbol fits best. With a file, only
+files whose path agrees can hold it; without one, what is left of the namespace must
+name the symbol's file or folder. A line decides between equals, and nothing else:
+the program may have run another version of the source.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from whence.core.errors import StorageError
+from whence.core.types import DEFINITIONS, RUNTIME, Edge, Parsed, Unit
+from whence.graph.enrich.otlp import Span
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+UNKNOWN, AMBIGUOUS, UNNAMED = "unknown", "ambiguous", "unnamed"
+_SEPARATORS = re.compile(r"::|[.\\/#$:]")
+#: Go writes `pkg.(*Type).Method` and names closures `func1`; Python marks what is inside a function.
+_RECEIVER = re.compile(r"\(\*?([^()]*)\)")
+_CLOSURE = re.compile(r"func\d+(?:\.\d+)*|<\w+>|lambda|\d+")
+_INSIDE_A_FUNCTION = ".<locals>"
+_CONSTRUCTOR = "<init>"
+#: Names longer than this are not names.
+_MOST_CHARACTERS = 500
+
+
+class Symbols(Protocol):
+    """What an index knows of its symbols, as far as traces need it."""
+
+    def paths(self) -> Sequence[str]:
+        """The paths of all files."""
+        ...
+
+    def files_defining(self, name: str) -> Sequence[str]:
+        """The files that define a name, the last part of a qualified one."""
+        ...
+
+    def parsed(self, path: str) -> Parsed | None:
+        """What a file holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    path: str
+    unit: Unit
+    agreed: int  # how many names agree, from the last
+
+    @property
+    def key(self) -> str:
+        return f"{self.path}#{self.unit.qualified_name}"
+
+
+class Functions:
+    """Finds symbols by what spans report, each report once."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._known: dict[tuple[str, str, str, str], tuple[str, str]] = {}
+        self._by_filename: dict[str, list[str]] | None = None
+
+    def find(self, attributes: Mapping[str, str]) -> tuple[str, str]:
+        """The key of a symbol, or why there is none: `unnamed`, `unknown` or `ambiguous`."""
+        name = attributes.get("code.function.name") or attributes.get("code.function") or ""
+        path = attributes.get("code.file.path") or attributes.get("code.filepath") or ""
+        line = attributes.get("code.line.number") or attributes.get("code.lineno") or ""
+        report = (name, attributes.get("code.namespace", ""), path, line)
+        if not name or max(map(len, report)) > _MOST_CHARACTERS:
+            return "", UNNAMED
+        if report not in self._known:
+            self._known[report] = self._find(*report)
+        return self._known[report]
+
+    def _find(self, name: str, namespace: str, path: str, line: str) -> tuple[str, str]:
+        names = reported_names(name, namespace)
+        if not names:
+            return "", UNNAMED
+        paths = self._paths_like(path) if path else self._symbols.files_defining(names[-1])
+        found = [one for place in paths for one in self._candidates(place, names, placed=bool(path))]
+        best = max((one.agreed for one in found), default=0)
+        equals = [one for one in found if one.agreed == best]
+        if len({one.key for one in equals}) > 1 and line.isdigit():
+            equals = [one for one in equals if one.unit.first_line <= int(line) <= one.unit.last_line] or equals
+        keys = {one.key for one in equals}
+        return (keys.pop(), "") if len(keys) == 1 else ("", AMBIGUOUS if keys else UNKNOWN)
+
+    def _candidates(self, path: str, names: Sequence[str], *, placed: bool) -> list[_Candidate]:
+        parsed = self._symbols.parsed(path)
+        found = []
+        for unit in parsed.units if parsed else ():
+            if unit.name != names[-1] or unit.kind not in DEFINITIONS:
+                continue
+            own = (*unit.parents, unit.name)
+            agreed = _agreeing(own, names)
+            if agreed < min(len(own), len(names)):
+                continue
+            outside = _agreeing_path(path, names[: len(names) - len(own)])
+            if placed or outside or len(names) <= len(own):
+                found.append(_Candidate(path, unit, agreed + outside))
+        return found
+
+    def _paths_like(self, reported: str) -> list[str]:
+        """The files that a path from another machine may mean: those that agree with most of its end."""
+        if self._by_filename is None:
+            self._by_filename = {}
+            for path in self._symbols.paths():
+                self._by_filename.setdefault(path.rpartition("/")[2], []).append(path)
+        parts = [part for part in re.split(r"[/\\]", reported) if part not in ("", ".")]
+        agreeing: dict[int, list[str]] = {}
+        for path in self._by_filename.get(parts[-1], []) if parts else []:
+            own = path.split("/")
+            agreed = _agreeing(own, parts)
+            if agreed == min(len(own), len(parts)) or agreed > 1:
+                agreeing.setdefault(agreed, []).append(path)
+        return agreeing[max(agreeing)] if agreeing else []
+
+
+def reported_names(function: str, namespace: str) -> list[str]:
+    """The names of a reported function from the outside in, its namespace first."""
+    function = function.partition(_INSIDE_A_FUNCTION)[0].removesuffix("()")
+    names = [part for part in _SEPARATORS.split(_RECEIVER.sub(r"\1", function)) if part]
+    while len(names) > 1 and names[-1] != _CONSTRUCTOR and _CLOSURE.fullmatch(names[-1]):
+        names.pop()
+    if len(names) > 1 and names[-1] == _CONSTRUCTOR:
+        names[-1] = names[-2]
+    around = [part for part in _SEPARATORS.split(_RECEIVER.sub(r"\1", namespace)) if part]
+    return names if not names or names[: len(around)] == around else [*around, *names]
+
+
+def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many parts are the same, counted from the last."""
+    count = 0
+    for mine, theirs in zip(reversed(one), reversed(other), strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
+
+
+def _agreeing_path(path: str, names: Sequence[str]) -> int:
+    """How many names around a symbol its file and folders bear, counted from the last; a file may stand for its folder."""
+    if not names:
+        return 0
+    place = PurePosixPath(path)
+    folders = [part for folder in place.parts[:-1] for part in folder.split(".")]
+    return max(_agreeing(folders, names), _agreeing([*folders, *place.stem.split(".")], names))
+
+
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.2, 0.95
+#: Observations after which about two thirds of the way is gone.
+OBSERVATIONS_TO_TRUST = 20
+#: The name of the file in the folder of an index.
+DATABASE = "traces.db"
+_MOST_CHARACTERS_traces = 300
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS symbols (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS relations (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT NULL, UNIQUE (kind, target));
+CREATE TABLE IF NOT EXISTS spans (
+    id BLOB PRIMARY KEY, parent BLOB NOT NULL, symbol INTEGER NOT NULL, relation INTEGER, ended REAL NOT NULL) WITHOUT ROWID;
+"""
+_CALLS = """
+SELECT caller.key, called.key, 'calls', count(*), max(child.ended)
+FROM spans AS child JOIN spans AS parent ON child.parent = parent.id
+JOIN symbols AS called ON child.symbol = called.id JOIN symbols AS caller ON parent.symbol = caller.id
+WHERE child.symbol != parent.symbol GROUP BY parent.symbol, child.symbol
+"""
+_RELATIONS = """
+SELECT symbols.key, relations.target, relations.kind, count(*), max(spans.ended)
+FROM spans JOIN symbols ON spans.symbol = symbols.id JOIN relations ON spans.relation = relations.id
+GROUP BY spans.symbol, spans.relation
+"""
+
+
+@dataclass(slots=True)
+class Ingested:
+    """What was read of a file."""
+
+    spans: int = 0
+    mapped: int = 0  # spans that mean a symbol
+    new: int = 0  # of these, the ones that were not known
+    unmapped: Counter[str] = field(default_factory=Counter)  # why the others mean none
+
+
+def confidence(observations: int) -> float:
+    """How far an edge is to be trusted that was observed so often."""
+    share = 1 - math.exp(-observations / OBSERVATIONS_TO_TRUST)
+    return LEAST_CONFIDENCE + (MOST_CONFIDENCE - LEAST_CONFIDENCE) * share
+
+
+class Observations:
+    """The spans of one index that mean a symbol. A context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._explained():
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.executescript(_SCHEMA)
+        self._rows: dict[tuple[str, ...], int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._db.close()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise StorageError(f"{self._path.name}: {error}", hint="whence clear removes it with its index") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._explained():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._rows.clear()
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def ingest(self, spans: Iterable[Span | None], functions: Functions) -> Ingested:
+        """Take in the spans of a file: all that mean a symbol, or none when the file turns out to be unreadable."""
+        did = Ingested()
+        with self._transaction():
+            for span in spans:
+                did.spans += 1
+                key, reason = functions.find(span.attributes) if span else ("", "without a number")
+                if span is None or not key:
+                    did.unmapped[reason] += 1
+                    continue
+                did.mapped += 1
+                did.new += self._keep(span, key)
+        return did
+
+    def _keep(self, span: Span, key: str) -> bool:
+        new = self._db.execute("SELECT 1 FROM spans WHERE id = ?", (span.id,)).fetchone() is None
+        relation = relation_of(span)
+        row = self._row("relations (kind, target)", *relation) if relation else None
+        values = (span.id, span.parent, self._row("symbols (key)", key), row, span.ended)
+        self._db.execute("INSERT OR REPLACE INTO spans VALUES (?, ?, ?, ?, ?)", values)
+        return new
+
+    def _row(self, table: str, *values: str) -> int:
+        asked = (table, *values)
+        if asked not in self._rows:
+            name, _, columns = table.partition(" ")
+            marks = ", ".join("?" * len(values))
+            self._db.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)  # noqa: S608  -- names from the two calls above
+            wanted = " AND ".join(f"{one} = ?" for one in columns.strip("()").split(", "))
+            found = self._db.execute(f"SELECT id FROM {name} WHERE {wanted}", values)  # noqa: S608  -- likewise
+            self._rows[asked] = int(found.fetchone()[0])
+        return self._rows[asked]
+
+    def edges(self, now: float) -> list[Edge]:
+        """All that was observed, in a fixed order; no clock of another machine says later than now."""
+        with self._explained():
+            rows = [row for query in (_CALLS, _RELATIONS) for row in self._db.execute(query)]
+        return [
+            Edge(source, target, kind, RUNTIME, round(confidence(count), 4), seen=min(seen, now), count=count)
+            for source, target, kind, count, seen in sorted(rows)
+        ]
+
+
+def relation_of(span: Span) -> tuple[str, str] | None:
+    """What a span says beside who called it: a route that it answers or asks for, a remote procedure likewise."""
+    said = span.attributes
+    route = said.get("http.route") or said.get("url.template")
+    if route:
+        method = (said.get("http.request.method") or said.get("http.method") or "ANY").upper()
+        return _printable("consumes_endpoint" if span.kind == "client" else "handles_route", f"route:{method} {route}")
+    if said.get("rpc.method") and span.kind in ("client", "server"):
+        return _printable("consumes_rpc" if span.kind == "client" else "implements_rpc", f"rpc:{_procedure(said)}")
+    return None
+
+
+def _procedure(said: Mapping[str, str]) -> str:
+    """`package.Service/Method`, whichever way it was reported."""
+    service, method = said.get("rpc.service", ""), said["rpc.method"].lstrip("/")
+    return method if "/" in method or not service else f"{service}/{method}"
+
+
+def _printable(kind: str, target: str) -> tuple[str, str] | None:
+    return (kind, target) if len(target) <= _MOST_CHARACTERS_traces and target.isprintable() else None

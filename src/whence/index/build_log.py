@@ -1,0 +1,141 @@
+"""What was done to an index and when: its last runs, kept beside it.
+
+Nothing is built on them. A file that is missing or damaged tells less, and a run that cannot be noted is done all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from whence.core.types import Refreshed
+from whence.core.version import __version__
+from whence.index.store import Store
+from whence.storage.files import put_whole, remove_parts
+
+MOST_RUNS = 100
+#: A line is a few hundred bytes; of a file that is longer than all of them could be only the end is read.
+MOST_BYTES = 100_000
+MOST_WORDS = 200
+KINDS = BUILT, REFRESHED, REPAIRED, ADOPTED = ("built", "refreshed", "repaired", "adopted")
+
+
+class Cause(NamedTuple):
+    """Why an index was written: one of the kinds, and what is to be said of it."""
+
+    what: str
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One time that an index was built, refreshed, repaired or taken over."""
+
+    at: float  # when it was done, in seconds since 1970
+    seconds: float  # from the writer's lock to an index that can be asked
+    what: str
+    because: str = ""
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    known: int = 0  # of those added or changed: whose content was known already, of another tree or from before
+    bytes: int = 0  # of source that was read
+    files: int = 0  # that can be found afterwards
+    units: int = 0
+    skipped: int = 0  # files and folders that were left out
+    version: str = __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What an index held before a run: what the run did is told by what is different."""
+
+    files: int
+    derived: frozenset[str]
+    whole: bool  # whether a build had come to its end
+
+    @classmethod
+    def of(cls, store: Store) -> Before:
+        """As it is now."""
+        return cls(store.counts()[0], frozenset(store.derived()), "indexed_at" in store.meta())
+
+    def cause(self, adopted: str, repaired: str, otherwise: str) -> Cause:
+        """Why it is written: from whom it was taken over, what was damaged, how it had been made; each empty where it was not so."""
+        if repaired:
+            return Cause(REPAIRED, repaired)
+        if adopted:
+            return Cause(ADOPTED, f"from {adopted}")
+        if self.whole and not otherwise:
+            return Cause(REFRESHED)
+        return Cause(BUILT, f"it was made with {otherwise}" if otherwise else "goes on with one that was cut off" if self.files else "")
+
+
+def run_since(before: Before, store: Store, done: Refreshed, cause: Cause, *, at: float, seconds: float, units: int) -> Run | None:
+    """What a run did; None where nothing is different after it."""
+    files, unfit = store.counts()
+    if not (done.read or done.adopted or done.deleted) and before.derived == frozenset(store.derived()):
+        return None
+    added = max(files - before.files + done.deleted, 0)
+    return Run(
+        at=round(at, 3),
+        seconds=round(seconds, 3),
+        what=cause.what,
+        because=" ".join(cause.because.split())[:MOST_WORDS],
+        added=added,
+        changed=max(done.read + done.adopted - added, 0),
+        removed=done.deleted,
+        known=done.adopted,
+        bytes=done.bytes,
+        files=files - unfit,
+        units=units,
+        skipped=unfit + store.places_left_out(),
+    )
+
+
+def keep_run(place: Path, run: Run | None) -> None:
+    """Note a run after those before it, and let the oldest go; where nothing can be written it is not noted."""
+    with suppress(OSError):
+        if run is None:
+            remove_parts(place)  # of a writer that was killed
+            return
+        kept = [*read_runs(place), run][-MOST_RUNS:]
+        put_whole(place, "".join(f"{json.dumps(asdict(one))}\n" for one in kept))
+
+
+def read_runs(place: Path) -> list[Run]:
+    """The last runs, the oldest first; lines that cannot be read are left out. Only a file is read, for to open a FIFO is to wait."""
+    try:
+        if not place.is_file():
+            return []
+        with place.open("rb") as file:
+            file.seek(max(place.stat().st_size - MOST_BYTES, 0))
+            lines = file.read(MOST_BYTES).split(b"\n")
+    except OSError:
+        return []
+    found = (_run_of(line) for line in lines)
+    return [run for run in found if run is not None][-MOST_RUNS:]
+
+
+def _run_of(line: bytes) -> Run | None:
+    try:
+        noted = json.loads(line)
+        return Run(**_values(noted)) if isinstance(noted, dict) else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _values(noted: Mapping[str, Any]) -> dict[str, Any]:
+    """What is noted of a run, each value of its kind; what a later version notes besides is passed over."""
+    kinds = {"float": float, "int": int, "str": str}
+    found: dict[str, Any] = {}
+    for one in fields(Run):
+        if one.name in noted:
+            found[one.name] = kinds[str(one.type)](noted[one.name])
+    if found.get("what") not in KINDS or not all(math.isfinite(value) for value in found.values() if isinstance(value, float)):
+        raise ValueError
+    return found

@@ -1,1 +1,0 @@
-"""What import statements mean, one file for each family of languages."""

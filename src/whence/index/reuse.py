@@ -1,0 +1,156 @@
+"""What another index knows of the same content, taken over instead of made again (Z5, Z8).
+
+Worktrees, branches and clones of one repository hold nearly the same files. A segment is immutable and knows nothing of
+where its tree lies, so it is given a second name in the new index (a hard link, which takes no room). Its files that are
+not the same here are dead in the new view, and only they are read. Whether a file is the same is told by its content.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from whence.core.errors import IndexDamaged, StorageError
+from whence.index.changes import read_now
+from whence.index.clean_marker import unlike
+from whence.index.layout import DATABASE, SEGMENTS, Layout
+from whence.index.store import COLUMNS, FORMAT, Record, SegmentRow, Store, VectorRow
+from whence.source import git
+from whence.source.walk import Tree
+from whence.storage.arrayfile import Stamp, stamp_of
+from whence.storage.files import NO_LINKS
+
+#: A segment of which fewer files are the same here is not worth dragging along.
+WORTH_TAKING = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A file as another index has it."""
+
+    hash: bytes
+    language: str
+    reason: str
+    segment: int
+    row: int
+    hidden: int = 1  # whether there is a secret in it, as far as is known
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """What there is to take over: segments and vectors in a folder, the files in them, and facts of columns over all."""
+
+    folder: Path
+    segments: Sequence[SegmentRow]
+    vectors: Mapping[int, VectorRow]
+    files: Mapping[str, Known]
+    dead: Sequence[tuple[str, bytes, str, int, int]]
+    columns: Mapping[str, dict[str, Any]]
+
+
+def estate_of(folder: Path, store: Store) -> Estate:
+    """What an index has to give, as of one moment."""
+    with store.reading():
+        files = {one[0]: Known(*one[1:]) for one in store.known_files()}
+        return Estate(folder, store.segments(), store.vectors(), files, store.dead_files(), {key: store.facts(key) for key in COLUMNS})
+
+
+def estates_nearby(layout: Layout, commit: str, settings: str) -> Iterator[Estate]:
+    """What other trees of the same repository, or at the same commit, have to give: the likest first."""
+    repository = git.common_dir(layout.root)
+    found: list[tuple[bool, float, Path]] = []
+    for place in layout.neighbours():
+        meta = _meta_of(place)
+        if meta.get("format") == str(FORMAT) and meta.get("settings") == settings:
+            same = bool(commit) and meta.get("commit") == commit
+            if same or (repository and meta.get("repository") == repository):
+                found.append((not same, -float(meta.get("indexed_at", 0)), place))
+    for *_, place in sorted(found):
+        with suppress(StorageError), closing(Store(place / DATABASE)) as store:
+            yield estate_of(place / SEGMENTS, store)
+
+
+def _meta_of(place: Path) -> dict[str, str]:
+    try:
+        with closing(Store(place / DATABASE)) as store:
+            return store.meta()
+    except StorageError:  # damaged, busy, not ours: nothing to take over
+        return {}
+
+
+def take_over(layout: Layout, store: Store, estate: Estate, tree: Tree, *, model: str, limit: int, now_ns: int) -> int:
+    """Take from another index what is the same here; how many files that were. What is taken is no longer `tree.changed`."""
+    same = _same_files(layout.root, estate, tree, limit, now_ns)
+    alive = Counter(estate.files[path].segment for path in same if estate.files[path].row >= 0)
+    segments = [row for row in estate.segments if alive[row.id] >= WORTH_TAKING * row.files]
+    taken = {row.id for row in segments}
+    same = {path: record for path, record in same.items() if record.row < 0 or estate.files[path].segment in taken}
+    vectors = [row for row in estate.vectors.values() if row.segment in taken and row.model == model]
+    whole = len(same) == len(estate.files) and len(segments) == len(estate.segments)
+    columns = {key: facts for key, facts in estate.columns.items() if "name" in facts and (whole or key == "history")}
+    try:
+        segments = [replace(row, stamp=_given(layout, estate, row.name, row.stamp)) for row in segments]
+        vectors = [replace(row, stamp=_given(layout, estate, row.name, row.stamp)) for row in vectors]
+        for facts in columns.values():
+            facts["stamp"] = asdict(_given(layout, estate, facts["name"], Stamp(**facts["stamp"])))
+    except (FileNotFoundError, IndexDamaged):  # its owner has replaced it meanwhile, or does not know yet that it is damaged
+        return 0
+    except OSError as error:
+        raise StorageError(
+            f"cannot write to {layout.segments}: {error.strerror or error}", hint="free some space and run it again"
+        ) from error
+    with store.transaction():
+        _enter(store, estate, segments, vectors, same)
+        store.set_meta(**{key: json.dumps(facts) for key, facts in columns.items()})
+    tree.files |= {path: record.state for path, record in same.items()}
+    tree.changed = [path for path in tree.changed if path not in same]
+    return len(same)
+
+
+def _same_files(root: Path, estate: Estate, tree: Tree, limit: int, now_ns: int) -> dict[str, Record]:
+    found = {}
+    for path in tree.changed:
+        known = estate.files.get(path)
+        if known is not None and known.hash and (now := read_now(root, path, limit, now_ns)) is not None and now.hash == known.hash:
+            found[path] = Record(path, now.state, known.hash, known.language, known.reason, known.row, bool(known.hidden))
+    return found
+
+
+def _enter(store: Store, estate: Estate, segments: list[SegmentRow], vectors: list[VectorRow], same: dict[str, Record]) -> None:
+    """List what was taken over; call inside a transaction."""
+    new = {row.id: store.add_segment(row.name, row.files, row.bytes, row.stamp) for row in segments}
+    for row in vectors:
+        store.set_vectors(replace(row, segment=new[row.segment]))
+    grouped: dict[int, list[Record]] = {}
+    for path, record in same.items():
+        grouped.setdefault(new[estate.files[path].segment] if record.row >= 0 else 0, []).append(record)
+    for segment, records in grouped.items():
+        store.add(records, segment)
+    others = [
+        (path, one.hash, one.language, one.segment, one.row) for path, one in estate.files.items() if path not in same and one.row >= 0
+    ]
+    buried = [*estate.dead, *others]
+    store.bury((path, known, language, new[segment], row) for path, known, language, segment, row in buried if segment in new)
+
+
+def _given(layout: Layout, estate: Estate, name: str, stamp: Stamp) -> Stamp:
+    """Give a derived file of another index a second name in this one; where a disk knows no such thing, copy it."""
+    source, target = estate.folder / name, layout.segments / name
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        shutil.copyfile(source, target)
+        target.chmod(0o600)
+    if said := unlike(target, stamp):
+        raise IndexDamaged(f"{name}: {said}")
+    return stamp_of(target, stamp.checksum)

@@ -1,0 +1,393 @@
+"""From parsed files to postings: the part of building that each worker does for its batch.
+
+A unit is found under five fields. What a posting stores of each is not the count
+itself but its weight against the field's length, in a few bits. The lengths are
+measured against fixed averages, not the corpus's own, so that a posting depends
+on its file alone: an edited tree gives the same numbers as one built afresh, and
+the weights of the fields stay free until the query.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from whence.core.types import DEFINITIONS, KINDS, Parsed, Unit
+from whence.index.relations import RelationRows
+from whence.parse import paths
+from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
+from whence.parse.units import is_constructor, is_hidden, own_spans
+from whence.storage.arrayfile import Array, narrow, pack_strings
+from whence.storage.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
+from whence.storage.rows import counted, distinct, first_of_each
+from whence.text import analyzer
+
+FIELDS = ("name", "parents", "signature", "doc", "body")
+NAME, PARENTS, SIGNATURE, DOC, BODY = range(len(FIELDS))
+#: Usual lengths of the fields, in terms, over many repositories (docs/experiments.md).
+USUAL_LENGTH = np.array([3.0, 3.0, 12.0, 20.0, 45.0], np.float32)
+LONGEST_RATIO = 20.0
+#: Bits of each field in a posting's code, lowest first, and the weights its levels stand for.
+BITS = (3, 3, 3, 3, 4)
+SHIFTS = (0, 3, 6, 9, 12)
+COARSE_LEVELS = np.concatenate([[0.0], 0.25 * 1.6 ** np.arange(7)]).astype(np.float32)
+FINE_LEVELS = np.concatenate([[0.0], 0.1 * np.sqrt(2.0) ** np.arange(15)]).astype(np.float32)
+LEVELS = (COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, FINE_LEVELS)
+
+#: Windows cut a file evenly, whatever its units: how much of it speaks of the query.
+WINDOW_BYTES = 800
+#: A path posting says where on the path the term stands.
+IN_STEM, IN_DIRECTORY = 1, 2
+#: Words this short are mentioned everywhere and say nothing of who needs whom.
+SHORTEST_MENTION = 4
+#: Stands between the pieces of a file while its words are looked up; never a word of its own.
+MARK = b"\0"
+_SPACED_MARK = b" \0 "
+#: Everything that is not part of a word becomes a space; what is beyond ASCII is looked at when first seen.
+_SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
+#: Words that a worker knows by heart; beyond this it forgets the oldest, to stay small.
+KNOWN_WORDS = 1 << 14
+
+CONTENTS = (CODE, DOCS, CONFIG)
+KIND_NAMES = tuple(sorted(KINDS))
+_KIND_ROWS = {kind: row for row, kind in enumerate(KIND_NAMES)}
+TOP_LEVEL = 1  # a flag of units: nothing encloses it
+DEFINES = 2  # a flag of units: it defines a name
+HIDDEN = 4  # a flag of units: it is not meant for others
+CONSTRUCTS = 8  # a flag of units: it makes a value of the type around it
+
+
+def name_hash(word: str) -> int:
+    """A word's place in the tables of names and mentions."""
+    try:
+        return zlib.crc32(word.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half a character: only a question can hold that, and it names nothing
+        return zlib.crc32(word.encode("utf-8", "replace"))
+
+
+def sound(name: str) -> str:
+    """A name without case and underscores, so that `http_client` is HttpClient; one of the language's own stays as it is."""
+    return name if name.startswith("__") else analyzer.joined(name)
+
+
+@lru_cache(maxsize=KNOWN_WORDS)
+def _terms_of(raw: bytes) -> tuple[str, ...]:
+    """The terms of a run of word characters; the same words come back in batch after batch."""
+    word = raw.decode("utf-8", "replace")
+    if raw.isascii() and not raw[:1].isdigit():
+        return analyzer.terms(word)
+    return tuple(term for one in analyzer.words(word) for term in analyzer.terms(one))
+
+
+@dataclass(slots=True)
+class _Words:
+    """Words seen so far, each with the terms it is indexed under."""
+
+    ids: dict[bytes, int] = field(default_factory=lambda: {MARK: 0})
+    term_ids: dict[str, int] = field(default_factory=dict)
+    starts: list[int] = field(default_factory=lambda: [0, 0])
+    flat: list[int] = field(default_factory=list)
+    parts: list[int] = field(default_factory=lambda: [0])  # how many of a word's terms are parts of it
+
+    def look_up(self, found: list[bytes]) -> list[int]:
+        """The ids of words, learning those that are new."""
+        known = self.ids
+        try:
+            return [known[word] for word in found]
+        except KeyError:
+            for word in found:
+                if word not in known:
+                    self._learn(word)
+            return [known[word] for word in found]
+
+    def _learn(self, raw: bytes) -> None:
+        self.ids[raw] = len(self.ids)
+        terms = _terms_of(raw)
+        for term in terms:
+            self.flat.append(self.term_ids.setdefault(term, len(self.term_ids)))
+        self.starts.append(len(self.flat))
+        self.parts.append(len(terms) - (len(terms) > 1))
+
+
+class Digest:
+    """A batch of files on its way to a segment's arrays."""
+
+    def __init__(self) -> None:
+        self._words = _Words()
+        self._paths: list[str] = []
+        self._languages: list[str] = []
+        self._sizes: list[int] = []
+        self._units: list[Unit] = []
+        self._flags: list[int] = []
+        self._unit_ends: list[int] = []
+        self._window_ends: list[int] = []
+        self._word: list[Array] = []  # every word of every unit, ...
+        self._slot: list[Array] = []  # ... and the unit and field it stands in
+        self._text_word: list[Array] = []  # every word of the text, ...
+        self._text_window: list[Array] = []  # ... and the window it stands in
+        self._mentions: list[Array] = []
+        self._relations = RelationRows()
+
+    def add(self, path: str, source: bytes, parsed: Parsed) -> None:
+        """Take in one file."""
+        source = source.replace(MARK, b" ")
+        units = parsed.units or (Unit("raw", "", "", 1, 1, 0, len(source)),)
+        cuts = _window_cuts(source)
+        self._mentions.append(self._add_words(source, units, parsed.comments, cuts))
+        self._relations.add(source, units, parsed)
+        self._paths.append(path)
+        self._languages.append(parsed.language)
+        self._sizes.append(len(source))
+        self._units += units
+        self._flags += [_flags(unit, parsed.language) for unit in units]
+        self._unit_ends.append(len(self._units))
+        self._window_ends.append(len(cuts) + (self._window_ends[-1] if self._window_ends else 0))
+
+    def _add_words(self, source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array) -> Array:
+        """Look up every word of a file in one sweep; remember whose it is and which of its fields.
+
+        The text is cut where its unit, its window or its being a comment changes, and
+        joined again with a mark at each cut, so that one search finds all the words
+        and the marks between them tell the pieces apart. Names, enclosing names and
+        signatures follow as pieces of their own.
+        """
+        pieces, unit, where, window = _text_pieces(source, units, comments, cuts)
+        texts = [*pieces]
+        for row, one in enumerate(units):
+            if one.name:
+                texts += [one.name.encode(), " ".join(one.parents).encode(), one.signature.encode()]
+                unit += [row, row, row]
+                where += [NAME, PARENTS, SIGNATURE]
+        ids = np.array(self._words.look_up(_SPACED_MARK.join(texts).translate(_SPACED_OUT).split()), np.int64)
+        marks = ids == 0
+        words, piece = ids[~marks], np.cumsum(marks)[~marks]
+        spoken = int(np.searchsorted(piece, len(pieces)))
+        self._word.append(words)
+        self._slot.append((np.array(unit, np.int64) * len(FIELDS) + np.array(where, np.int64))[piece] + len(self._units) * len(FIELDS))
+        self._text_word.append(words[:spoken])
+        self._text_window.append(np.array(window, np.int64)[piece[:spoken]] + (self._window_ends[-1] if self._window_ends else 0))
+        return distinct(words[:spoken])
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays of a segment with these files, rows in the order they came."""
+        path_terms = self._path_terms()
+        names = sorted(self._words.term_ids)
+        rank = np.empty(len(names), np.int64)
+        rank[[self._words.term_ids[name] for name in names]] = np.arange(len(names))
+        starts, flat = (
+            np.array(self._words.starts, np.int64),
+            rank[np.array(self._words.flat, np.int64)] if self._words.flat else np.empty(0, np.int64),
+        )
+        found = {**pack_strings("terms", names), **self._file_arrays(), **self._unit_arrays()}
+        found |= self._unit_postings(starts, flat, len(names))
+        found |= self._window_postings(starts, flat, len(names))
+        found |= _path_postings(path_terms, rank, self._words.term_ids)
+        found |= self._mention_arrays()
+        return found | self._relations.arrays()
+
+    def _path_terms(self) -> list[tuple[str, int, int]]:
+        """(term, file, where) of every path, with its terms made known to the vocabulary."""
+        found = []
+        for row, path in enumerate(self._paths):
+            for where, pieces in ((IN_STEM, paths.stem_parts(path)), (IN_DIRECTORY, paths.directory_parts(path))):
+                terms = {analyzer.stem(piece) for piece in pieces}
+                if where == IN_STEM and len(pieces) > 1:
+                    terms.add("".join(pieces))
+                found += [(term, row, where) for term in terms]
+        for term, _, _ in found:
+            self._words.term_ids.setdefault(term, len(self._words.term_ids))
+        return found
+
+    def _file_arrays(self) -> dict[str, Array]:
+        contents = [CONTENTS.index(BY_NAME.get(name, UNKNOWN).content) for name in self._languages]
+        languages = sorted(set(self._languages))
+        return {
+            **pack_strings("files.path", self._paths),
+            **_path_parts(self._paths),
+            **pack_strings("languages", languages),
+            "files.language": np.array([languages.index(name) for name in self._languages], np.uint8),
+            "files.content": np.array(contents, np.uint8),
+            "files.bytes": np.array(self._sizes, np.uint32),
+            "files.units": np.array(self._unit_ends, np.uint32),
+            "files.windows": np.array(self._window_ends, np.uint32),
+            "files.roles": np.array([int(paths.roles(path)) for path in self._paths], np.uint16),
+            "files.depth": np.array([min(paths.depth(path), 255) for path in self._paths], np.uint8),
+            "files.stem": np.array([name_hash("".join(paths.stem_parts(path))) for path in self._paths], np.uint32),
+            "files.singular_stem": np.array([name_hash("".join(paths.stem_parts(path)).rstrip("s")) for path in self._paths], np.uint32),
+            "files.name": np.array([name_hash(path.rsplit("/", 1)[-1]) for path in self._paths], np.uint32),
+            "files.version": np.array([paths.version(path) for path in self._paths], np.int8),
+        }
+
+    def _unit_arrays(self) -> dict[str, Array]:
+        return {
+            **pack_strings("units.name", [unit.name for unit in self._units]),
+            "units.first": narrow(np.array([unit.first_line for unit in self._units], np.uint32)),
+            "units.last": narrow(np.array([unit.last_line for unit in self._units], np.uint32)),
+            "units.kind": np.array([_KIND_ROWS[unit.kind] for unit in self._units], np.uint8),
+            "units.flags": np.array(self._flags, np.uint8),
+            "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
+            "units.scope_hash": np.array([name_hash(".".join(unit.parents)) if unit.parents else 0 for unit in self._units], np.uint32),
+            "units.sound_hash": np.array([name_hash(sound(unit.name)) if unit.name else 0 for unit in self._units], np.uint32),
+            "units.full_hash": np.array([name_hash(unit.qualified_name) if unit.name else 0 for unit in self._units], np.uint32),
+        }
+
+    def _unit_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
+        slots = max(len(self._units), 1) * len(FIELDS)
+        slot, term = _expanded(_joined(self._word), _joined(self._slot), starts, flat, np.diff(starts))
+        lengths = np.bincount(slot, minlength=slots).astype(np.float32)
+        key, count = counted(term * slots + slot)
+        slot, term = key % slots, key // slots
+        unit, where = slot // len(FIELDS), slot % len(FIELDS)
+        ratio = np.minimum(lengths[slot] / USUAL_LENGTH[where], LONGEST_RATIO)
+        code = np.zeros(len(key), np.uint32)
+        for number, levels in enumerate(LEVELS):
+            mine = where == number
+            code[mine] = nearest_level(count[mine] / (0.5 + 0.5 * ratio[mine]), levels) << SHIFTS[number]
+        new = np.flatnonzero(np.diff(term * len(self._units) + unit, prepend=-1))
+        codes = np.add.reduceat(code, new) if len(new) else code
+        offsets = np.searchsorted(term[new], np.arange(vocabulary + 1))
+        return unit_arrays(Lists(offsets, unit[new], codes.astype(np.uint16)))
+
+    def _window_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
+        """Windows hold the parts of words only: the joined whole adds nothing there but size."""
+        windows = max(self._window_ends[-1] if self._window_ends else 0, 1)
+        parts = np.array(self._words.parts, np.int64)
+        window, term = _expanded(_joined(self._text_word), _joined(self._text_window), starts, flat, parts)
+        key, count = counted(term * windows + window)
+        offsets = np.searchsorted(key // windows, np.arange(vocabulary + 1))
+        return window_arrays(Lists(offsets, key % windows, np.minimum(count, COUNT_TOP).astype(np.uint16)))
+
+    def _mention_arrays(self) -> dict[str, Array]:
+        """Which files mention which word, as written: (hash of word) -> files."""
+        hashes = np.zeros(len(self._words.ids), np.uint32)
+        for word, row in self._words.ids.items():
+            if len(word) >= SHORTEST_MENTION:
+                hashes[row] = zlib.crc32(word)
+        pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._mentions)]
+        joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
+        return mention_arrays(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]))
+
+
+def _flags(unit: Unit, language: str) -> int:
+    if unit.kind not in DEFINITIONS:
+        return 0 if unit.parents else TOP_LEVEL
+    found = DEFINES | (HIDDEN if is_hidden(unit, language) else 0)
+    return found | (CONSTRUCTS if is_constructor(unit) else 0) if unit.parents else found | TOP_LEVEL
+
+
+def unit_arrays(lists: Lists) -> dict[str, Array]:
+    """The arrays that hold the postings of units."""
+    steps = encode(lists, UNIT_STEP)
+    return {
+        "terms.units": steps.offsets.astype(np.uint32),
+        "terms.first_unit": steps.first,
+        "postings.unit": steps.steps,
+        "postings.code": steps.values,
+    }
+
+
+def window_arrays(lists: Lists) -> dict[str, Array]:
+    """The arrays that hold the postings of windows."""
+    steps = encode(lists, WINDOW_STEP)
+    return {"terms.windows": steps.offsets.astype(np.uint32), "terms.first_window": steps.first, "postings.window": pack_windows(steps)}
+
+
+def mention_keys(hashes: Array, offsets: Array, files: Array) -> Array:
+    """A table of mentions as (hash << 32 | file) pairs again."""
+    return np.repeat(hashes.astype(np.uint64), np.diff(offsets)) << np.uint64(32) | files.astype(np.uint64)
+
+
+def mention_arrays(key: Array) -> dict[str, Array]:
+    """Sorted (hash << 32 | file) pairs as a table of hashes with their files."""
+    hashes = (key >> np.uint64(32)).astype(np.uint32)
+    new = first_of_each(hashes)
+    return {
+        "mentions.hash": hashes[new],
+        "mentions.files": np.append(new, len(hashes)).astype(np.uint32),
+        "postings.mention": narrow(key & np.uint64(0xFFFFFFFF)),
+    }
+
+
+def nearest_level(weights: Array, levels: Array) -> Array:
+    """The level (from 1) that stands for each weight, by the middle between neighbours."""
+    middles = np.sqrt(levels[1:-1] * levels[2:])
+    return (np.searchsorted(middles, weights, side="right") + 1).astype(np.uint32)
+
+
+def _expanded(word: Array, place: Array, starts: Array, flat: Array, sizes: Array) -> tuple[Array, Array]:
+    """(place, term) of the first `sizes` terms of every word."""
+    counts = sizes[word]
+    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(place, counts), flat[np.repeat(starts[word], counts) + within]
+
+
+def _joined(arrays: list[Array]) -> Array:
+    return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
+
+
+def _text_pieces(
+    source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array
+) -> tuple[list[bytes], list[int], list[int], list[int]]:
+    """The text in pieces, with the unit, the field and the window of each."""
+    starts, ends, owners = np.array(own_spans(units), np.int64).reshape(-1, 3).T
+    marks = np.array(comments, np.int64).reshape(-1, 2)
+    edges = distinct(np.concatenate([starts, ends, marks.ravel(), cuts]))
+    owner, owned = _holder(starts, ends, edges[:-1])
+    _, spoken = _holder(marks[:, 0], marks[:, 1], edges[:-1])
+    window = np.searchsorted(cuts, edges[:-1], side="right") - 1
+    kept = np.flatnonzero(owned)
+    bounds = zip(edges[kept].tolist(), edges[kept + 1].tolist(), strict=True)
+    return [source[a:b] for a, b in bounds], owners[owner[kept]].tolist(), np.where(spoken[kept], DOC, BODY).tolist(), window[kept].tolist()
+
+
+def _holder(starts: Array, ends: Array, at: Array) -> tuple[Array, Array]:
+    """Which of these disjoint spans holds each place, and whether any does."""
+    if not len(starts):
+        return np.zeros(len(at), np.int64), np.zeros(len(at), bool)
+    row = np.searchsorted(starts, at, side="right") - 1
+    return row, (row >= 0) & (at < ends[row])
+
+
+def _window_cuts(source: bytes) -> Array:
+    """Where windows start: at 0, then at the line end that keeps each near its size."""
+    cuts, at = [0], WINDOW_BYTES
+    while at < len(source):
+        line = source.rfind(b"\n", cuts[-1] + 1, at)
+        if line < 0:
+            line = source.find(b"\n", at)
+        if line < 0 or line + 1 >= len(source):
+            break
+        cuts.append(line + 1)
+        at = line + 1 + WINDOW_BYTES
+    return np.array(cuts, np.int64)
+
+
+def _path_postings(path_terms: list[tuple[str, int, int]], rank: Array, term_ids: dict[str, int]) -> dict[str, Array]:
+    places: dict[tuple[int, int], int] = {}
+    for term, row, where in path_terms:
+        key = (int(rank[term_ids[term]]), row)
+        places[key] = places.get(key, 0) | where
+    ordered = sorted(places)
+    return {
+        "paths.term": np.array([term for term, _ in ordered], np.uint32),
+        "paths.file": np.array([row for _, row in ordered], np.uint32),
+        "paths.place": np.array([places[key] for key in ordered], np.uint8),
+    }
+
+
+def _path_parts(file_paths: list[str]) -> dict[str, Array]:
+    """The words of each file's stem and near directories, against a table of all such words."""
+    stems = [paths.stem_parts(path) for path in file_paths]
+    directories = [paths.near_directory_parts(path) for path in file_paths]
+    known = sorted({part for found in (*stems, *directories) for part in found})
+    row = {part: number for number, part in enumerate(known)}
+    return {
+        **pack_strings("parts", known),
+        "files.stem_ends": np.cumsum([len(found) for found in stems]).astype(np.uint32),
+        "files.stem_parts": np.array([row[part] for found in stems for part in found], np.uint32),
+        "files.directory_ends": np.cumsum([len(found) for found in directories]).astype(np.uint32),
+        "files.directory_parts": np.array([row[part] for found in directories for part in found], np.uint32),
+    }

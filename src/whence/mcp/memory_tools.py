@@ -1,0 +1,115 @@
+"""The tools that keep and find notes, and that take verdicts: remember, recall and feedback."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from whence.app.session import Report, Standing, ready
+from whence.app.workspace import House
+from whence.core.errors import UsageError
+from whence.mcp.text import recalled_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whence.app.index import Index
+    from whence.memory.memory import Memory
+    from whence.memory.result import Recalled
+    from whence.query.parser import Asked
+
+USUAL_NOTES = 5
+
+
+async def remember(house: House, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
+    """Store a note, or the state of a branch."""
+    root = house.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
+    about = [_about(house, root, one) for one in given.get("about", ())]
+    fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": "agent"}
+    fields["project"] = given.get("project") or root.name
+
+    def store(memory: Memory) -> str:
+        if given.get("handoff", False):
+            note = memory.handoff(given["text"], topic=given.get("topic"), **fields)
+        else:
+            note = memory.remember(given["text"], topic=given.get("topic"), **fields)
+        return f"stored {note.key}\n"
+
+    return await house.desk(root).ask_notes(store)
+
+
+def _about(house: House, root: Path, code: str) -> str:
+    """Code that a note speaks of, `path#symbol`, in the root that it is stored for."""
+    path, mark, symbol = code.partition("#")
+    return f"{house.roots.place(path, root)[1]}{mark}{symbol}"
+
+
+async def recall(house: House, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
+    """The notes that answer a question."""
+    desk = house.desk(house.roots.chosen(given.get("root", "")))
+    asked = {name: given[name] for name in ("project", "topic", "tags", "since", "until") if given.get(name)}
+
+    def answer(memory: Memory) -> str:
+        return _told(memory, memory.recall(given["query"], k=given.get("k", USUAL_NOTES), **asked), why=given.get("why", False))
+
+    return await desk.ask_notes(answer)
+
+
+async def search_notes(house: House, given: dict[str, Any], question: Asked) -> str:
+    """The same for a search that says `in:notes`."""
+    if not question.text.strip():
+        raise UsageError("in:notes needs a word to recall by")
+    desk = house.desk(house.roots.chosen(given.get("root", "")))
+
+    def answer(memory: Memory) -> str:
+        found = memory.search(question, given.get("k", USUAL_NOTES))
+        return f"note: {question.said}\n" + _told(memory, found, why=given.get("why", False))
+
+    return await desk.ask_notes(answer)
+
+
+def _told(memory: Memory, found: Sequence[Recalled], *, why: bool) -> str:
+    from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- loaded with the memory
+
+    if not found:
+        return "nothing found in the notes\n"
+    became = [memory.changed(one.note) if one.note.about else "" for one in found]
+    said = [LOW_CONFIDENCE] if is_low_confidence(found) else []
+    return "\n".join([*said, *recalled_lines(found, became, why=why)]) + "\n"
+
+
+async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
+    """Say which symbols were useful for a task, and which were not."""
+    useful, useless = given.get("useful", []), given.get("useless", [])
+    if not useful and not useless:
+        raise UsageError("no symbol was named", hint="give useful or useless: names such as Session.open or path#name")
+    named = house.roots.chosen(given["root"]) if given.get("root") else None
+    placed = {name: house.symbol(name, named) for name in (*useful, *useless)}
+    desk = house.desk(next((root for root, _ in placed.values() if root is not None), house.roots.folders[0]))
+
+    def say_all(index: Index | None, standing: Standing) -> str:
+        from whence.context.feedback.store import Learned  # noqa: PLC0415  -- as above
+        from whence.context.feedback.verdicts import Record, say  # noqa: PLC0415  -- few sessions learn
+
+        index = ready(index, standing)
+        chosen, now = index.settings.learn, time.time()
+        if not chosen.enabled:
+            raise UsageError("learning is switched off", hint="set learn.enabled=true")
+        keys = {name: _key(index, symbol) for name, (_, symbol) in placed.items()}
+        records = [Record(keys[name], name in useful, index.subgraph_root(keys[name]), given.get("task", ""), now) for name in keys]
+        learned = Learned.beside(index.layout.directory)
+        try:
+            say(learned, records, chosen, house.session)
+        finally:
+            learned.close()
+        return "".join(f"{'useful' if one.useful else 'useless'}: {one.symbol}\n" for one in records)
+
+    return await desk.ask(say_all, report)
+
+
+def _key(index: Index, name: str) -> str:
+    keys = index.symbol_keys(name)
+    if len(keys) > 1:
+        raise UsageError(f"{len(keys)} symbols are called {name[:80]!r}", hint=f"write one of {', '.join(keys[:8])}")
+    return keys[0]

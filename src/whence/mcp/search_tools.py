@@ -1,0 +1,246 @@
+"""The tools that find code: search, context, related and graph."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from whence.app.low_confidence import Doubt, doubt_of, doubt_of_task, nothing_for
+from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
+from whence.app.session import Desk, Report, Standing, ready
+from whence.app.workspace import House
+from whence.cli.shared import safe
+from whence.core.errors import RootError, StorageError, UsageError
+from whence.mcp.memory_tools import search_notes
+from whence.mcp.text import fleet_line, freshness_line, guess_lines, name_flags, neighbour_lines, result_lines, standing_lines, way_lines
+from whence.search.unindexed import guesses
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.fleet.search import Fleet
+    from whence.graph.names import Named
+
+USUAL_RESULTS = 8
+#: Files that are guessed at while nothing better is known.
+MOST_GUESSES = 5
+SECONDS_FOR_GUESSES = 1.0
+QUESTIONS = ("callers", "callees", "impact", "tests", "path")
+
+
+@dataclass(slots=True)
+class Part:
+    """What one root has to say to a search."""
+
+    results: list[tuple[float, list[str]]] = field(default_factory=list)  # score and lines, without a number
+    doubt: Doubt | None = None
+    asked: bool = True  # whether there was a whole index to ask
+    said: list[str] = field(default_factory=list)  # above the results
+    closing: list[str] = field(default_factory=list)  # below them
+
+
+async def search(house: House, given: dict[str, Any], report: Report) -> str:
+    """Ranked files for a query, from one root or all of them; notes, where the query says so."""
+    from whence.query.parser import read  # noqa: PLC0415  -- loaded with the first question
+
+    if given.get("fleet"):
+        return await _of_fleet(house, given)
+    if (question := read(given["query"])).notes:
+        return await search_notes(house, given, question)
+    desks, below = _where(house, given)
+    k = given.get("k", USUAL_RESULTS)
+    content = "all" if question.beyond_code else None
+    parts = await asyncio.gather(*(_part(house, desk, given, content, below, report, alone=len(desks) == 1) for desk in desks))
+    return "\n".join(_told(parts, k)) + "\n"
+
+
+async def _of_fleet(house: House, given: dict[str, Any]) -> str:
+    """The same of all repositories that the server's caller may see."""
+    if wrong := [name for name in ("path", "root") if given.get(name)]:
+        raise UsageError(
+            f"a search of the fleet takes no {wrong[0]}", hint="repo:PATTERN in the query chooses repositories, path:GLOB files"
+        )
+    k, why = given.get("k", USUAL_RESULTS), given.get("why", False)
+
+    def ask(fleet: Fleet) -> str:
+        answer = fleet.search(given["query"], k=k)
+        part = Part([(one.score, list(result_lines(one, why=why))) for one in answer])
+        part.said = [f"note: {safe(note)}" for note in answer.notes if note]
+        part.doubt = Doubt(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
+        part.closing = [fleet_line(answer.searched)]
+        return "\n".join(_told([part], k)) + "\n"
+
+    return await house.fleet.ask(ask)
+
+
+async def _part(
+    house: House, desk: Desk, given: dict[str, Any], content: str | None, below: tuple[str, ...], report: Report, *, alone: bool
+) -> Part:
+    """What one root has to say. One of several that cannot be read does not silence the others."""
+    k, why, inner = given.get("k", USUAL_RESULTS), given.get("why", False), () if alone else house.inner(desk)
+    try:
+        return await desk.ask(partial(_searched, desk, house.label(desk), given["query"], k, content, below, why, inner), report)
+    except (RootError, StorageError) as error:
+        if alone:
+            raise
+        return Part(asked=False, said=[f"note: nothing from {house.label(desk)}: {error}"])
+
+
+def _where(house: House, given: dict[str, Any]) -> tuple[list[Desk], tuple[str, ...]]:
+    """The desks of a call, and the path below the root that it is narrowed to."""
+    if path := given.get("path"):
+        root, below = house.roots.place(path, house.named(given))
+        return [house.desk(root)], (below,) if below else ()
+    return house.desks(given.get("root", "")), ()
+
+
+def _searched(
+    desk: Desk,
+    label: str,
+    query: str,
+    k: int,
+    content: str | None,
+    below: tuple[str, ...],
+    why: bool,
+    inner: tuple[str, ...],
+    index: Index | None,
+    standing: Standing,
+) -> Part:
+    part = Part(said=list(standing_lines(standing, label)))
+    if index is None or (standing.building and not standing.indexed):
+        part.asked = False
+    else:
+        answer = index.search(query, k=k, paths=below)
+        own = [one for one in answer if not one.path.startswith(inner)]
+        part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
+        part.asked = not standing.building  # what is not indexed yet may be what is asked for
+        part.doubt = doubt_of([(index, answer.confidence)], content) if part.asked else None
+        part.said += [f"note: {note}" for note in answer.notes]
+        part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
+    if standing.building:
+        paths = [path for path in desk.unindexed() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
+        until = time.monotonic() + SECONDS_FOR_GUESSES
+        found = guesses(desk.root, paths, query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
+        part.closing[:0] = guess_lines(*found, len(paths))
+    return part
+
+
+def _told(parts: Sequence[Part], k: int) -> Iterator[str]:
+    """The answer of all roots as one."""
+    best = sorted(chain.from_iterable(part.results for part in parts), key=lambda pair: -pair[0])[:k]
+    yield from dict.fromkeys(chain.from_iterable(part.said for part in parts))
+    if all(part.asked for part in parts):
+        yield from _doubted([part.doubt for part in parts if part.doubt is not None], found=bool(best))
+    for place, (_, lines) in enumerate(best, 1):
+        yield f"{place}. {lines[0]}"
+        yield from lines[1:]
+    yield from chain.from_iterable(part.closing for part in parts)
+
+
+def _doubted(doubts: Sequence[Doubt], *, found: bool) -> Iterator[str]:
+    """That an answer may be none, where that is so (Z1)."""
+    surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
+    if surest is not None and not surest.confidence.here:
+        of_all = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
+        yield f"NOT HERE{safe(str(of_all)).removeprefix('not here')}" + (". The nearest:" if found else "")
+    elif not found:
+        yield "nothing found in code; in:docs looks into documentation"
+
+
+def _hints(index: Index, shown: Shown) -> list[str]:
+    """Notes that speak of what is shown."""
+    return hint_lines(hints_of(index, shown))
+
+
+# Symbols of a task.
+async def context(house: House, given: dict[str, Any], report: Report) -> str:
+    """A pack of the symbols that a task needs."""
+    root = house.root_of(given, given.get("files", ()))
+    files = tuple(house.roots.place(path, root)[1] for path in given.get("files", ()))
+    asked = {"files": files, "diff": given.get("diff") or None, "budget": given.get("budget"), "session": house.session}
+    asked["caller"] = str(root.parent) if house.several else ""
+    return await house.desk(root).ask(partial(_packed, given.get("task", ""), asked), report)
+
+
+def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Standing) -> str:
+    from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
+
+    whole = ready(index, standing)
+    doubt = doubt_of_task(whole, task) if not standing.building else ""
+    said = [*standing_lines(standing), *([f"NOT HERE{safe(doubt).removeprefix('not here')}. The nearest:"] if doubt else [])]
+    above = "".join(f"{line}\n" for line in said)
+    budget = asked["budget"] or whole.settings.mcp.context_budget
+    pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
+    if not pack.symbols:
+        return f"{above}{nothing_for(asked['diff'])}; search reads every file\n"
+    text = above + pack.text
+    shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
+    hints = "".join(f"{line}\n" for line in _hints(whole, by_file(shown)))
+    return text + hints if count(text + hints) <= budget else text
+
+
+# Neighbours.
+async def related(house: House, given: dict[str, Any], report: Report) -> str:
+    """Units like the one at a line."""
+    path, _, line = given["place"].rpartition(":")
+    if not path or not line.isdecimal() or len(line) > 9:
+        raise UsageError(f"{given['place'][:200]!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
+    root, below = house.roots.place(path, house.named(given))
+    desk = house.desk(root)
+
+    def answer(index: Index | None, standing: Standing) -> str:
+        whole = ready(index, standing)
+        found = whole.related(below, int(line), k=given.get("k", USUAL_RESULTS))
+        lines = [*standing_lines(standing), *([] if found else ["nothing like it"])]
+        for place, one in enumerate(found, 1):
+            head, *rest = result_lines(one, house.label(desk))
+            lines += [f"{place}. {head}", *rest]
+        return "\n".join([*lines, freshness_line(whole, house.label(desk))]) + "\n"
+
+    return await desk.ask(answer, report)
+
+
+async def graph(house: House, given: dict[str, Any], report: Report) -> str:
+    """Who calls a symbol, what it calls, what depends on it, which tests know it, or the way to another."""
+    root, symbol = house.symbol(given["symbol"], house.named(given))
+    asked = {**given, "symbol": symbol, "to": house.symbol(given.get("to", ""), root)[1]}
+    if root is None:
+        knowing = [await desk.ask(partial(_known, symbol)) for desk in house.desks()] if house.several else [0]
+        root = house.roots.folders[knowing.index(max(knowing))]
+    desk = house.desk(root)
+    return await desk.ask(partial(_asked_graph, asked, house.label(desk)), report)
+
+
+def _known(name: str, index: Index | None, _: Standing) -> int:
+    """Whether a root knows a name: 0 not, 1 in other letters, 2 as it is written."""
+    try:
+        return 0 if index is None else 2 - any(one.loosely for one in index.questions.meant(name))
+    except UsageError:
+        return 0
+
+
+def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standing: Standing) -> str:
+    whole, question = ready(index, standing), given["question"]
+    questions = whole.questions
+    if question == "path":
+        if not given.get("to"):
+            raise UsageError("a path leads from one symbol to another", hint="name the other with `to`")
+        way = questions.path([_only(whole, given["symbol"], standing)], [_only(whole, given["to"], standing)])
+        lines = list(way_lines(way, label)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
+    else:
+        asked = {"depth": given["depth"]} if "depth" in given else {}
+        answer = getattr(questions, question)(_only(whole, given["symbol"], standing), **asked)
+        lines = list(neighbour_lines(answer, question, label))
+    return "\n".join([*standing_lines(standing, label), *name_flags(lines), *lines, freshness_line(whole, label)]) + "\n"
+
+
+def _only(index: Index, name: str, standing: Standing) -> Named:
+    """The one symbol that a name means; that a name is unknown says little while the index is being built."""
+    try:
+        return index.questions.one(name)
+    except UsageError as error:
+        raise UsageError("; ".join([str(error), *standing_lines(standing)])) from error

@@ -1,0 +1,289 @@
+"""Prompts that a person picks in an agent: each is a text that holds what whence knows already."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Awaitable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from whence.app.budget import cut_text
+from whence.app.session import Desk, Report, Standing, ready
+from whence.app.workspace import House
+from whence.cli.shared import freshness_json
+from whence.core.errors import UsageError, WhenceError
+from whence.core.version import __version__
+from whence.mcp.memory_tools import recall
+from whence.mcp.search_tools import context
+from whence.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
+from whence.parse.provenance import flags_of, warning_of
+from whence.text.hidden import made_visible
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from whence.app.index import Index
+    from whence.memory.memory import Memory
+
+    Context = ServerRequestContext[Any, Any]
+
+
+PROMPTS = (
+    types.Prompt(
+        name="task",
+        description="Begin a task: the symbols it needs and the notes that speak of it.",
+        arguments=[types.PromptArgument(name="task", description="what is to be done", required=True)],
+    ),
+    types.Prompt(name="resume", description="Go on with the work on this branch: its handoff and what was learned."),
+    types.Prompt(name="handoff", description="Write down the state of the work for whoever goes on."),
+)
+_RESUME = "handoff, state of work, what is next"
+
+
+async def _unreported(_done: float, _total: float, _message: str) -> None:
+    """Progress that nobody asked for."""
+
+
+async def told(house: House, name: str, given: Mapping[str, str]) -> str:
+    """The text of a prompt."""
+    if name == "task":
+        task = given.get("task", "").strip()
+        if not task:
+            raise UsageError("task is missing", hint="say what is to be done")
+        return f"Task: {task}\n\nNotes:\n{await _notes(house, task)}\nCode:\n{await context(house, {'task': task}, _unreported)}"
+    if name == "resume":
+        return f"Go on with the work on this branch. What was written down:\n{await _notes(house, _RESUME)}"
+    if name == "handoff":
+        return (
+            "Write down the state of the work on this branch with the tool `remember` (handoff: true): what is done, what is not, "
+            "what to do next, and which files and symbols matter (about: path#symbol). Short, in full sentences."
+        )
+    raise UsageError(f"there is no prompt {name[:80]!r}", hint=f"there are {', '.join(one.name for one in PROMPTS)}")
+
+
+async def _notes(house: House, question: str) -> str:
+    try:
+        return await recall(house, {"query": question, "k": 3}, _unreported)
+    except WhenceError as error:
+        return f"{error}\n"
+
+
+PLAIN, JSON, MARKDOWN = "text/plain", "application/json", "text/markdown"
+RESOURCES = (types.Resource(name="status", uri="whence://status", description="What is indexed, how fresh it is.", mime_type=JSON),)
+TEMPLATES = (
+    types.ResourceTemplate(
+        name="unit", uri_template="whence://unit/{+key}", description="A symbol's source by its key path#qualified.name.", mime_type=PLAIN
+    ),
+    types.ResourceTemplate(name="note", uri_template="whence://note/{+key}", description="A note by its key.", mime_type=MARKDOWN),
+)
+
+
+async def read(house: House, uri: str) -> tuple[str, str]:
+    """The text of a resource, and of what form it is."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # brackets that no address has
+        parts = urlsplit("")
+    key = unquote(parts.path.strip("/")) + (f"#{unquote(parts.fragment)}" if parts.fragment else "")
+    if parts.scheme != "whence" or parts.netloc not in ("status", "unit", "note") or (parts.netloc != "status" and not key):
+        raise UsageError(f"there is no resource {uri[:200]!r}", hint="whence://status, whence://unit/KEY or whence://note/KEY")
+    if parts.netloc == "status":
+        return json.dumps({"version": __version__, "roots": [await _status(desk) for desk in house.desks()]}, indent=1), JSON
+    if parts.netloc == "note":
+        return await _note(house, key), MARKDOWN
+    return await _unit(house, key), PLAIN
+
+
+async def _status(desk: Desk) -> dict[str, Any]:
+    def facts(index: Index | None, standing: Standing) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "root": str(desk.root),
+            "files": standing.indexed,
+            "building": standing.building,
+            "share_done": round(standing.share, 3),
+        }
+        if index is not None:
+            found |= {"units": index.snapshot.live_units, "model": index.model, "freshness": freshness_json(index.freshness)}
+            found |= {"notes": list(index.notes), "left_out": len(index.tree.skipped), "now": time.time()}
+        return found
+
+    return await desk.ask(facts)
+
+
+async def _note(house: House, key: str) -> str:
+    def text(memory: Memory) -> str:
+        return _with_flags(memory.get(key).text, 1, "this note")
+
+    return await house.desks()[0].ask_notes(text)
+
+
+def _with_flags(text: str, begin: int, what: str) -> str:
+    """A text in which nothing is hidden, after a line that says where it reads like an instruction, if it does (Z11)."""
+    said = warning_of(flags_of([(begin, text)]), what)
+    return (f"{said}\n" if said else "") + made_visible(text)
+
+
+async def _unit(house: House, key: str) -> str:
+    """The source of a symbol, from the first root that has it."""
+
+    def source(index: Index | None, standing: Standing) -> str:
+        index = ready(index, standing)
+        symbol = index.questions.one(key)
+        units = [unit for unit in symbol.nodes if unit < index.snapshot.units]
+        if not units:
+            raise UsageError(f"{key!r} has no source here")
+        lines = (index.read_text(symbol.path) or "").split("\n")
+        first, last = (index.snapshot.column(name) for name in ("units.first", "units.last"))
+        parts = [(int(first[unit]), "\n".join(lines[int(first[unit]) - 1 : int(last[unit])])) for unit in units]
+        return "".join(_with_flags(part, begin, "this file") + "\n" for begin, part in parts)
+
+    trouble: UsageError | None = None
+    for desk in house.desks():
+        try:
+            return await desk.ask(source)
+        except UsageError as error:
+            trouble = trouble or error
+    raise trouble or UsageError(f"there is no symbol {key!r}")
+
+
+log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+#: Characters of an error; of one that repeats what was given, the middle is left out.
+MOST_OF_A_COMPLAINT = 1_000
+#: The share of what is left by which progress rises at least from one report to the next.
+LEAST_RISE = 0.001
+#: Seconds for an answer. Agents give up after one or two minutes; what nobody waits for is not waited for here either.
+CALL_SECONDS = 120.0
+PAGE = types.PaginatedRequestParams
+
+
+def make_server(house: House, seconds: float = CALL_SECONDS) -> Server[Any]:
+    """The server of a house, ready to be run over any transport; every answer is given within some seconds."""
+
+    async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
+        fleet = house.fleet.configured
+        return types.ListToolsResult(tools=[_listed(tool, several=len(house.roots.folders) > 1, fleet=fleet) for tool in TOOLS])
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _called(house, context, params, seconds)
+
+    async def list_resources(_: Context, __: PAGE | None) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=list(RESOURCES))
+
+    async def list_templates(_: Context, __: PAGE | None) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
+
+    async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        text, form = await _or_refused(read(house, uri), seconds)
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=_sendable(text))])
+
+    async def list_prompts(_: Context, __: PAGE | None) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=list(PROMPTS))
+
+    async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        text = await _or_refused(told(house, params.name, params.arguments or {}), seconds)
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
+        return types.GetPromptResult(messages=[message])
+
+    return Server(
+        "whence",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
+    hints = types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False, open_world_hint=False)
+    return types.Tool(
+        name=tool.name, description=tool.description, input_schema=tool.schema(several=several, fleet=fleet), annotations=hints
+    )
+
+
+async def _called(house: House, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
+    """A tool's answer within its budget, or one line that says what is wrong."""
+    tool = BY_NAME.get(params.name)
+    if tool is None:
+        return _said(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
+    try:
+        given = tool.checked(params.arguments or {})
+        with anyio.move_on_after(seconds):
+            text = await tool.answer(house, given, _rising(context.session.report_progress))
+            return _said(text if tool.name in KEEPS_BUDGET else _within(house, given, text))
+        return _said(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
+    except WhenceError as error:
+        return _said(_short(str(error)), wrong=True)
+    except OSError as error:
+        return _said(_trouble(error), wrong=True)
+    except Exception:
+        log.exception("the tool %s failed", tool.name)
+        return _said(f"{tool.name} failed; this is a fault of whence, its log says more", wrong=True)
+
+
+def _within(house: House, given: Mapping[str, Any], text: str) -> str:
+    from whence.text.token_estimate import count  # noqa: PLC0415  -- numpy: loaded with the first question
+
+    budget = given.get("budget") or house.desks()[0].settings().mcp.budget
+    if "budget" not in given and count(text) <= budget:
+        return text  # nobody asked for a budget, and none was needed
+    return cut_text(text, budget, rest=lambda whole: f"budget {whole} gives all").text
+
+
+def _said(text: str, *, wrong: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=wrong)
+
+
+def _short(text: str) -> str:
+    """A complaint without most of what it complains about, where that is long."""
+    return text if len(text) <= MOST_OF_A_COMPLAINT else f"{text[: MOST_OF_A_COMPLAINT // 2]} ... {text[-MOST_OF_A_COMPLAINT // 2 :]}"
+
+
+def _rising(report: Report) -> Report:
+    """Progress that only ever rises, as the protocol wants it, whatever it is made of."""
+    last = -1.0
+
+    async def told(done: float, total: float, message: str) -> None:
+        nonlocal last
+        last = max(done, last + (total - last) * LEAST_RISE)
+        await report(last, total, message)
+
+    return told
+
+
+def _sendable(text: str) -> str:
+    """A text without halves of characters, as names of files may hold them: JSON has no place for those."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+async def _or_refused(asked: Awaitable[_T], seconds: float) -> _T:
+    """What was asked for, or an error of the protocol that says what is wrong."""
+    try:
+        with anyio.fail_after(seconds):
+            return await asked
+    except TimeoutError as error:
+        raise MCPError(types.INTERNAL_ERROR, f"this took longer than {seconds:g} s and was given up") from error
+    except WhenceError as error:
+        raise MCPError(types.INVALID_PARAMS, _sendable(_short(str(error)))) from error
+    except OSError as error:
+        raise MCPError(types.INTERNAL_ERROR, _sendable(_trouble(error))) from error
+    except Exception as error:
+        log.exception("a resource or prompt failed")
+        raise MCPError(types.INTERNAL_ERROR, "this is a fault of whence, its log says more") from error
+
+
+def _trouble(error: OSError) -> str:
+    return f"{error.filename or 'a file'}: {error.strerror or error}"

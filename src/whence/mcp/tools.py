@@ -1,0 +1,227 @@
+"""Whether a tool was called rightly. What agents often write for a number or a list is taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from whence.app.session import Report
+from whence.app.workspace import House
+from whence.core.errors import UsageError
+from whence.mcp.memory_tools import feedback, recall, remember
+from whence.mcp.search_tools import QUESTIONS, context, graph, related, search
+
+STRING, INTEGER, BOOLEAN, STRINGS = "string", "integer", "boolean", "array"
+#: No argument of a call may be longer than this.
+MOST_CHARACTERS = 200_000
+_TRUTHS = {"true": True, "false": False}
+
+
+def schema(properties: Mapping[str, Mapping[str, Any]], required: tuple[str, ...]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments, as short as can be: every session of every agent reads it."""
+    return {"type": "object", "properties": {name: dict(one) for name, one in properties.items()}, "required": list(required)}
+
+
+def checked(properties: Mapping[str, Mapping[str, Any]], required: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, each of its type."""
+    for name in given:
+        if name not in properties:
+            near = get_close_matches(name, properties, 1)
+            raise UsageError(
+                f"there is no argument {name[:80]!r}", hint=f"did you mean {near[0]}?" if near else f"allowed: {', '.join(properties)}"
+            )
+    if missing := [name for name in required if given.get(name) in (None, "")]:
+        wanted = properties[missing[0]]
+        raise UsageError(f"{missing[0]} is missing", hint=wanted.get("description", "") or ", ".join(wanted.get("enum", ())))
+    return {name: _one(name, properties[name], value) for name, value in given.items() if value is not None}
+
+
+def _one(name: str, wanted: Mapping[str, Any], value: Any) -> Any:
+    kind = wanted["type"]
+    taken = _taken(kind, value)
+    if taken is None:
+        raise UsageError(f"{name} must be of type {kind}, not {type(value).__name__}")
+    if (isinstance(taken, str) and len(taken) > MOST_CHARACTERS) or (kind == STRINGS and sum(map(len, taken)) > MOST_CHARACTERS):
+        raise UsageError(f"{name} is longer than {MOST_CHARACTERS} characters")
+    if "enum" in wanted and taken not in wanted["enum"]:
+        raise UsageError(f"{name} {taken[:80]!r} is not known", hint=f"allowed: {', '.join(wanted['enum'])}")
+    if kind == INTEGER and taken < wanted.get("minimum", taken):
+        raise UsageError(f"{name} {taken} is not allowed", hint=f"at least {wanted['minimum']}")
+    return taken
+
+
+def _taken(kind: str, value: Any) -> Any:
+    """A value as its type; None when it cannot be that."""
+    if kind == STRING:
+        return value if isinstance(value, str) else None
+    if kind == BOOLEAN:
+        return value if isinstance(value, bool) else _TRUTHS.get(value.lower()) if isinstance(value, str) else None
+    if kind == INTEGER:
+        return _whole(value)
+    if isinstance(value, str):
+        return [value] if value else []
+    return value if isinstance(value, list) and all(isinstance(one, str) for one in value) else None
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = int(value) if isinstance(value, str | int) else int(value) if isinstance(value, float) and value == int(value) else None
+    except (ValueError, OverflowError):
+        return None
+    return number if number is not None and abs(number) < 1 << 31 else None
+
+
+Answering = Callable[[House, dict[str, Any], Report], Awaitable[str]]
+INSTRUCTIONS = (
+    "whence finds code and notes in this repository. Start with `search` instead of grep or listing files, and with `context` "
+    "before you change anything; `graph` answers who calls what. `recall` what was learned before, `remember` what should outlast "
+    "this session. Answers say how fresh they are, and when something is NOT HERE: then do not search on with other words."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool."""
+
+    name: str
+    description: str
+    properties: Mapping[str, Mapping[str, Any]]
+    required: tuple[str, ...]
+    answer: Answering
+    changes: bool = False  # whether it stores anything
+
+    def schema(self, *, several: bool, fleet: bool = False) -> dict[str, Any]:
+        """The JSON schema of its arguments; which root is meant is asked only where there are several, of a fleet where there is one."""
+        kept = {name: one for name, one in self.properties.items() if (several or one is not _ROOT) and (fleet or one is not _FLEET)}
+        return schema(kept, self.required)
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Its arguments, each of its type."""
+        return checked(self.properties, self.required, given)
+
+
+def _text(description: str = "", **more: Any) -> dict[str, Any]:
+    return {"type": STRING, **({"description": description} if description else {}), **more}
+
+
+def _number(description: str, least: int = 1) -> dict[str, Any]:
+    return {"type": INTEGER, "description": description, "minimum": least}
+
+
+def _flag(description: str) -> dict[str, Any]:
+    return {"type": BOOLEAN, "description": description}
+
+
+def _texts(description: str) -> dict[str, Any]:
+    return {"type": STRINGS, "items": {"type": STRING}, "description": description}
+
+
+_ROOT = _text("which root (all, or the first)")
+_FLEET = _flag("search all repositories of the fleet; repo:PATTERN in the query chooses")
+_BUDGET = _number("most tokens of the answer", 50)
+
+TOOLS = (
+    Tool(
+        "search",
+        "Find code by words, meaning and structure; use it instead of grep and of reading files to look around. "
+        'Takes a question, a name, or a query: "exact phrase", /regex/, -not, OR, path: lang: kind: sym: callers:NAME in:docs. '
+        "Gives ranked files with line spans and the lines that matter, and says when it is NOT HERE.",
+        {
+            "query": _text("question, name, or query"),
+            "path": _text("only below this file or folder"),
+            "k": _number("how many files (8)"),
+            "why": _flag("show what each score is made of"),
+            "fleet": _FLEET,
+            "budget": _BUDGET,
+            "root": _ROOT,
+        },
+        ("query",),
+        search,
+    ),
+    Tool(
+        "context",
+        "Get the symbols that a task needs, with their source, in one call: before you write or change code. "
+        "Give the task in words, or files to see what depends on them, or diff to see what a change reaches.",
+        {
+            "task": _text("what is to be done, or an issue's text"),
+            "files": _texts("instead of a task"),
+            "diff": _text("instead of a task: changes since this commit, e.g. HEAD"),
+            "budget": _number("most tokens of the answer (6000)", 50),
+            "root": _ROOT,
+        },
+        (),
+        context,
+    ),
+    Tool(
+        "related",
+        "Find code like the code at a line: other implementations, copies, usage patterns to follow.",
+        {"place": _text("FILE:LINE"), "k": _number("how many (8)"), "budget": _BUDGET, "root": _ROOT},
+        ("place",),
+        related,
+    ),
+    Tool(
+        "graph",
+        "Ask the symbol graph: callers, callees, impact (what depends on it), tests, or the path to another symbol. "
+        "A name that does not exist is refused with the nearest, never answered for another.",
+        {
+            "question": _text(enum=list(QUESTIONS)),
+            "symbol": _text("name, Type.member, path#name or FILE:LINE"),
+            "to": _text("for path: the other symbol"),
+            "depth": _number("how many steps away"),
+            "budget": _BUDGET,
+            "root": _ROOT,
+        },
+        ("question", "symbol"),
+        graph,
+    ),
+    Tool(
+        "remember",
+        "Store what should outlast this session: a decision and its reason, a trap, how to do something here. "
+        "Not what the code already says. The same topic replaces the earlier note.",
+        {
+            "text": _text("the note, in full sentences"),
+            "topic": _text("a few words"),
+            "about": _texts("code it speaks of, path#symbol: recall warns when that changes"),
+            "tags": _texts("words to find it by"),
+            "handoff": _flag("the state of work on this branch, for whoever goes on"),
+            "project": _text(),
+            "root": _ROOT,
+        },
+        ("text",),
+        remember,
+        changes=True,
+    ),
+    Tool(
+        "recall",
+        "Find notes of earlier sessions: decisions, traps, the state of a branch. Ask at the start of a task.",
+        {
+            "query": _text("question"),
+            "k": _number("how many notes (5)"),
+            "project": _text(),
+            "topic": _text(),
+            "tags": _texts("all of these"),
+            "since": _text("date"),
+            "until": _text("date"),
+            "why": _flag("show what each score is made of"),
+            "budget": _BUDGET,
+            "root": _ROOT,
+        },
+        ("query",),
+        recall,
+    ),
+    Tool(
+        "feedback",
+        "Say which symbols of an answer a task needed, and which were of no use: later answers learn from it.",
+        {"useful": _texts("symbols"), "useless": _texts("symbols"), "task": _text("what they were wanted for"), "root": _ROOT},
+        (),
+        feedback,
+        changes=True,
+    ),
+)
+BY_NAME = {tool.name: tool for tool in TOOLS}
+#: Tools that keep their own budget: what they say about it is part of their text.
+KEEPS_BUDGET = frozenset({"context"})

@@ -1,0 +1,1 @@
+"""Signals that rank notes, one file each."""

@@ -1,0 +1,15 @@
+"""The best passage of a note by its words."""
+
+from __future__ import annotations
+
+from whence.memory.pool import NotePool
+from whence.ranking.fusion import standing
+from whence.ranking.ledger import Column
+from whence.ranking.registry import signal
+
+
+@signal()
+def note_passage(pool: NotePool) -> Column:
+    """Notes: BM25 of the best passage of 32 words, likewise."""
+    raw = pool.text.passage
+    return Column(standing(raw, pool.evidence.enough), lambda row: f"BM25 {raw[row]:.2f} in its best passage")

@@ -1,0 +1,15 @@
+"""The words of a note."""
+
+from __future__ import annotations
+
+from whence.memory.pool import NotePool
+from whence.ranking.fusion import standing
+from whence.ranking.ledger import Column
+from whence.ranking.registry import signal
+
+
+@signal()
+def note_words(pool: NotePool) -> Column:
+    """Notes: BM25 of the whole note, over all notes of the projects asked; how much better than the others, and before how many."""
+    raw = pool.evidence.word_scores[pool.units]
+    return Column(standing(raw, pool.evidence.enough), lambda row: f"BM25 {raw[row]:.2f}")

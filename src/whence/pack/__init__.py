@@ -1,1 +1,0 @@
-"""What fits? What of a result is shown."""

@@ -1,0 +1,588 @@
+"""How a query is written: as a few words, a sentence, code or a command line. Only among a few words are all operators meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from whence.parse.languages import BY_NAME, CODE, UNKNOWN, language_of
+from whence.query.lexer import (
+    AND,
+    CLOSE,
+    CLOSED,
+    FIELD,
+    FOLDERS,
+    NOTES,
+    OPEN,
+    OR,
+    PHRASE,
+    REGEX,
+    TEXT,
+    WORD,
+    Piece,
+    fault,
+    nearly_field,
+    pieces_of,
+)
+from whence.query.pattern import Pattern
+from whence.text import analyzer
+
+#: Words that only sentences have: questions, articles, pronouns, forms of to be and to have.
+_SENTENCE_WORDS = frozenset(
+    "how what when where which who whom whose why whether a an the is are was were be been am do does did doing can could should would "
+    "will shall must might see "
+    "has have had i me my we our us you your it its he she his her this that these those they their them there if then than so but "
+    "because while either neither nor please also just".split()
+)
+#: Words that a sentence is held together by, and that a few words may have too: one of them makes no sentence.
+_BINDING_WORDS = frozenset(
+    "in of for with to from on by at into as and or via within without onto through under over between about".split()
+)
+#: A text without any of these is a sentence all the same when it has this many words.
+_MANY_WORDS = 9
+_CONTRACTION = re.compile(r"\w['\u2019](?:t|s|re|ve|m|ll|d)\b")
+#: The marks of a list, a heading, a quotation or a prompt in front of a text.
+_TEXT_MARKS = frozenset("- * # ## ### > + • 1. 1) [ ] [x] // -- ;; <!-- /* \"\"\" ''' ```".split())
+#: What no question in words holds, whatever the language of the code is.
+_CODE = re.compile(r"[;{}=]|&&|\|\||\$\(|</?\w+[^>]*>|\":|^[#@]\w+|^//|^/\*|\*/|^\[.*\]$|^[|+*/%&^~!]$|<<|>>", re.MULTILINE)
+#: What is code, or a name as it stands in code: a call, an item, a quoted argument, a label, a mark by itself.
+_NEAR_CODE = re.compile(r"\w[(\[]|[)\]]\.|\w[\"']|[\"']\w*[,)\]]|->|\w:$|^\$\w|^@\w|\\|^[^\w\s]+$", re.MULTILINE)
+_SQL = frozenset(
+    "SELECT FROM WHERE INSERT INTO VALUES UPDATE DELETE JOIN ON AND NOT NULL IN LIKE BETWEEN GROUP ORDER BY HAVING LIMIT CREATE ALTER "
+    "DROP TABLE INDEX VIEW IF THEN ELSE END WHEN CASE EXISTS REPLACE UNION SET".split()
+)
+#: Programs that are called with options. A query may begin with such a word and be none: then it has no option.
+_PROGRAMS = frozenset(
+    "adb ag ansible apt apt-get awk aws az bash bazel brew bun bundle cargo cat cd chmod chown clang clang++ cmake code composer conda "
+    "cp cron crontab curl cut date dd deno df diff dig docker docker-compose dotnet du echo egrep emacs env esbuild exec export fd ffmpeg "
+    "ffplay ffprobe find flutter g++ gcc gcloud gdb gem gh ghc git go gofmt golangci-lint gpg gradle grep gunzip gzip head helm heroku "
+    "hg host id ifconfig install ip iptables java javac jest journalctl jq kill killall kubectl ld ldd less ln ls lsof make man mkdir "
+    "mount mv mvn mypy mysql nano nc netstat nginx nice nmap node npm npx nvim nvm objdump openssl pacman perl pgrep php ping pip pip3 "
+    "pipenv pkill pnpm podman poetry powershell ps psql pwsh pytest python python3 rails rake readelf redis-cli rg rm rsync ruby ruff run "
+    "rustc rustup scp screen sed service sh sort sqlite3 ssh strace strip su sudo svn swift systemctl tail tar tee terraform time tmux top "
+    "touch tox tr tree tsc ulimit uname uniq unzip uv uvicorn vagrant valgrind vi vim virtualenv wc webpack wget whence which xargs "
+    "xcodebuild yarn yum zip zsh".split()
+)
+#: Programs whose names are no words of a question: what follows them in quotes is their argument.
+_SHELL_ONLY = frozenset(
+    "ag awk aws bash brew cargo cat cd chmod cp curl docker echo egrep fd gcc gh git grep jq kubectl ls mkdir mv mysql npm npx pip "
+    "printf psql rg rm sed sh ssh sqlite3 sudo tar touch wget whence xargs yarn".split()
+)
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:[=:]\S*)?|--|-\d+")
+_PLAIN_OPTION = re.compile(r"--[\w-]+(?:=\S*)?|-[A-Za-z0-9#@]|--")
+#: Options of one dash and several letters that need no program in front of them to be known as options.
+_KNOWN_OPTIONS = frozenset(
+    "-name -iname -type -exec -print -path -maxdepth -mindepth -mtime -newer -jar -cp -classpath -verbose -version -help -force -rf -fr "
+    "-rn -ri -rin -la -lah -ltr -al -xzf -xvf -xzvf -czf -cvf -czvf -tvf -Wall -Wextra -Werror -std -march -static -shared -fPIC -pthread "
+    "-Recurse -Filter -Path -Command -File -Force -Verbose -ErrorAction -auto-approve -run -race -bench -count -tags -timeout "
+    "-ldflags -vet -new -nodes -keyout -aux -ef -nlpt -tulpn -sSL -fsSL -LO -sS -it -dit -rm".split()
+)
+_POWERSHELL = re.compile(r"[A-Z][a-z]+-[A-Z]\w+")
+_SHELL_MARKS = frozenset("| > >> < && || 2>&1 & \\".split())
+#: A word before an option: the prompt, or a program that runs the next.
+_BEFORE_PROGRAMS = frozenset("$ % > sudo time env nohup exec".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the plain words of a query are written."""
+
+    sentence: bool = False
+    binding: bool = False  # a word that holds sentences together is there
+    code: bool = False
+    near_code: bool = False  # a call or a label: a name as it stands in code
+    command: bool = False
+    shell: bool = False  # it begins with a program that is nothing else
+    shouting: bool = False  # all in capitals
+    sql: bool = False
+
+    @property
+    def free(self) -> bool:
+        """Whether operators may stand anywhere: a few words, and nothing else."""
+        return not (self.sentence or self.code or self.near_code or self.command)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is text of another language than ours or English."""
+        return self.code or self.command
+
+
+def manner_of(words: Sequence[str], dashed: Sequence[str] = ()) -> Manner:
+    """How some words are written; `dashed` are those with a dash in front, which may be options or what is not wanted."""
+    letters = [word.strip(".,:;!?()[]`'\"*_").lower() for word in words]
+    text = "\n".join(words)
+    capitals = [word for word in words if word.isalpha() and len(word) > 1]
+    options = [*dashed, *(word for word in words if _OPTION.fullmatch(word))]
+    begin = [word for word in words if word not in _BEFORE_PROGRAMS][:1]
+    sql = sum(word in _SQL for word in words)
+    return Manner(
+        sentence=_is_sentence(words, letters),
+        binding=any(one in _BINDING_WORDS for one in letters),
+        code=_CODE.search(text) is not None or sql > 1,
+        near_code=_NEAR_CODE.search(text) is not None,
+        command=_is_command(begin[0] if begin else "", options, words),
+        shell=bool(begin) and begin[0] in _SHELL_ONLY,
+        shouting=len(capitals) > 2 and all(word.isupper() for word in capitals),
+        sql=sql > 0,
+    )
+
+
+def _is_sentence(words: Sequence[str], letters: Sequence[str]) -> bool:
+    if any(one in _SENTENCE_WORDS for one in letters) or sum(one in _BINDING_WORDS for one in letters) > 1:
+        return True
+    if not words:
+        return False
+    ends = words[-1].endswith(("?", "!", "...")) or (len(words) > 2 and words[-1].endswith("."))
+    return (
+        ends
+        or len(words) >= _MANY_WORDS
+        or words[0] in _TEXT_MARKS
+        or any(word.endswith((",", "?")) and len(word) > 1 for word in words)
+        or _CONTRACTION.search(" ".join(words)) is not None
+    )
+
+
+def _is_command(first: str, options: Sequence[str], words: Sequence[str]) -> bool:
+    if any(_PLAIN_OPTION.fullmatch(one) or one in _KNOWN_OPTIONS for one in options) or any(word in _SHELL_MARKS for word in words):
+        return True
+    program = first.rpartition("/")[2]
+    known = program in _PROGRAMS or first.startswith("./") or _POWERSHELL.fullmatch(first) is not None
+    return known and bool(options)
+
+
+#: Words of programs that take a text in quotes: what follows them is that text.
+_TAKES_TEXT = frozenset(
+    "import include require from return raise throw puts print println echo case extern use export package using yield assert goto".split()
+)
+#: What texts in programs have where something is put in, and no phrase that is looked for.
+_FILLED_IN = re.compile(r"#\{|\$[\w{(]|%[sdvq@(<{-]|%$|<%|\{\}|\\[nrt]")
+#: A name with something inside that no word has: what follows it in quotes is its argument.
+_CALLED = re.compile(r"\w[_.:]+\w")
+#: Words of messages that name something in quotes.
+_TELLS_NAME = frozenset(
+    "no not cannot unable failed invalid unexpected expected undefined unknown unrecognized missing named called error exception type "
+    "module variable key file property attribute option argument table column value string".split()
+)
+#: What is joined to the next word by a dash that stands at the wrong place.
+_PREFIXES = frozenset("non pre post re multi self well anti co sub semi cross un meta".split())
+
+
+def meant(query: str, pieces: list[Piece]) -> list[Piece]:
+    """The pieces of a query with all that is doubtful as text; a mistake that is one beyond doubt is raised."""
+    pieces = [replace(piece, sure=True) if _is_alternative(place, pieces) else piece for place, piece in enumerate(pieces)]
+    words = [piece.value for piece in pieces if piece.kind == TEXT]
+    dashed = [query[piece.start : piece.end] for piece in pieces if piece.kind == WORD]
+    manner = manner_of(words, dashed)
+    allowed = _places(pieces, manner)
+    sure = [piece for place, piece in enumerate(pieces) if place in allowed and piece.sure]
+    if manner.foreign and not any(piece.kind == FIELD and (piece.name in CLOSED or piece.negated) for piece in sure):
+        sure = []
+    kept = [
+        piece if place in allowed and _is_meant(place, pieces, manner, sure=bool(sure)) else _as_text(query, piece)
+        for place, piece in enumerate(pieces)
+    ]
+    _refuse(query, pieces, kept, allowed, manner, sure)
+    joined = _joining(query, kept, manner, sure=bool(sure))
+    grouped = _grouping(query, joined, sure=bool(sure))
+    loose = _count(OR, kept) > _count(OR, joined) or _count(OPEN, kept) != _count(CLOSE, kept)  # an end of something else
+    if not any(map(_is_operator, grouped)) or (loose and not sure):
+        return [_as_text(query, piece) for piece in pieces]
+    return grouped
+
+
+def _is_alternative(place: int, pieces: Sequence[Piece]) -> bool:
+    """Whether a piece can only be an expression, because it stands beside OR."""
+    piece = pieces[place]
+    beside = [*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]]
+    folder = piece.value.strip("/").lower() in FOLDERS
+    return piece.kind == REGEX and not piece.wrong and not folder and any(one.kind == OR for one in beside)
+
+
+def _places(pieces: Sequence[Piece], manner: Manner) -> Collection[int]:
+    """Where operators may stand: anywhere among a few words, else before and after the text."""
+    if manner.free:
+        return range(len(pieces))
+    plain = [place for place, piece in enumerate(pieces) if piece.kind == TEXT and not piece.wrong]
+    return {place for place in range(len(pieces)) if not plain or place < plain[0] or place > plain[-1]}
+
+
+def _is_meant(place: int, pieces: Sequence[Piece], manner: Manner, *, sure: bool) -> bool:  # noqa: PLR0911  -- one for each kind
+    """Whether a piece that may be an operator by its place is one; those that join others are looked at later."""
+    piece = pieces[place]
+    if piece.kind in (TEXT, OR, AND, OPEN, CLOSE):
+        return True
+    if piece.wrong:
+        return False
+    if piece.kind == FIELD or piece.sure:
+        return sure
+    if manner.foreign or not (manner.free or sure):
+        return False
+    before = pieces[place - 1].value.lower() if place and pieces[place - 1].kind == TEXT else ""
+    if piece.kind == WORD:
+        return sure or (not manner.binding and place > 0 and before not in _PREFIXES and not _is_alone(pieces))
+    if piece.kind == PHRASE and not sure:
+        return _is_phrase(piece, pieces, before, manner)
+    return sure
+
+
+def _is_alone(pieces: Sequence[Piece]) -> bool:
+    return not any(piece.kind in (TEXT, PHRASE, OPEN) for piece in pieces)
+
+
+def _is_phrase(piece: Piece, pieces: Sequence[Piece], before: str, manner: Manner) -> bool:
+    """Whether a text in quotes must be found as it stands: not the argument of a program, nor a name in a message."""
+    if manner.shell or before in _TAKES_TEXT or _CALLED.search(before) or _FILLED_IN.search(piece.value):
+        return False
+    if not re.search(r"\w\w", piece.value):  # one letter says nothing
+        return False
+    others = {one.value.lower() for one in pieces if one.kind == TEXT}
+    return " " in piece.value or not others & _TELLS_NAME
+
+
+def _count(kind: str, pieces: Sequence[Piece]) -> int:
+    return sum(piece.kind == kind for piece in pieces)
+
+
+def _is_operator(piece: Piece) -> bool:
+    return piece.kind not in (TEXT, AND)
+
+
+def _as_text(query: str, piece: Piece) -> Piece:
+    return Piece(TEXT, piece.start, piece.end, value=query[piece.start : piece.end])
+
+
+def _refuse(
+    query: str, pieces: Sequence[Piece], kept: Sequence[Piece], allowed: Collection[int], manner: Manner, sure: Sequence[Piece]
+) -> None:
+    """Raise the first mistake that is one beyond doubt."""
+    if manner.foreign and not sure:
+        return
+    for place, piece in enumerate(pieces):
+        if place not in allowed or kept[place].kind != TEXT:
+            continue
+        if piece.wrong and piece.kind == FIELD and not manner.near_code:
+            near = piece.hint.startswith("nearest")
+            if sure or (manner.free and piece.name != "in") or (near and piece.name in ("lang", "kind", "in")):
+                raise fault(piece.wrong, query, piece.at, piece.hint)
+        elif piece.wrong and sure:
+            raise fault(piece.wrong, query, piece.at)
+        elif sure and manner.free and piece.kind == TEXT and (near_field := nearly_field(piece)):
+            raise fault(f"there is no field {piece.value.partition(':')[0]!r}", query, piece.start, f"nearest: {near_field}:")
+        elif sure and piece.kind == TEXT and re.match(r"(?:path|lang|kind|sym|callers|callees|in):[^\s()]+\)+$", piece.value):
+            raise fault("the parenthesis closes nothing", query, piece.end - 1)
+
+
+def _joining(query: str, kept: list[Piece], manner: Manner, *, sure: bool) -> list[Piece]:
+    """OR only between two things that it can join."""
+    found = list(kept)
+    for place, piece in enumerate(kept):
+        if piece.kind != OR:
+            continue
+        sides = (kept[place - 1] if place else None, kept[place + 1] if place + 1 < len(kept) else None)
+        whole = all(side is not None and _can_be_joined(side, at) for side, at in zip(sides, (CLOSE, OPEN), strict=True))
+        operators = all(side is not None and _is_operator(side) and side.kind != OR for side in sides)
+        if whole and (operators or (manner.free and not manner.shouting and not manner.sql)):
+            continue
+        if sure and not whole and manner.free:
+            raise fault("OR needs something on both sides", query, piece.start, "write it in quotes to search for the word")
+        found[place] = _as_text(query, piece)
+    return found
+
+
+def _can_be_joined(side: Piece, edge: str) -> bool:
+    if side.kind == TEXT:
+        return len(side.value) > 1 and any(map(str.isalpha, side.value)) and any(map(analyzer.terms, analyzer.words(side.value)))
+    return side.kind in (FIELD, PHRASE, REGEX, WORD, edge) or (edge == OPEN and side.kind == OPEN)
+
+
+def _grouping(query: str, kept: list[Piece], *, sure: bool) -> list[Piece]:
+    """Parentheses only in pairs, and around some operator."""
+    found, opened = list(kept), []
+    for place, piece in enumerate(kept):
+        if piece.kind == OPEN:
+            opened.append(place)
+        elif piece.kind == CLOSE and opened:
+            first = opened.pop()
+            if not any(_is_operator(one) and one.kind not in (OPEN, CLOSE) for one in found[first + 1 : place]):
+                found[first], found[place] = _as_text(query, kept[first]), _as_text(query, piece)
+        elif piece.kind == CLOSE:
+            found[place] = _as_text(query, piece)
+    for place in opened:
+        inside = [one for one in found[place + 1 :] if _is_operator(one)]
+        if any(one.kind == OR or one.sure for one in inside) or (sure and inside):
+            raise fault("the parenthesis is never closed", query, kept[place].end - 1)
+        found[place] = _as_text(query, kept[place])
+    return found
+
+
+#: A longer text, or one of several lines, is never read as the language.
+LONGEST = 400
+#: What every operator has some of: a text without is plain, and known to be so at once.
+_MARKS = re.compile(r'(?:^|[\s(])-?(?:["/]|(?:path|lang|language|kind|sym|callers|callees|in):\S)|(?:^|\s)-[\w(]|\bOR\b')
+#: What notes cannot be asked by.
+_NOT_OF_NOTES = frozenset({"lang", "kind", "sym", "callers", "callees"})
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One condition on what may be returned. `of` is a field, or `word`, `phrase` or `regex`; `at` is its place in the query."""
+
+    of: str
+    value: str
+    negated: bool = False
+    at: int = 0
+    pattern: Pattern | None = None
+
+    def __str__(self) -> str:
+        value = f'"{self.value}"' if self.of == PHRASE or (self.of in ("path", "sym") and " " in self.value) else self.value
+        shown = value if self.of in (WORD, PHRASE, REGEX) else f"{self.of}:{value}"
+        return f"not {shown}" if self.negated else shown
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Conditions that must all hold."""
+
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Conditions of which one must hold."""
+
+    parts: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        return f"({' or '.join(map(str, self.parts))})"
+
+
+Condition = Leaf | Both | Either
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it was read: the words that are ranked, and what may be returned at all."""
+
+    query: str
+    text: str  # what is ranked; the query itself where it is plain
+    words: str = ""  # of that, what restricts nothing
+    conditions: tuple[Condition, ...] = ()  # all of them must hold
+    notes: bool = False  # it asks for notes, not for files
+
+    @property
+    def plain(self) -> bool:
+        """Whether it has no operator."""
+        return not self.conditions and not self.notes
+
+    @property
+    def said(self) -> str:
+        """How it was read, as one line; empty where it is plain."""
+        words = [f'words "{self.words}"'] if self.words else []
+        place = ["in:notes"] if self.notes else []
+        return f"read as: {', '.join([*words, *place, *map(str, self.conditions)])}" if not self.plain else ""
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every condition by itself."""
+        for condition in self.conditions:
+            yield from leaves_of(condition)
+
+    @property
+    def optional(self) -> frozenset[str]:
+        """The terms of words of which one is enough, whatever is asked of the others."""
+        either = [leaf for one in self.conditions if not isinstance(one, Leaf) for leaf in leaves_of(one)]
+        return frozenset(
+            term for leaf in either if leaf.of in (WORD, PHRASE) for word in analyzer.words(leaf.value) for term in analyzer.terms(word)
+        )
+
+    @property
+    def beyond_code(self) -> bool:
+        """Whether it names what is no code: a place to search in, a language of documents, a file of one."""
+        return any(leaf.of == "in" or (not leaf.negated and _of_documents(leaf)) for leaf in self.leaves())
+
+
+def read(query: str, *, plain: bool = False) -> Asked:
+    """Read a query; a mistake in one that is beyond doubt written in the language is shown with a caret under it."""
+    if plain or not _MARKS.search(query) or len(query) > LONGEST or "\n" in query.strip():
+        return Asked(query, query)
+    pieces = meant(query, pieces_of(query))
+    if all(piece.kind == TEXT for piece in pieces):
+        return Asked(query, query)
+    conditions = _pushed(_Parser(pieces).conditions())
+    notes = _asks_for_notes(query, conditions)
+    kept = tuple(one for one in conditions if not (isinstance(one, Leaf) and one.of == "in" and one.value == NOTES))
+    wanted = list(_wanted(pieces))
+    joined = {leaf.at for one in kept for leaf in leaves_of(one)}
+    text = " ".join(_ranked(query, piece) for piece in wanted)
+    words = " ".join(_ranked(query, piece) for piece in wanted if piece.start not in joined)
+    asked = Asked(query, text if any(map(analyzer.parts, analyzer.words(text))) else "", words, kept, notes)
+    if notes:
+        _check_notes(asked)
+    return asked
+
+
+def leaves_of(condition: Condition) -> Iterator[Leaf]:
+    """The single conditions of one."""
+    if isinstance(condition, Leaf):
+        yield condition
+    else:
+        for part in condition.parts:
+            yield from leaves_of(part)
+
+
+def phrase_spans(phrase: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where a text in small letters holds a phrase: its words in a row, whole, whatever the case and the blanks between them.
+
+    Many files are looked through for one phrase: the expression begins with plain letters, which makes that fast.
+    """
+    small = phrase.lower()
+    after = r"(?![^\W_])" if small[-1:].isalnum() else ""
+    begins = small[:1].isalnum()
+    for found in re.finditer(r"\s+".join(map(re.escape, small.split())) + after, text):
+        if not (begins and found.start() and text[found.start() - 1].isalnum()):
+            yield found.span()
+
+
+def path_predicate(value: str) -> Callable[[str], bool]:
+    """Whether a path fits a `path:`: a glob as in .gitignore, or a part of the path; from its root after `/` or `./`."""
+    if any(mark in value for mark in "*?["):
+        from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where globs are given
+
+        match = GitIgnoreSpec.from_lines([value.removeprefix("./").lstrip("!")]).match_file
+        return lambda path: bool(match(path))
+    wanted = value.casefold()
+    rooted = wanted.startswith(("/", "./"))
+    wanted = wanted.removeprefix("./").lstrip("/") if rooted else wanted
+    if rooted:
+        return lambda path: path.casefold().startswith(wanted)
+    if "/" in wanted:  # folders are meant: they begin where one begins
+        return lambda path: f"/{wanted}" in f"/{path.casefold()}"
+    return lambda path: wanted in path.casefold()
+
+
+def note_passes(asked: Asked, text: str, places: Collection[str]) -> bool:
+    """Whether a note may be in an answer: by its text, and by its key and the paths that it speaks of."""
+
+    def holds(one: Condition) -> bool:
+        if isinstance(one, Both):
+            return all(map(holds, one.parts))
+        if isinstance(one, Either):
+            return any(map(holds, one.parts))
+        return _note_fits(one, text, places) is not one.negated
+
+    return all(map(holds, asked.conditions))
+
+
+def _note_fits(leaf: Leaf, text: str, places: Collection[str]) -> bool:
+    if leaf.of == "path":
+        return any(map(path_predicate(leaf.value), places))
+    if leaf.pattern is not None:
+        return bool(leaf.pattern.matching_lines(text))
+    if leaf.of == PHRASE:
+        return next(phrase_spans(leaf.value, text.lower()), None) is not None
+    held = {term for word in analyzer.words(" ".join([text, *places])) for term in analyzer.terms(word)}
+    return held.issuperset(term for word in analyzer.words(leaf.value) for term in analyzer.terms(word))
+
+
+def _of_documents(leaf: Leaf) -> bool:
+    if leaf.of == "lang":
+        return BY_NAME[leaf.value].content != CODE
+    if leaf.of == "path":
+        name = leaf.value.rpartition("/")[2].rpartition("*")[2]
+        known = language_of(f"x{name}" if name.startswith(".") else name)
+        return known is not UNKNOWN and known.content != CODE
+    return leaf.of == "kind" and leaf.value == "section"
+
+
+def _wanted(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces whose words are ranked: plain ones and phrases, outside of groups that are not wanted."""
+    groups: list[bool] = []
+    for piece in pieces:
+        if piece.kind == OPEN:
+            groups.append(piece.negated)
+        elif piece.kind == CLOSE and groups:
+            groups.pop()
+        elif not any(groups) and (piece.kind == TEXT or (piece.kind == PHRASE and not piece.negated)):
+            yield piece
+
+
+def _ranked(query: str, piece: Piece) -> str:
+    return piece.value if piece.kind == PHRASE else query[piece.start : piece.end]
+
+
+# The tree.
+class _Parser:
+    """Makes conditions of pieces. OR joins its two neighbours, and nothing further."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self._pieces, self._at = [piece for piece in pieces if piece.kind != AND], 0
+
+    def conditions(self) -> list[Condition]:
+        """All that must hold, up to the end of a group or of the query."""
+        found: list[Condition] = []
+        while self._at < len(self._pieces) and self._pieces[self._at].kind != CLOSE:
+            several = [self._operand()]
+            while self._at < len(self._pieces) and self._pieces[self._at].kind == OR:
+                self._at += 1
+                several.append(self._operand())
+            if len(several) > 1:
+                found.append(Either(tuple(several)))
+            elif not (isinstance(several[0], Leaf) and several[0].of == WORD and not several[0].negated):
+                found.append(several[0])  # a word by itself is ranked, and restricts nothing
+        return found
+
+    def _operand(self) -> Condition:
+        piece = self._pieces[self._at]
+        self._at += 1
+        if piece.kind == OPEN:
+            first = self._at
+            inside = self.conditions()
+            words = [one for one in self._pieces[first : self._at] if one.kind == TEXT]
+            self._at += 1
+            if self._joins(piece):  # a group beside OR holds all that is in it, its words too
+                inside += [Leaf(WORD, one.value, at=one.start) for one in words if not _is_joined(one, inside)]
+            whole: Condition = inside[0] if len(inside) == 1 else Both(tuple(inside))
+            return negation(whole) if piece.negated else whole
+        return Leaf(piece.name or (WORD if piece.kind == TEXT else piece.kind), piece.value, piece.negated, piece.start, piece.pattern)
+
+    def _joins(self, opening: Piece) -> bool:
+        """Whether a group stands beside OR, or is not wanted."""
+        place = self._pieces.index(opening)
+        around = self._pieces[max(place - 1, 0) : place] + self._pieces[self._at : self._at + 1]
+        return opening.negated or any(one.kind == OR for one in around)
+
+
+def _is_joined(piece: Piece, inside: Sequence[Condition]) -> bool:
+    return any(leaf.at == piece.start for one in inside for leaf in leaves_of(one))
+
+
+def negation(condition: Condition) -> Condition:
+    """The opposite of a condition, with `not` at its leaves alone."""
+    if isinstance(condition, Leaf):
+        return replace(condition, negated=not condition.negated)
+    parts = tuple(map(negation, condition.parts))
+    return Either(parts) if isinstance(condition, Both) else Both(parts)
+
+
+def _pushed(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Conditions with groups that say nothing of their own opened."""
+    return tuple(part for one in conditions for part in (_pushed(one.parts) if isinstance(one, Both) else (one,)))
+
+
+# Notes.
+def _asks_for_notes(query: str, conditions: Sequence[Condition]) -> bool:
+    every = [leaf for one in conditions for leaf in leaves_of(one) if leaf.of == "in" and leaf.value == NOTES]
+    alone = [one for one in every if one in conditions and not one.negated]
+    for leaf in every:
+        if leaf not in alone:
+            raise fault("in:notes asks for notes and nothing else", query, leaf.at, "ask for notes and for files one after the other")
+    return bool(alone)
+
+
+def _check_notes(asked: Asked) -> None:
+    for leaf in asked.leaves():
+        if leaf.of in _NOT_OF_NOTES or leaf.of == "in":
+            raise fault(f"a note has no {leaf.of}:", asked.query, leaf.at, "with in:notes go words, phrases, /regex/, -not, OR and path:")

@@ -1,0 +1,1 @@
+"""Which candidate comes first: the pool, the ledger and the signals that fill it."""

@@ -1,0 +1,26 @@
+"""How much of the query the file speaks of at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+from whence.storage.rows import member
+
+
+@signal()
+def coverage(pool: Pool) -> Column:
+    """The share of the query's words that the file holds, in its text or on its path.
+
+    Rare words count more: the only file with the rarest word is seldom wrong.
+    """
+    total, held = 0.0, np.zeros(len(pool.distinct_files))
+    for found in pool.evidence.terms:
+        if not found.term.whole:
+            weight = found.term.weight * found.file_rarity
+            total += weight
+            held += weight * (member(pool.distinct_files, found.files) | member(pool.distinct_files, found.paths[0]))
+    values = pool.by_file(held / total if total else held)
+    return Column(values, lambda row: f"holds {values[row]:.0%} of the query, by rarity")

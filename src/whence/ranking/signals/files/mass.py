@@ -1,0 +1,19 @@
+"""How much of the file is about it."""
+
+from __future__ import annotations
+
+from whence.ranking.columns import relative_to_best
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+from whence.retrieval.lexical import mass as window_mass
+
+
+@signal()
+def mass(pool: Pool) -> Column:
+    """How much of the file speaks of the query.
+
+    Its ten best windows of 800 bytes, each later one counting less; 1 is the best of the pool.
+    """
+    values = pool.by_file(relative_to_best(window_mass(pool.evidence, pool.distinct_files)))
+    return Column(values, lambda row: f"{values[row]:.0%} of the fullest file")

@@ -1,0 +1,31 @@
+"""The query names the file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+
+#: A dotted module is a weaker hint than a path: texts often name the caller.
+MODULE = 0.5
+
+
+@signal()
+def named_path(pool: Pool) -> Column:
+    """1 when the query holds the file's path or the end of it (as in a stack trace), 0.5 when it holds the dotted name of its module."""
+    wanted_paths = [path.replace("\\", "/").lower() for path in pool.plan.paths]
+    wanted_modules = [module.replace(".", "/").lower() for module in pool.plan.modules]
+    values = np.zeros(len(pool.distinct_files))
+    if wanted_paths or wanted_modules:
+        for number, file in enumerate(pool.distinct_files.tolist()):
+            path = "/" + pool.snapshot.path(file).lower()
+            if any(
+                path.endswith("/" + wanted.lstrip("./")) or (wanted.count("/") > 1 and wanted.endswith(path)) for wanted in wanted_paths
+            ):
+                values[number] = 1.0
+            elif any(f"/{module}/" in path.rsplit(".", 1)[0] + "/" for module in wanted_modules):
+                values[number] = MODULE
+    found = pool.by_file(values)
+    return Column(found, lambda row: "the query names this file" if found[row] else "not named in the query")

@@ -1,0 +1,22 @@
+"""A newer version stands beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+
+
+@signal()
+def old_version(pool: Pool) -> Column:
+    """1 for files in a `vN/` folder that a newer version stands beside.
+
+    That is a folder with a higher N, or a file of the same name outside such
+    folders. Not when a short question speaks of versions.
+    """
+    if pool.plan.asks_for("old_version"):
+        return Column(np.zeros(len(pool.units)), lambda _: "the query speaks of versions")
+    values = pool.by_file(pool.snapshot.outdated[pool.distinct_files]).astype(np.float64)
+    return Column(values, lambda row: "there is a newer version" if values[row] else "no older version")

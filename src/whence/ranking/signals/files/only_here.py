@@ -1,0 +1,37 @@
+"""A word that hardly any other file holds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+from whence.storage.rows import member
+
+#: A word singles a file out when at most this many hold it, and at most this share of all.
+MOST_FILES = 3
+MOST_SHARE = 1 / 200
+
+
+@signal()
+def only_here(pool: Pool) -> Column:
+    """Whether the file holds a word of the query that hardly any other file holds.
+
+    1 when it is the only one, 1/2 of two, 1/3 of three.
+    """
+    values, rarest = np.zeros(len(pool.distinct_files)), np.full(len(pool.distinct_files), -1)
+    most = min(MOST_FILES, pool.snapshot.live_files * MOST_SHARE)
+    for number, found in enumerate(pool.evidence.terms):
+        if 0 < found.holders <= most:
+            better = member(pool.distinct_files, found.files) & (values < 1 / found.holders)
+            values[better], rarest[better] = 1 / found.holders, number
+    worth, word = pool.by_file(values), pool.by_file(rarest)
+
+    def because(row: int) -> str:
+        if not worth[row]:
+            return "holds no word that singles it out"
+        found = pool.evidence.terms[int(word[row])]
+        return f"{found.term.text} is in {found.holders} file{'s' if found.holders > 1 else ''} only"
+
+    return Column(worth, because)

@@ -1,0 +1,34 @@
+"""Tests, leftovers, examples, barrels (R1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.parse.paths import Role
+from whence.query.words import TESTS_ASKED_FOR
+from whence.ranking.ledger import Column, Operation
+from whence.ranking.pool import Pool
+from whence.ranking.registry import Phase, signal
+
+
+@signal(Phase.PENALTY, Operation.MULTIPLY)
+def path_penalty(pool: Pool) -> Column:
+    """A factor below 1 for tests, compatibility layers, examples, re-export barrels and declaration files; factors compound.
+
+    None when the query speaks of test, spec or benchmark.
+    """
+    factors, values = pool.profile.penalties, np.ones(len(pool.units))
+    if not TESTS_ASKED_FOR.search(pool.plan.text):
+        roles = pool.column("files.roles").astype(np.int64)
+        for role, factor in (
+            (Role.TEST, factors.strong), (Role.LEGACY, factors.strong), (Role.EXAMPLE, factors.strong),
+            (Role.BARREL, factors.barrel), (Role.DECLARATION, factors.declaration),
+        ):  # fmt: skip
+            values = np.where(roles & int(role), values * factor, values)
+    return Column(values, lambda row: "no penalty" if values[row] == 1 else f"{roles_of(pool, row)}")
+
+
+def roles_of(pool: Pool, row: int) -> str:
+    """The roles of a candidate's file, in words."""
+    found = Role(int(pool.column("files.roles")[row]))
+    return ", ".join((role.name or "").lower() for role in Role if role in found)

@@ -1,0 +1,21 @@
+"""The words stand close together (Q5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+from whence.storage.rows import member
+
+
+@signal()
+def proximity(pool: Pool) -> Column:
+    """The share of neighbouring words of the query that occur in one window of the file; a pair with an absent word is skipped."""
+    pairs = pool.evidence.close_files
+    values = np.zeros(len(pool.distinct_files))
+    for files in pairs:
+        values += member(pool.distinct_files, files)
+    found = pool.by_file(values / len(pairs) if pairs else values)
+    return Column(found, lambda row: f"{found[row]:.0%} of the neighbouring words stand together")

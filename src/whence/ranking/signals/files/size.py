@@ -1,0 +1,16 @@
+"""There is more of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+
+
+@signal()
+def size(pool: Pool) -> Column:
+    """How large the file is: ln(1 + bytes)."""
+    size = pool.column("files.bytes")
+    return Column(np.log1p(size), lambda row: f"{size[row]} bytes")

@@ -1,0 +1,27 @@
+"""The words stand there exactly as written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+from whence.retrieval.term_statistics import rarity
+from whence.storage.rows import member
+
+
+@signal()
+def verbatim(pool: Pool) -> Column:
+    """The share of the query's words that the file holds exactly as written, case and all.
+
+    Words of four letters or more count, rare ones more.
+    """
+    total, values = 0.0, np.zeros(len(pool.distinct_files))
+    for word in pool.plan.exact:
+        files = pool.snapshot.mentions(word)
+        weight = rarity(pool.snapshot.live_files, pool.snapshot.mentioning(word))
+        total += weight
+        values += weight * member(pool.distinct_files, files)
+    shares = pool.by_file(values / total if total else values)
+    return Column(shares, lambda row: f"{shares[row]:.0%} of the words as written, by rarity")

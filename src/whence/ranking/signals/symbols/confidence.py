@@ -1,0 +1,26 @@
+"""How sure its best edge is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.core.types import AST, PROVENANCES
+from whence.graph.builder.resolve import CONFIDENCE
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+from whence.storage.rows import first_of_each, ranges
+
+
+@signal()
+def confidence(pool: Pool) -> Column:
+    """The highest confidence of the edges that end at it; what the parser found, containment too, counts at most 0.7 (S1, W2)."""
+    values = np.zeros(len(pool.units))
+    if pool.graph is not None:
+        place, at = ranges(pool.graph.in_starts, pool.units)
+        edges = pool.graph.in_edges[at]
+        sure, parsed = pool.graph.confidence[edges], pool.graph.provenance[edges] == PROVENANCES.index(AST)
+        first = first_of_each(place)
+        if len(first):
+            values[place[first]] = np.maximum.reduceat(np.where(parsed, np.minimum(sure, CONFIDENCE), sure), first)
+    return Column(values, lambda row: f"its surest edge has confidence {values[row]:.2f}" if values[row] else "no edge ends here")

@@ -1,0 +1,15 @@
+"""It is an interface."""
+
+from __future__ import annotations
+
+from whence.index.symbols import IS_INTERFACE
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+
+
+@signal()
+def interface(pool: Pool) -> Column:
+    """1 for an interface or a trait."""
+    values = IS_INTERFACE[pool.snapshot.kinds[pool.units]].astype(float)
+    return Column(values, lambda row: "an interface" if values[row] else "no interface")

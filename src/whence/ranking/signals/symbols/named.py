@@ -1,0 +1,22 @@
+"""The task names it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.index.segment_writer import name_hash
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+
+
+@signal()
+def named(pool: Pool) -> Column:
+    """1 when the task writes its name as an identifier (`read_config`, ReadConfig, `config.read`), 0.5 when it writes its type's."""
+    symbols = pool.snapshot.symbols
+    wanted = np.array(sorted(name_hash(word) for word in pool.plan.identifiers), np.int64)
+    own = np.isin(symbols.name[pool.units], wanted)
+    owner = symbols.owner[pool.units]
+    typed = (owner >= 0) & np.isin(symbols.name[np.maximum(owner, 0)], wanted)
+    values = np.where(own, 1.0, np.where(typed, 0.5, 0.0))
+    return Column(values, lambda row: ("is named" if own[row] else "its type is named") if values[row] else "is not named")

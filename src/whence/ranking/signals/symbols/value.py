@@ -1,0 +1,15 @@
+"""It only holds a value."""
+
+from __future__ import annotations
+
+from whence.index.symbols import IS_VALUE
+from whence.ranking.ledger import Column
+from whence.ranking.pool import Pool
+from whence.ranking.registry import signal
+
+
+@signal()
+def value(pool: Pool) -> Column:
+    """1 for a field or a constant."""
+    values = IS_VALUE[pool.snapshot.kinds[pool.units]].astype(float)
+    return Column(values, lambda row: "a field or a constant" if values[row] else "does something, or is a type")

@@ -1,0 +1,80 @@
+"""Files by what was said when they were changed: commits like the question point at what they touched (Z9)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from whence.index.snapshot import Snapshot
+from whence.query.plan import Plan
+from whence.retrieval.lexical import top
+from whence.retrieval.term_statistics import rarity
+from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
+from whence.storage.rows import best_first, first_of_each, ranges
+
+#: Commits most like the question that are looked at.
+LIKE_COMMITS = 60
+#: Each further commit that touched a file counts less.
+COMMIT_DECAY = 0.7
+#: A message of so many terms is of usual length.
+USUAL_TERMS = 12.0
+
+
+class Precedent:
+    """What the past has to say of one question."""
+
+    def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
+        self._snapshot, self._plan = snapshot, plan
+
+    @cached_property
+    def _scores(self) -> Array:
+        """Of every file, worked out when first asked for."""
+        column = np.zeros(self._snapshot.files, np.float32)
+        if self._snapshot.precedents is not None:
+            return self._snapshot.precedents
+        if self._snapshot.past is not None:
+            files, scores = self._found(self._snapshot.past)
+            column[files] = scores
+        return column
+
+    def best_files(self, count: int, allowed: Array) -> tuple[Array, Array]:
+        """The files that commits like the question changed: (files, scores)."""
+        return top(self._scores, count, allowed, self._snapshot.file_places)
+
+    def of_files(self, files: Array) -> Array:
+        """The score of each of some files, 1 for the best of them."""
+        found = self._scores[files]
+        best = float(found.max(initial=0.0))
+        return found / best if best > 0 else found
+
+    def _found(self, past: ArrayFile) -> tuple[Array, Array]:
+        commits, like = self._like_commits(past)
+        ends = past["path_ends"]
+        starts = np.concatenate([[0], ends])
+        owner, at = ranges(starts, commits)
+        path = past["path_rows"][at]
+        worth = like[owner] / np.sqrt(np.diff(starts)[commits][owner])
+        row = self._snapshot.shared["past.rows"][path].astype(np.int64) if self._snapshot.shared is not None else path
+        known = row >= 0
+        return _decayed(row[known], worth[known])
+
+    def _like_commits(self, past: ArrayFile) -> tuple[Array, Array]:
+        """Commits whose messages share the question's rarest terms: (commits, likeness)."""
+        count = len(past["times"])
+        scores = np.zeros(count, np.float32)
+        names, offsets, postings = unpack_strings(past, "terms"), past["offsets"], past["postings"]
+        for term in self._plan.terms:
+            row = names.find(term.text)
+            if row >= 0:
+                held = postings[int(offsets[row]) : int(offsets[row + 1])]
+                scores[held] += np.float32(term.weight * rarity(count, len(held)))
+        sizes = np.diff(past["term_ends"], prepend=0)
+        return top(scores / (0.5 + 0.5 * np.sqrt(np.maximum(sizes, 1) / USUAL_TERMS)).astype(np.float32), LIKE_COMMITS, None, None)
+
+
+def _decayed(rows: Array, worth: Array) -> tuple[Array, Array]:
+    """For each row the sum of its worths, the best first, each later one counting less."""
+    rows, worth, place = best_first(rows, worth)
+    first = first_of_each(rows)
+    return rows[first], np.add.reduceat(worth * COMMIT_DECAY**place, first) if len(rows) else worth

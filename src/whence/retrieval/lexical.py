@@ -1,0 +1,58 @@
+"""Candidates by their words: the best units, and the files whose windows speak most of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from whence.retrieval.term_statistics import Evidence
+from whence.storage.arrayfile import Array
+from whence.storage.rows import best_first, first_of_each, highest, ranges
+
+#: A file's mass is its best windows, each later one counting less.
+BEST_WINDOWS = 10
+WINDOW_DECAY = 0.8
+
+
+def best_units(evidence: Evidence, count: int, allowed: Array | None) -> tuple[Array, Array]:
+    """The units with the highest lexical score: (units, scores)."""
+    return top(evidence.unit_scores, count, allowed, evidence.snapshot.unit_places)
+
+
+def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
+    """The files with the best single window: (files, scores)."""
+    starts = evidence.snapshot.window_starts
+    if evidence.snapshot.files == 0 or evidence.snapshot.windows == 0:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    best = np.maximum.reduceat(evidence.window_scores, starts[:-1])
+    return top(best, count, allowed_files, evidence.snapshot.file_places)
+
+
+def mass(evidence: Evidence, files: Array) -> Array:
+    """How much of each file speaks of the query: its ten best windows, decayed."""
+    owner, window = ranges(evidence.snapshot.window_starts, files)
+    scores = evidence.window_scores[window]
+    hit = scores > 0
+    owner, scores = owner[hit], scores[hit]
+    owner, scores, rank = best_first(owner, scores)
+    kept = rank < BEST_WINDOWS
+    return np.bincount(owner[kept], weights=scores[kept] * WINDOW_DECAY ** rank[kept], minlength=len(files))
+
+
+def best_unit_of(evidence: Evidence, files: Array) -> Array:
+    """The unit of each file that its words like best (its first one when none speaks)."""
+    if not len(files):
+        return np.empty(0, np.int64)
+    owner, unit = ranges(evidence.snapshot.unit_starts, files)
+    scores = evidence.unit_scores[unit]
+    best = np.maximum.reduceat(scores, np.searchsorted(owner, np.arange(len(files))))
+    leading = np.flatnonzero(scores == best[owner])
+    first = leading[first_of_each(owner[leading])]
+    return unit[first]
+
+
+def top(scores: Array, count: int, allowed: Array | None, places: Callable[[Array], Array] | None) -> tuple[Array, Array]:
+    """The rows with the highest scores above zero, best first."""
+    rows = np.flatnonzero(scores > 0) if allowed is None else np.flatnonzero((scores > 0) & allowed)
+    return highest(rows, scores[rows], count, places)

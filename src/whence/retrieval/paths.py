@@ -1,0 +1,144 @@
+"""Candidates by their paths: how well a file's name and folders fit the words of the query."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import numpy as np
+
+from whence.index.name_parts import KnownMatches, PathParts
+from whence.query.plan import Part
+from whence.query.vocabulary import synonyms_of
+from whence.retrieval.lexical import top
+from whence.retrieval.term_statistics import Evidence, rarity
+from whence.storage.arrayfile import Array
+from whence.storage.rows import ranges
+from whence.text.analyzer import stem
+
+#: What a match between a word of the query and a word of a path is worth.
+EQUAL, SAME_STEM, SAME_ROOT, PREFIX, LOOSE = 1.0, 0.95, 0.85, 0.8, 0.5
+SHORTEST_PREFIX = 3
+COMMON_PREFIX = 5
+COMMON_SHARE = 0.7
+#: Precision counts this much against recall in the match of a stem (an F-measure with beta 0.5).
+PRECISION_SHARE = 0.25
+STEM_SHARE = 2.0
+
+
+class PathMatch:
+    """How the words of a query match the words of all paths of a snapshot."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self.parts: PathParts = evidence.snapshot.path_parts
+        self.query = evidence.plan.parts
+        known = {found.term.text: found for found in evidence.terms}
+        unseen = rarity(evidence.snapshot.live_files, 0)
+        self.weights = np.array([part.weight * (known[part.stem].file_rarity if part.stem in known else unseen) for part in self.query])
+        self.strength = np.zeros((len(self.query), len(self.parts.names)), np.float32)
+        for number, part in enumerate(self.query):
+            rows, strengths = path_strengths(part, self.parts.names, self.parts.known)
+            np.maximum.at(self.strength[number], rows, strengths)
+
+    def stems(self, files: Array) -> tuple[Array, Array]:
+        """For each file (recall, precision): the share of the query its stem matches, and of its stem that is matched."""
+        owner, part = self._members(self.parts.stem_starts, self.parts.stem_parts, files)
+        best = np.zeros((len(self.query), len(files)), np.float32)
+        for number in range(len(self.query)):
+            np.maximum.at(best[number], owner, self.strength[number, part])
+        recall = self.weights @ best / max(float(self.weights.sum()), 1e-9)
+        weight = self.parts.rarity[part]
+        matched = np.bincount(owner, weights=weight * self.strength[:, part].max(axis=0, initial=0.0), minlength=len(files))
+        total = np.bincount(owner, weights=weight, minlength=len(files))
+        return recall, matched / np.maximum(total, 1e-9)
+
+    def stem_fit(self, files: Array) -> Array:
+        """One number for how well each file's stem fits the query."""
+        recall, precision = self.stems(files)
+        down = PRECISION_SHARE * precision + recall
+        return np.where(down > 0, (1 + PRECISION_SHARE) * precision * recall / np.maximum(down, 1e-9), 0.0)
+
+    def directory_fit(self, files: Array) -> Array:
+        """The share of each file's near directories that the query names, rare words counting more."""
+        owner, part = self._members(self.parts.directory_starts, self.parts.directory_parts, files)
+        worth = self.strength[:, part].max(axis=0, initial=0.0) * self.parts.rarity[part] / self.parts.highest_rarity
+        count = np.bincount(owner, minlength=len(files))
+        return np.bincount(owner, weights=worth, minlength=len(files)) / np.maximum(count, 1)
+
+    @staticmethod
+    def _members(starts: Array, parts: Array, files: Array) -> tuple[Array, Array]:
+        owner, at = ranges(starts, files)
+        return owner, parts[at]
+
+    def candidates(self, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
+        """The files whose paths match best: (files, scores)."""
+        scores = np.zeros(self.evidence.snapshot.files, np.float32)
+        for (offsets, files), share in ((self.parts.files_by_stem_part, STEM_SHARE), (self.parts.files_by_directory_part, 1.0)):
+            for number, weight in enumerate(self.weights.tolist()):
+                best = np.zeros(len(scores), np.float32)
+                rows = np.flatnonzero(self.strength[number])
+                for row in rows[np.argsort(self.strength[number, rows], kind="stable")].tolist():
+                    best[files[offsets[row] : offsets[row + 1]]] = self.strength[number, row]
+                scores += np.float32(weight * share) * best
+        scores[~self.evidence.snapshot.alive] = 0
+        return top(scores, count, allowed_files, self.evidence.snapshot.file_places)
+
+
+def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:
+    """The words of paths that match a word of the query, with the strength of each match."""
+    found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
+    for other in synonyms_of(part.stem):
+        found += [(row, LOOSE) for row in _near(other, names) if stem(names[row]) == other]
+    return [(row, strength) for row, strength in found if strength > 0]
+
+
+def path_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
+    """The words of paths that match a word of the query, and how well; `known` remembers what was worked out before."""
+    key = (part.text, part.stem)
+    if key not in known:
+        known[key] = _columns(_matches(part, names))
+    return known[key]
+
+
+def name_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
+    """The parts of names that match a word of the query as written, each once, and how well; `known` as above."""
+    key = (part.text, part.stem)
+    if key not in known:
+        found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
+        known[key] = _columns([(row, strength) for row, strength in found if strength > 0])
+    return known[key]
+
+
+def _columns(found: list[tuple[int, float]]) -> tuple[Array, Array]:
+    return np.array([row for row, _ in found], np.int64), np.array([strength for _, strength in found], np.float32)
+
+
+def _near(text: str, names: list[str]) -> range:
+    """The rows of a sorted list that begin as a word does: no other can match it."""
+    lead = text[:SHORTEST_PREFIX]
+    return range(bisect_left(names, lead), bisect_left(names, lead + "\U0010ffff"))
+
+
+def _strength(word: str, word_stem: str, other: str) -> float:
+    if word == other:
+        return EQUAL
+    other_stem = stem(other)
+    if word_stem == other_stem:
+        return SAME_STEM
+    strength = SAME_ROOT if _root(word_stem) == _root(other_stem) else 0.0
+    short, long = sorted((word, other), key=len)
+    if len(short) >= SHORTEST_PREFIX and long.startswith(short):
+        return max(strength, PREFIX if len(short) > SHORTEST_PREFIX or len(long) <= 2 * len(short) + 2 else LOOSE)
+    common = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), len(short))
+    return max(strength, LOOSE if common >= COMMON_PREFIX and common >= COMMON_SHARE * len(short) else 0.0)
+
+
+def _root(stemmed: str) -> str:
+    """A stem without the ending of the one who does it: `parser`, `parse` -> `pars`."""
+    if len(stemmed) >= 6 and stemmed.endswith(("er", "or")):
+        stemmed = stemmed[:-2]
+    elif len(stemmed) >= 5 and stemmed.endswith("e"):
+        stemmed = stemmed[:-1]
+    if len(stemmed) >= 4 and stemmed[-1] == stemmed[-2] and stemmed[-1] not in "aeiouls":
+        stemmed = stemmed[:-1]
+    return stemmed

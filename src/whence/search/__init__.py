@@ -1,0 +1,1 @@
+"""Job 1: ranked code search."""

@@ -1,0 +1,323 @@
+"""Why a file stands where it stands: its ledger, who found it, and its rank without each signal (E1)."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from whence.core.errors import UsageError
+from whence.core.types import Skipped
+from whence.index.segment_writer import CONTENTS
+from whence.index.snapshot import Snapshot
+from whence.query.parser import Condition
+from whence.ranking.ledger import Ledger, Line, Operation, fold
+from whence.ranking.pool import ASKED, Pool
+from whence.ranking.score import score
+from whence.retrieval.filters import file_mask
+from whence.search.options import Options
+from whence.search.pipeline import Ranked
+from whence.storage.arrayfile import Array
+from whence.storage.rows import member
+
+if TYPE_CHECKING:
+    from whence.context.pipeline import RankedSymbols
+
+
+_WITH_LINE = re.compile(r"^(.*):(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What one retriever said of the file's best unit."""
+
+    retriever: str
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class WhyLine:
+    """A line of the ledger, with the rank the file would have without it."""
+
+    line: Line
+    rank_without: int
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The whole receipt of one file for one query."""
+
+    query: str
+    path: str
+    unit: str
+    kind: str
+    line: int
+    rank: int  # from 1
+    candidates: int  # files ranked
+    score: float
+    found_by: tuple[Retrieval, ...]
+    lines: tuple[WhyLine, ...]
+    leader: str  # the first file of the answer, and its score, to compare with
+    leader_score: float
+    leader_is_symbol: bool = False  # in the answer to a task the first is a symbol, not a file
+
+
+def find_target(snapshot: Snapshot, target: str, *, wants_line: bool = False) -> Array:
+    """The units that a target speaks of: `path`, the end of a path, `path:line`, or a symbol's name.
+
+    Where a line is wanted, it must be one that the file has.
+    """
+    wanted, line = target, 0
+    if found := _WITH_LINE.match(target):
+        wanted, line = found.group(1), int(found.group(2))
+    wanted = wanted.removeprefix("./").strip("/")
+    files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and path.endswith("/" + wanted)]
+    files = [row for row, path in enumerate(snapshot.paths) if snapshot.alive[row] and path == wanted] or files
+    if files:
+        if wants_line:
+            _check_line(snapshot, files, wanted, line)
+        return np.concatenate([_units_at(snapshot, file, line) for file in files])
+    units = _symbols(snapshot, target)
+    if len(units):
+        return units
+    raise UsageError(f"no indexed file or symbol is called {target!r}", hint=_nearest(snapshot, wanted))
+
+
+def _check_line(snapshot: Snapshot, files: list[int], wanted: str, line: int) -> None:
+    if len(files) > 1:
+        raise UsageError(f"{wanted!r} is the end of {len(files)} paths", hint=f"for instance {snapshot.path(files[0])}")
+    a, b = int(snapshot.unit_starts[files[0]]), int(snapshot.unit_starts[files[0] + 1])
+    last = int(snapshot.column("units.last")[a:b].max(initial=0))
+    if not 1 <= line <= last:
+        raise UsageError(f"{wanted} has no unit at line {line}", hint=f"its last line is {last}")
+
+
+def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:
+    a, b = int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1])
+    rows = np.arange(a, b)
+    if not line:
+        return rows
+    first, last = snapshot.column("units.first")[a:b].astype(np.int64), snapshot.column("units.last")[a:b].astype(np.int64)
+    holds = np.flatnonzero((first <= line) & (line <= last))
+    return rows[holds[[np.argmin((last - first)[holds])]]] if len(holds) else rows  # the innermost that holds it
+
+
+def _symbols(snapshot: Snapshot, target: str) -> Array:
+    """Units of a name; of `Outer.name` those that lie in a unit, a file or a folder called Outer, and no others."""
+    outer, _, name = target.replace("::", ".").rpartition(".")
+    units = snapshot.definitions(name)
+    if not outer:
+        return units
+    inside = [unit for unit in units.tolist() if _lies_in(snapshot, unit, outer.split("."))]
+    return np.array(inside, np.int64)
+
+
+def _lies_in(snapshot: Snapshot, unit: int, outer: list[str]) -> bool:
+    path = PurePosixPath(snapshot.path(int(snapshot.file_of_unit[unit])))
+    if {*outer} <= {path.stem, *path.parts[:-1]}:
+        return True
+    first, last = snapshot.column("units.first"), snapshot.column("units.last")
+    before = range(int(snapshot.unit_starts[snapshot.file_of_unit[unit]]), unit)
+    return any(snapshot.unit_name(one) == outer[-1] and first[one] <= first[unit] and last[unit] <= last[one] for one in before)
+
+
+def _nearest(snapshot: Snapshot, wanted: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
+
+    live = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
+    names = {path.rsplit("/", 1)[-1] for path in live} | {name for segment in snapshot.segments for name in segment.unit_names.all()}
+    near = get_close_matches(wanted, live, 1, 0.8) or get_close_matches(wanted.rsplit("/", 1)[-1], names, 1, 0.6)
+    return f"nearest: {near[0]}" if near else "whence status --files lists what is indexed"
+
+
+def explain(query: str, units: Array, ranked: Ranked) -> Why:
+    """Read the receipt of a target off an answer whose pool holds at least one of its units."""
+    pool, scores = ranked.pool, ranked.ledger.scores()
+    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    row = int(rows[np.argmax(scores[rows])])
+    unit, file = int(pool.units[row]), int(pool.files[row])
+    leader = ranked.hits[0]
+    return Why(
+        query=query,
+        path=pool.path(row),
+        unit=pool.snapshot.unit_name(unit),
+        kind=pool.snapshot.kind(unit),
+        line=int(pool.snapshot.column("units.first")[unit]),
+        rank=_rank(ranked, scores, row, file),
+        candidates=len(ranked.hits),
+        score=float(scores[row]),
+        found_by=tuple(_retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
+        lines=tuple(
+            WhyLine(line, _rank(ranked, _scores_without(line.signal, pool, ranked.ledger), row, file)) for line in ranked.ledger.lines(row)
+        ),
+        leader=pool.path(leader.row),
+        leader_score=leader.score,
+    )
+
+
+def totals(lines: Sequence[Line]) -> list[float]:
+    """The score after each line of a ledger; the last of them is the score itself."""
+    found, total = [], 0.0
+    for line in lines:
+        total = total + line.contribution if line.operation == Operation.ADD.value else total * line.contribution
+        found.append(total)
+    return found
+
+
+def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
+    """Read the receipt of a symbol off the answer to a task whose pool holds at least one of some units."""
+    pool, scores = ranked.pool, ranked.scores
+    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    if not len(rows):
+        raise UsageError("what has no place in the source is not ranked", hint="ask for a symbol that is defined here")
+    row = int(rows[np.argmax(scores[rows])])
+    unit, leader = int(pool.units[row]), ranked.order[0]
+
+    def rank(totals: Array) -> int:
+        return 1 + int((totals[ranked.order] > totals[row]).sum())
+
+    return Why(
+        query=task,
+        path=pool.path(row),
+        unit=pool.snapshot.symbols.written_name(unit),
+        kind=pool.snapshot.kind(unit),
+        line=int(pool.snapshot.column("units.first")[unit]),
+        rank=ranked.order.index(row) + 1 if row in ranked.order else rank(scores),
+        candidates=len(ranked.order),
+        score=float(scores[row]),
+        found_by=tuple(_retrievals(pool, [row])),
+        lines=tuple(WhyLine(line, rank(_scores_without(line.signal, pool, ranked.ledger))) for line in ranked.ledger.lines(row)),
+        leader=pool.snapshot.symbols.written_name(int(pool.units[leader])),
+        leader_score=float(scores[leader]),
+        leader_is_symbol=True,
+    )
+
+
+def _scores_without(signal: str, pool: Pool, ledger: Ledger) -> Array:
+    """The scores without one signal. The others stay what they were, unless some are read in a later phase and see it missing."""
+    phase = next(entry.phase for entry in ledger.entries if entry.signal == signal)
+    if phase == ledger.entries[-1].phase:
+        return fold(ledger.size, [entry for entry in ledger.entries if entry.signal != signal])
+    return score(pool, leave_out=signal).scores()
+
+
+def _rank(ranked: Ranked, scores: Array, row: int, file: int) -> int:
+    """The place a candidate's score would have: after every other file that has a better unit."""
+    better = set(ranked.pool.files[scores > scores[row]].tolist()) - {file}
+    return 1 + len(better)
+
+
+def _retrievals(pool: Pool, rows: list[int]) -> list[Retrieval]:
+    found = []
+    for name, scores in pool.retrieved.items():
+        mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]
+        if mine and name != ASKED:
+            found.append(Retrieval(name, max(mine), 1 + int(np.nansum(scores > max(mine)))))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What one signal makes of two files: how much it changes the score of each, and why."""
+
+    signal: str
+    mine: float
+    theirs: float
+    because_mine: str
+    because_theirs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A file that stands before another, and what makes the difference, the largest first."""
+
+    path: str
+    place: int  # from 1
+    score: float
+    gaps: tuple[Gap, ...]  # together they are the difference of the scores
+
+
+def rival_of(units: Array, ranked: Ranked, shown: int) -> Rival | None:
+    """The last of the files that are shown, or the first where the file of some units is shown; None for the first itself."""
+    pool, scores = ranked.pool, ranked.ledger.scores()
+    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    row = int(rows[np.argmax(scores[rows])])
+    at = next((place for place, hit in enumerate(ranked.hits) if hit.file == int(pool.files[row])), len(ranked.hits))
+    place = 0 if at < shown else shown - 1
+    if at == 0:
+        return None
+    other = ranked.hits[place]
+    gaps = _gaps(ranked.ledger.lines(row), ranked.ledger.lines(other.row))
+    return Rival(pool.path(other.row), place + 1, other.score, tuple(sorted(gaps, key=lambda gap: -abs(gap.theirs - gap.mine))))
+
+
+def _gaps(mine: list[Line], theirs: list[Line]) -> list[Gap]:
+    return [
+        Gap(one.signal, my, their, one.because, other.because)
+        for one, other, my, their in zip(mine, theirs, _changes(mine), _changes(theirs), strict=True)
+        if my != their
+    ]
+
+
+def _changes(lines: list[Line]) -> list[float]:
+    """How much each line changes the score."""
+    return [after - before for before, after in pairwise([0.0, *totals(lines)])]
+
+
+#: Said of a file that was seen, but is newer than the index.
+NOT_YET = "it is new or has changed, and is not taken in yet"
+_LINE = re.compile(r":\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """What keeps something out of an answer."""
+
+    kind: Literal["kept_out", "left_out", "unknown"]  # by the query; of the index; there is no such file or symbol
+    said: str  # in one sentence
+    hint: str = ""
+    unmet: tuple[str, ...] = ()  # the conditions of the query that it does not meet, as they were read
+
+
+def kept_out(
+    units: Array, snapshot: Snapshot, options: Options, conditions: Sequence[Condition], left_by: Callable[[Sequence[Condition]], Array]
+) -> Absence | None:
+    """Which condition keeps some indexed units out; None where none does. `left_by` says which units some conditions leave."""
+    files = snapshot.file_of_unit[units]
+    if not file_mask(snapshot, options)[files].any():
+        what = CONTENTS[int(snapshot.column("files.content")[files[0]])]
+        return Absence("kept_out", f"only {options.content} is searched, and this is {what}", f"in:{what} asks for it")
+    alone = tuple(str(one) for one in conditions if not left_by([one])[units].any())
+    if alone:
+        return Absence("kept_out", f"it does not meet {', '.join(alone)}", unmet=alone)
+    if conditions and not left_by(conditions)[units].any():
+        every = tuple(map(str, conditions))
+        return Absence("kept_out", f"no one part of it meets all of {', '.join(every)}", unmet=every)
+    return None
+
+
+def _is_there(root: Path, path: str) -> bool:
+    return ".." not in path.split("/") and os.path.lexists(root / path)
+
+
+def left_out(target: str, root: Path, skipped: Iterable[Skipped], changed: Iterable[str]) -> Absence | None:
+    """Why a file is not indexed, as the walk and the parser told; None where there is no such file."""
+    wanted = _LINE.sub("", target).removeprefix("./").strip("/")
+    if not wanted:
+        return None
+    for one in sorted(skipped, key=lambda one: len(one.path)):
+        path = one.path.rstrip("/")
+        if path == wanted or path.endswith(f"/{wanted}"):
+            return Absence("left_out", f"{one.path} is not indexed: {one.reason}")
+        if one.path.endswith("/") and wanted.startswith(one.path) and _is_there(root, wanted):
+            return Absence("left_out", f"{wanted} is not indexed: it lies in {one.path}, which is left out ({one.reason})")
+    fresh = next((path for path in changed if path == wanted or path.endswith(f"/{wanted}")), None)
+    return Absence("left_out", f"{fresh} is not indexed: {NOT_YET}") if fresh is not None else None

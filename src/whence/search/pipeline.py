@@ -1,0 +1,349 @@
+"""One query over one snapshot, from words to ranked files. Reads top to bottom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whence.core.errors import QueryError, UsageError
+from whence.core.profiles import Profile
+from whence.core.trace import Trace
+from whence.embed.encoder import Encoder
+from whence.index.segment_writer import DEFINES
+from whence.index.snapshot import Snapshot
+from whence.query.pattern import Pattern
+from whence.query.plan import NOTHING, Plan, make_plan
+from whence.ranking.collapse import Hit, break_ties, collapse
+from whence.ranking.ledger import Ledger
+from whence.ranking.pool import ASKED, MEANING, Pool, union
+from whence.ranking.score import place, score, trace_ranking
+from whence.retrieval import lexical
+from whence.retrieval.commits import Precedent
+from whence.retrieval.dense import Semantics, asked_of_vectors
+from whence.retrieval.filters import Restriction, file_mask, unit_mask
+from whence.retrieval.paths import PathMatch
+from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
+from whence.retrieval.term_statistics import Evidence, FieldWeights
+from whence.search.excerpt import concentration
+from whence.search.options import FEWEST_WORDS_TO_RELAX, Options
+from whence.storage.arrayfile import Array
+from whence.storage.rows import distinct, member
+from whence.text.analyzer import terms
+
+#: Files that other retrievers may add for each unit that the lexical one finds.
+FILE_SHARE = 0.5
+#: The same for files that past commits point at: they are few, and seldom the only ones to find a file.
+PAST_SHARE = 0.1
+#: An answer may need more candidates than are fetched at first: this much more each time.
+DEEPER = 4
+#: How much of a file is read to break a tie.
+TIE_CHARACTERS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Everything a query is asked with."""
+
+    snapshot: Snapshot
+    profile: Profile
+    weights: FieldWeights
+    options: Options
+    pool: int
+    pool_per_result: int
+    read: ReadText
+    encoder: Encoder | None = None
+    trace: Trace | None = None
+    include: Array | None = None  # units to rank whether or not they are found
+    restriction: Restriction | None = None  # what the conditions of the query leave
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What may be returned: a mask over files, and one over units where that is not enough."""
+
+    files: Array
+    units: Array | None = None
+    every_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Candidates with their ledger, and the files they come to."""
+
+    pool: Pool
+    ledger: Ledger
+    hits: list[Hit]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One file of the answer."""
+
+    ranked: Ranked
+    hit: Hit
+    matched: str = ""  # the words that had to match, when some were let go (Q4)
+    lines: tuple[int, ...] = ()  # lines that match the pattern
+    alone: bool = False  # whether it is a unit by itself and does not stand for its file
+
+
+def answer(query: str, asking: Asking) -> list[Found]:
+    """The best files for a query, exactly k where that many match."""
+    options = asking.options
+    if not query.strip() and options.pattern is None and asking.restriction is None:
+        raise QueryError("the query is empty", hint="say what to search for, or give a pattern")
+    scope = _scope(asking)
+    lines = asking.restriction.lines if asking.restriction is not None else {}
+    if options.pattern is not None:
+        scope, lines = _with_pattern(asking, options.pattern, scope, lines)
+    if not query.strip():
+        return _listed(asking, lines, scope)
+    asking = _with_named(asking, scope)
+    found = _relaxed(query, asking, scope) if options.relax_above is not None else _ask(query, asking, scope)
+    return [replace(one, lines=tuple(lines.get(one.hit.file, ()))) for one in found]
+
+
+def _scope(asking: Asking) -> Scope:
+    """What may be returned by the options and the conditions of a query."""
+    snapshot, every_word = asking.snapshot, asking.options.operator == "and"
+    if asking.restriction is None:
+        return Scope(file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options), every_word)
+    units = asking.restriction.units
+    files = np.zeros(snapshot.files, bool)
+    files[snapshot.file_of_unit[units]] = True
+    whole = bool((snapshot.units_of(files) == units).all())  # only whole files are left out
+    return Scope(files, None if whole else units, every_word)
+
+
+def _with_named(asking: Asking, scope: Scope) -> Asking:
+    """Where units are asked for by name, all of them are ranked: words say which comes first, not which is there."""
+    named = asking.restriction.ordered if asking.restriction is not None else None
+    if named is None or scope.every_word or asking.options.max_distance is not None:
+        return asking
+    mask = _unit_mask(asking.snapshot, scope)
+    return replace(asking, include=np.sort(named if mask is None else named[mask[named]]))
+
+
+def _with_pattern(asking: Asking, pattern: Pattern, scope: Scope, known: dict[int, list[int]]) -> tuple[Scope, dict[int, list[int]]]:
+    """What a pattern leaves of what may be returned, and the lines that match it or matched something before."""
+    snapshot = asking.snapshot
+    lines = matching_lines(snapshot, np.flatnonzero(scope.files).tolist(), pattern, asking.read)
+    if scope.units is not None:
+        lines = lines_in_units(snapshot, lines, scope.units)
+    matching = units_with_lines(snapshot, lines)
+    both = {file: sorted({*numbers, *known.get(file, ())}) for file, numbers in lines.items()}
+    return replace(scope, units=matching if scope.units is None else scope.units & matching), both
+
+
+def _plan(query: str, asking: Asking) -> Plan:
+    return make_plan(query, decay=asking.profile.decay, quoted=asking.profile.quoted)
+
+
+def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
+    """The best files, ties broken."""
+    plan, options = _plan(query, asking), asking.options
+    ranked = _enough(asking, plan, scope)
+    hits = _settled(ranked, asking)
+    if asking.trace is not None:
+        trace_stages(asking.trace, plan, ranked, hits)
+    return [Found(ranked, hit) for hit in hits[: options.k]]
+
+
+def _enough(asking: Asking, plan: Plan, scope: Scope) -> Ranked:
+    """Rank ever more candidates until k files are found or there are no more."""
+    count = max(asking.pool, asking.options.k * asking.pool_per_result)
+    while True:
+        ranked = rank(asking, plan, scope, count)
+        if len(ranked.hits) >= asking.options.k or count >= asking.snapshot.units:
+            return ranked
+        count *= DEEPER
+
+
+def ranked_with(query: str, asking: Asking, units: Array | None = None) -> Ranked:
+    """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
+    scope = replace(_scope(asking), every_word=False)
+    plan = _plan(query, asking)
+    if units is None:
+        return rank(asking, plan, scope, max(asking.pool, asking.options.k * asking.pool_per_result))
+    allowed = units[scope.files[asking.snapshot.file_of_unit[units]]]
+    if scope.units is not None:
+        allowed = allowed[scope.units[allowed]]
+    if not len(allowed):
+        raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
+    asking = _with_named(asking, scope)
+    ranked = _enough(asking, plan, scope)
+    if member(ranked.pool.units, np.sort(allowed)).any():
+        return ranked
+    include = allowed if asking.include is None else np.union1d(asking.include, allowed)
+    return _enough(replace(asking, include=include), plan, scope)
+
+
+def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
+    """Hits with ties broken, as far as they can reach the answer."""
+    hits, k = ranked.hits, asking.options.k
+    reach = k
+    while reach < len(hits) and hits[reach].score == hits[k - 1].score:
+        reach += 1
+    asked = frozenset(term.text for term in ranked.pool.plan.terms)
+    snapshot = asking.snapshot
+
+    def concentrated(file: int) -> int:
+        text = asking.read(snapshot.path(file))
+        return concentration(text[:TIE_CHARACTERS], asked) if text else 0
+
+    return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
+
+
+def _relaxed(query: str, asking: Asking, scope: Scope) -> list[Found]:
+    """Ask for all words, then for ever shorter beginnings; a file keeps the longest that it matches (Q4)."""
+    distinct: dict[tuple[str, ...], str] = {}
+    for word in _plan(query, asking).words:
+        distinct.setdefault(terms(word), word)
+    words = list(distinct.values())
+    fewest = (asking.options.relax_above or 0) + 1
+    lengths = [len(words)] if len(words) < FEWEST_WORDS_TO_RELAX else range(len(words), max(fewest, 1) - 1, -1)
+    best: dict[int, Found] = {}
+    for length in lengths or [len(words)]:
+        for found in _ask(" ".join(words[:length]), asking, scope):
+            best.setdefault(found.hit.file, replace(found, matched=" ".join(words[:length])))
+    return list(best.values())[: asking.options.k]
+
+
+def _listed(asking: Asking, lines: dict[int, list[int]], scope: Scope) -> list[Found]:
+    """What is asked for without words: units by name surest first, all else in the order of paths, as grep has it."""
+    snapshot, plan = asking.snapshot, NOTHING
+    best = _one_of_each_file(asking, lines, scope)
+    if not best:
+        return []
+    evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
+    rows = np.sort(np.array(list(best.values()), np.int64))
+    pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), Precedent(snapshot, plan))
+    ranked = Ranked(pool, Ledger(len(rows)), [])
+    row_of = {unit: row for row, unit in enumerate(rows.tolist())}
+    shown = list(best.items())[: asking.options.k]
+    return [Found(ranked, Hit(file, row_of[unit], 0.0), lines=tuple(lines.get(file, ()))) for file, unit in shown]
+
+
+def _one_of_each_file(asking: Asking, lines: dict[int, list[int]], scope: Scope) -> dict[int, int]:
+    """The files that are left, in the order of the answer, each with the unit that it is shown by."""
+    snapshot, restriction = asking.snapshot, asking.restriction
+    mask = _unit_mask(snapshot, scope)
+    rows = np.flatnonzero(mask) if mask is not None else np.arange(snapshot.units)
+    if restriction is None:
+        best = _first_of_each_file(snapshot, rows)
+        return {file: best[file] for file in sorted(best, key=snapshot.path) if file in lines}
+    if restriction.ordered is not None:
+        return _first_of_each_file(snapshot, restriction.ordered[member(restriction.ordered, rows)])
+    length = snapshot.column("units.last")[rows].astype(np.int64) - snapshot.column("units.first")[rows]
+    matched = np.isin(snapshot.file_of_unit[rows], list(lines))  # of these the narrowest unit, of others the first definition
+    defines = (snapshot.column("units.flags")[rows] & DEFINES) > 0
+    best = _first_of_each_file(snapshot, rows[np.lexsort((rows, np.where(matched, length, ~defines)))])
+    return {file: best[file] for file in sorted(best, key=snapshot.path)}
+
+
+def _first_of_each_file(snapshot: Snapshot, units: Array) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for unit, file in zip(units.tolist(), snapshot.file_of_unit[units].tolist(), strict=True):
+        found.setdefault(file, unit)
+    return found
+
+
+def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
+    """Retrieve about `count` candidates, score them, and collapse them by file."""
+    snapshot = asking.snapshot
+    evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
+    path_match = PathMatch(evidence)
+    scope = _with_every_word(evidence, scope, asking.restriction.optional if asking.restriction is not None else frozenset())
+    semantics = asked_of_vectors(snapshot, asking.encoder, plan.text)
+    precedent = Precedent(snapshot, plan)
+    found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
+    if semantics is not None and asking.options.strategy != "lexical":
+        found[MEANING] = _by_meaning(asking, semantics, evidence, _unit_mask(snapshot, scope), count)
+    if asking.options.max_distance is not None:
+        found = within(found, asking.options.max_distance)
+    if asking.include is not None:
+        found[ASKED] = (asking.include, np.zeros(len(asking.include)))
+    units, retrieved = union(found)
+    shallow = snapshot.column("files.depth")[scope.files]
+    pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), precedent, semantics)
+    ledger = score(pool)
+    return Ranked(pool, ledger, collapse(pool, ledger.scores()))
+
+
+def trace_stages(trace: Trace, plan: Plan, ranked: Ranked, hits: list[Hit]) -> None:
+    """Write every stage of a query: what each retriever found, the pool after each signal, the answer."""
+    pool = ranked.pool
+    trace_ranking(trace, pool, ranked.ledger)
+    scores = ranked.ledger.scores()
+    final = [(*place(pool, hit.row), hit.score) for hit in hits]
+    trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
+
+
+def _with_every_word(evidence: Evidence, scope: Scope, optional: frozenset[str]) -> Scope:
+    """Where every word is wanted, only files that hold them all (Q2), but for those of which one is enough."""
+    if not scope.every_word:
+        return scope
+    required = set(evidence.plan.required) - optional
+    files = scope.files.copy()
+    for found in evidence.terms:
+        if found.term.text in required:
+            holds = np.zeros(len(files), bool)
+            holds[found.files] = True
+            files &= holds
+    return Scope(files, scope.units, every_word=True)
+
+
+def _by_meaning(asking: Asking, semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int) -> tuple[Array, Array]:
+    """The units nearest in meaning, of k files where there are as many, whatever else finds candidates (F1).
+
+    Something is always nearest: only what is nearer than chance counts, so that a word that does not exist finds nothing.
+    """
+    noise = asking.encoder.noise if asking.encoder is not None else 0.0
+    while True:
+        passages, scores = semantics.nearest(count, allowed, at_least=noise)
+        units, similar = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= asking.options.k:
+            return units, similar
+        count *= DEEPER
+
+
+def within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, tuple[Array, Array]]:
+    """Only what vectors found, and near enough: what words alone found has no distance (F1)."""
+    units, similar = found.get(MEANING, (np.empty(0, np.int64), np.empty(0, np.float32)))
+    near = np.sort(units[1 - similar <= distance])
+    return {name: (rows[kept], scores[kept]) for name, (rows, scores) in found.items() for kept in (member(rows, near),)}
+
+
+def _candidates(
+    evidence: Evidence, path_match: PathMatch, precedent: Precedent, scope: Scope, count: int
+) -> dict[str, tuple[Array, Array]]:
+    """What each retriever finds: units by their words; files by windows, paths, past commits and definitions, as their best unit."""
+    snapshot = evidence.snapshot
+    unit_scope = _unit_mask(snapshot, scope)
+    found = {"words": lexical.best_units(evidence, count, unit_scope)}
+    by_file = {
+        "windows": lexical.best_windows(evidence, int(count * FILE_SHARE), scope.files),
+        "paths": path_match.candidates(int(count * FILE_SHARE), scope.files),
+        "past": precedent.best_files(int(count * PAST_SHARE), scope.files),
+    }
+    for name, (files, scores) in by_file.items():
+        units = lexical.best_unit_of(evidence, files)
+        keep = unit_scope[units] if unit_scope is not None and len(units) else np.ones(len(units), bool)
+        keep &= _holds_a_word(evidence, units) if scope.units is not None else True
+        found[name] = (units[keep], scores[keep])
+    if evidence.plan.symbol:
+        units = snapshot.definitions(evidence.plan.symbol)
+        units = units[unit_scope[units]] if unit_scope is not None and len(units) else units
+        found["names"] = (units, np.ones(len(units)))
+    return found
+
+
+def _holds_a_word(evidence: Evidence, units: Array) -> Array:
+    return evidence.unit_scores[units] > 0
+
+
+def _unit_mask(snapshot: Snapshot, scope: Scope) -> Array | None:
+    if scope.units is None and scope.files.all():
+        return None
+    by_file = snapshot.units_of(scope.files)
+    return by_file if scope.units is None else by_file & scope.units

@@ -1,0 +1,98 @@
+"""Units like a given one: near in meaning, and speaking of the same rare words (Q9)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from whence.core.profiles import RELATED
+from whence.embed.encoder import UnitText
+from whence.query.plan import Plan, make_plan
+from whence.ranking.collapse import Hit
+from whence.ranking.pool import MEANING, Pool, union
+from whence.ranking.score import score
+from whence.retrieval import lexical
+from whence.retrieval.commits import Precedent
+from whence.retrieval.dense import Semantics
+from whence.retrieval.filters import file_mask, unit_mask
+from whence.retrieval.paths import PathMatch
+from whence.retrieval.term_statistics import Evidence, FieldWeights, rarity
+from whence.search.pipeline import Asking, Found, Ranked, within
+from whence.storage.arrayfile import Array
+from whence.text import analyzer
+
+#: Words of a unit that stand for it: those that are frequent in it and rare elsewhere.
+MOST_WORDS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The unit that others are to be like."""
+
+    unit: int
+    names: str
+    body: str
+
+
+def related(example: Example, asking: Asking) -> list[Found]:
+    """The units most like another, best first; what lies in it or around it is no answer."""
+    asking = replace(asking, profile=RELATED, weights=FieldWeights.of(RELATED))
+    plan = _telling_words(example, asking)
+    evidence = Evidence(asking.snapshot, plan, RELATED, asking.weights)
+    allowed = _others(example.unit, asking)
+    options = asking.options
+    count = max(asking.pool, options.k * asking.pool_per_result)
+    found = {"words": lexical.best_units(evidence, count, allowed)} if options.strategy != "vector" else {}
+    semantics = _semantics(example, asking)
+    if semantics is not None and options.strategy != "lexical":
+        passages, scores = semantics.nearest(count, allowed)
+        found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    if options.max_distance is not None:
+        found = within(found, options.max_distance)
+    units, retrieved = union(found)
+    pool = Pool(evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), Precedent(asking.snapshot, plan), semantics)
+    ledger = score(pool)
+    totals = ledger.scores()
+    ranked = Ranked(pool, ledger, [])
+    order = np.argsort(-totals, kind="stable")[: options.k]
+    return [Found(ranked, Hit(int(pool.files[row]), row, float(totals[row])), alone=True) for row in order.tolist()]
+
+
+def _telling_words(example: Example, asking: Asking) -> Plan:
+    """The words by which a unit can be told: counted in it, weighed by how few units hold them."""
+    snapshot = asking.snapshot
+    counts = Counter(word for word in analyzer.words(f"{example.names} {example.body}") if analyzer.parts(word))
+
+    def worth(word: str) -> float:
+        rows = snapshot.find_term(analyzer.terms(word)[-1])
+        return (1 + float(np.log(counts[word]))) * rarity(snapshot.live_units, len(snapshot.unit_postings(rows)[0]))
+
+    telling = sorted((word for word in counts if word.lower() not in analyzer.STOP_WORDS), key=lambda word: (-worth(word), word))
+    return make_plan(" ".join(telling[:MOST_WORDS]) or example.names or "unit", decay=RELATED.decay, quoted=RELATED.quoted)
+
+
+def _others(unit: int, asking: Asking) -> Array:
+    """A mask of the units that may be answers."""
+    snapshot = asking.snapshot
+    allowed = snapshot.units_of(file_mask(snapshot, asking.options)).copy()
+    kinds = unit_mask(snapshot, asking.options)
+    if kinds is not None:
+        allowed &= kinds
+    file = int(snapshot.file_of_unit[unit])
+    here = slice(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1]))
+    first, last = snapshot.column("units.first"), snapshot.column("units.last")
+    apart = (first[here] > last[unit]) | (last[here] < first[unit])
+    allowed[here] &= apart
+    return allowed
+
+
+def _semantics(example: Example, asking: Asking) -> Semantics | None:
+    """The unit as a question; its path is left out, or its neighbours would always be nearest."""
+    view = asking.snapshot.vectors
+    if asking.encoder is None or view is None:
+        return None
+    vectors = asking.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
+    semantics = Semantics(asking.snapshot, view, vectors, asks=example.unit)
+    return None if semantics.says_nothing else semantics

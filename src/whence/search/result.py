@@ -1,0 +1,190 @@
+"""What a search found, counted by language, by kind and by folder."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from whence.core.settings_schema import Settings
+from whence.core.types import Unit
+from whence.parse.provenance import flags_of, sort_of
+from whence.ranking.collapse import candidates_of
+from whence.ranking.ledger import Line
+from whence.search.confidence import Confidence
+from whence.search.excerpt import ShownLine, choose_lines, shown_line
+from whence.search.explain import Why
+from whence.search.pipeline import Found
+from whence.text.injection import Instruction
+
+#: Folders that are told apart, those with most files.
+MOST_FOLDERS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many files of an answer's candidates are of each language, kind of best unit, and folder; most first."""
+
+    files: int = 0
+    languages: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+    folders: dict[str, int] = field(default_factory=dict)
+
+
+def facets_of(found: Sequence[Found]) -> Facets:
+    """Count the files that were ranked for a query, shown or not; of a listing those that are in it."""
+    if not found:
+        return Facets()
+    ranked = found[0].ranked
+    snapshot, pool = ranked.pool.snapshot, ranked.pool
+    hits = ranked.hits or [one.hit for one in found]
+    kinds = (snapshot.kind(int(pool.units[hit.row])) for hit in hits)
+    return Facets(
+        len(hits),
+        _most_first(snapshot.languages[hit.file] for hit in hits),
+        _most_first(kind for kind in kinds if kind != "raw"),
+        folders_of([snapshot.path(hit.file) for hit in hits]),
+    )
+
+
+def folders_of(paths: Sequence[str]) -> dict[str, int]:
+    """The folders right below the deepest one that all paths share, each with how many of them lie in it."""
+    above = [path.rpartition("/")[0] for path in paths]
+    shared = os.path.commonpath(above) if above and all(above) else ""
+    depth = shared.count("/") + 1 if shared else 0
+    below = ("/".join(folder.split("/")[: depth + 1]) for folder in above if folder != shared)
+    return dict(list(_most_first(below).items())[:MOST_FOLDERS])
+
+
+def _most_first(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(filter(None, values)).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+class Source(Protocol):
+    """Where a result reads what it shows."""
+
+    settings: Settings
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file."""
+
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names."""
+
+
+class Result:
+    """One file of an answer: its best unit, its span, its score and why.
+
+    `start_line` and `end_line` span all units of the file that matched (R5);
+    `best_start` and `best_end` the best of them, which gives name and kind.
+    """
+
+    def __init__(self, source: Source, found: Found) -> None:
+        self._source, self._found = source, found
+        pool, hit = found.ranked.pool, found.hit
+        snapshot, best = pool.snapshot, int(pool.units[hit.row])
+        first, last = snapshot.column("units.first"), snapshot.column("units.last")
+        spoken = pool.retrieved.get("words", np.full(len(pool.units), np.nan))
+        others = [] if found.alone else candidates_of(pool, hit)
+        rows = [best, *(int(pool.units[row]) for row in others if np.isfinite(spoken[row]))]
+        self.path = snapshot.path(hit.file)
+        self.start_line = int(min(first[row] for row in rows))
+        self.end_line = int(max(last[row] for row in rows))
+        self.best_start, self.best_end = int(first[best]), int(last[best])
+        self.name = snapshot.unit_name(best)
+        self.kind = snapshot.kind(best)
+        self.language = snapshot.languages[hit.file]
+        self.score = hit.score
+        self.matched = found.matched  # the words that had to match, when not all of them did (Q4)
+        self.units_matched = len(rows) - 1 if len(rows) > 1 else 1
+        self.matching_lines = found.lines  # all lines that match the pattern, when one was given
+
+    @cached_property
+    def why(self) -> list[Line]:
+        """The ledger whose sum is the score."""
+        return self._found.ranked.ledger.lines(self._found.hit.row)
+
+    @property
+    def parts(self) -> list[tuple[str, str, float]]:
+        """The lines of the ledger that change the score, without their reasons: signal, operation, contribution."""
+        ledger, row = self._found.ranked.ledger, self._found.hit.row
+        every = ((one.signal, one.operation, float(one.contribution[row])) for one in ledger.entries)
+        return [(name, operation.value, value) for name, operation, value in every if operation.tells(value)]
+
+    @cached_property
+    def lines(self) -> list[ShownLine]:
+        """The lines that matter: those that match the pattern, or hold most of the query."""
+        text = self._source.read_text(self.path)
+        if text is None:
+            return []
+        every = text.split("\n")
+        terms = self._found.ranked.pool.evidence.terms
+        weights = {found.term.text: found.term.weight * found.unit_rarity for found in terms}
+        if self.matching_lines:
+            return [shown_line(number, every[number - 1], weights, whole=True) for number in self.matching_lines if number <= len(every)]
+        return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines)
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """The unit's name with the names around it."""
+        if not self.name:
+            return ""
+        wanted = (self.best_start, self.name)
+        found = self._source.units_at(self.path, [wanted]).get(wanted)
+        return found.qualified_name if found is not None else self.name
+
+    @cached_property
+    def flags(self) -> list[Instruction]:
+        """What reads like an instruction in the lines that are shown, in the path or in the name (Z11). No rank depends on it."""
+        return flags_of(((line.number, line.text) for line in self.lines), (self.path, self.qualified_name))
+
+    @property
+    def sort(self) -> str:
+        """What the file is to a reader: code, docs, config, a test, an example, vendored or generated."""
+        return sort_of(self.path)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the shown lines come from."""
+        lines = [self.best_start, self.best_end]
+        return {"sort": self.sort, "path": self.path, "lines": lines, "language": self.language}
+
+    def __repr__(self) -> str:
+        return f"<Result {self.path}:{self.best_start} {self.kind} {self.name or '-'} {self.score:.3f}>"
+
+
+class Answer(list[Result]):
+    """The results of one search, best first, and what is to be said of them as a whole."""
+
+    def __init__(
+        self,
+        results: Iterable[Result] = (),
+        *,
+        confidence: Confidence | None = None,
+        notes: tuple[str, ...] = (),
+        found: Sequence[Found] = (),
+    ) -> None:
+        super().__init__(results)
+        self._found = found
+        self.confidence = confidence  # None where nothing was asked in words, as for a pattern alone
+        self.notes = notes  # how the query was read, where that is not plain to see
+
+    @cached_property
+    def facets(self) -> Facets:
+        """What was found by language, kind and folder, also beyond the results that are given."""
+        return facets_of(self._found)
+
+
+class Backend(Protocol):
+    """The stores of a corpus, opened together and asked as one (`tests/contracts/test_backends.py`)."""
+
+    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Answer:
+        """The best files for a query, best first: exactly k of them when that many match."""
+
+    def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Why:
+        """Why a file stands where it stands in the answer to a query."""

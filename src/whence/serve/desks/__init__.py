@@ -1,1 +1,0 @@
-"""What a server answers from: a desk for each folder."""

@@ -1,1 +1,0 @@
-"""The server for agents: the Model Context Protocol over standard streams or HTTP (A2)."""

@@ -1,0 +1,137 @@
+"""The one place through which the text of a tree is read, to index it and to show it: without its secrets (Z10).
+
+What takes the place of a secret is as long as it, in characters and in bytes, and has its spaces and line ends: every
+offset and every line number of the text stays. No tokenizer takes it for a word.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Sequence
+
+from whence.source.decode import to_utf8
+from whence.text.secrets import Secret, find_secrets
+
+#: What stands for a character of a secret, by the number of bytes that it has in UTF-8.
+_FILLERS = {1: "*", 2: "\u00d7", 3: "\uff0a", 4: "\U0001f7b6"}
+
+#: Texts in which this process found no secret: answers show the same files again and again. Only hashes of them are kept.
+_CLEAN: set[tuple[str, int, int]] = set()
+_MOST_CLEAN = 10_000
+
+
+def mask(text: bytes, path: str) -> bytes:
+    """A text in UTF-8 as it is indexed: each secret replaced by as many bytes that say nothing."""
+    plain = text.decode("utf-8", "surrogateescape")
+    found = find_secrets(plain, path)
+    return _without(plain, path, found, labelled=False).encode("utf-8", "surrogateescape") if found else text
+
+
+def _without(text: str, path: str, found: Sequence[Secret], *, labelled: bool) -> str:
+    """A text without secrets; looked through once more, for one that stood right beside another can be told only now."""
+    again = find_secrets(_covered(text, [(one.start, one.end, "") for one in found]), path)
+    shown = _covered(text, [(one.start, one.end, f"[redacted: {one.kind}]" if labelled else "") for one in found])
+    known = [(one.start, one.end) for one in found]
+    news = [(one.start, one.end, "") for one in again if not any(a <= one.start and one.end <= b for a, b in known)]
+    return _covered(shown, news)
+
+
+def shown(text: str, path: str) -> str:
+    """A text as it is shown: in place of each secret what kind it is of, where there is room for that."""
+    known = (path, len(text), hash(text))
+    if known in _CLEAN:
+        return text
+    found = find_secrets(text, path)
+    if not found:
+        if len(_CLEAN) >= _MOST_CLEAN:
+            _CLEAN.clear()
+        _CLEAN.add(known)
+        return text
+    return _without(text, path, found, labelled=True)
+
+
+def without_secrets(text: str) -> str:
+    """What somebody asked or said, where it is kept or repeated: without secrets, and with no words in their place."""
+    return _covered(text, [(one.start, one.end, "") for one in find_secrets(text)])
+
+
+def read_text(
+    root: str | os.PathLike[str],
+    path: str,
+    most: int,
+    wanted: Callable[[str], object] | None = None,
+    is_clean: Callable[[bytes], bool] | None = None,
+) -> str | None:
+    """The beginning of a file of a tree as it is on disk now, as it is shown; None when it is gone, no text, or reached by a link.
+
+    `wanted` may look at it as it is on disk and say whether it is worth showing at all; `is_clean` may know from its
+    bytes that there is no secret in it.
+    """
+    try:
+        raw = beginning_of(open_inside(root, path), most)
+    except (OSError, ValueError):  # a name with a NUL in it is no file either
+        return None
+    decoded = to_utf8(raw)
+    if decoded is None:
+        return None
+    text = decoded.decode("utf-8", "replace")
+    if wanted is not None and not wanted(text):
+        return None
+    return text if is_clean is not None and is_clean(raw) else shown(text, path)
+
+
+def read_masked(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
+    """The same as it is indexed, in UTF-8."""
+    raw = _read(root, path, most)
+    return None if raw is None else mask(raw, path)
+
+
+def _read(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
+    try:
+        return to_utf8(beginning_of(open_inside(root, path), most))
+    except (OSError, ValueError):
+        return None
+
+
+def open_inside(root: str | os.PathLike[str], path: str) -> int:
+    """A handle of a file of a tree: step by step from its root, so that no link leads elsewhere, and without waiting for a pipe."""
+    *folders, name = path.split("/")
+    if not name or any(folder in ("", ".", "..") for folder in folders) or name in (".", ".."):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
+    inside = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for folder in folders:
+            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=inside)
+            os.close(inside)
+            inside = inner
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=inside)
+    finally:
+        os.close(inside)
+
+
+def beginning_of(handle: int, most: int) -> bytes:
+    """The first bytes of an opened file, which is closed; an error where it is no regular file: a device has no end."""
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file")
+    with os.fdopen(handle, "rb") as file:
+        return file.read(most)
+
+
+def _covered(text: str, stretches: list[tuple[int, int, str]]) -> str:
+    parts, at = [], 0
+    for start, end, label in stretches:
+        parts += [text[at:start], _cover(text[start:end], label)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _cover(secret: str, label: str) -> str:
+    covered = secret[: len(label)]
+    if label and len(covered) == len(label) and covered.isascii() and covered.isprintable():  # on one line, that is
+        return label + _cover(secret[len(label) :], "")
+    if secret.isascii() and not any(map(str.isspace, secret)):
+        return "*" * len(secret)
+    return "".join(one if one.isspace() else _FILLERS[len(one.encode("utf-8", "surrogatepass"))] for one in secret)

@@ -1,0 +1,1 @@
+"""Files on disk: SQLite, array files, postings, atomic writes, locks."""

@@ -1,0 +1,93 @@
+"""Arithmetic on rows: sorted, distinct, grouped. numpy's own set functions hash first, and load modules nobody needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from whence.storage.arrayfile import Array
+
+
+def counted(keys: Array) -> tuple[Array, Array]:
+    """The distinct keys in order, with how often each occurs."""
+    keys = np.sort(keys)
+    new = first_of_each(keys)
+    return keys[new], np.diff(new, append=len(keys))
+
+
+def distinct(keys: Array) -> Array:
+    """The distinct keys in order."""
+    return counted(keys)[0]
+
+
+def first_of_each(owners: Array) -> Array:
+    """Where each owner begins in a list that is grouped by owner."""
+    if not len(owners):
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
+
+
+def member(wanted: Array, among: Array) -> Array:
+    """Whether each wanted row is among some sorted rows."""
+    if not len(among):
+        return np.zeros(len(wanted), bool)
+    at = _places(wanted, among)
+    return np.asarray(among[at] == wanted)
+
+
+def values_at(wanted: Array, rows: Array, codes: Array, table: Array) -> Array:
+    """table[code] of each wanted row, 0 where it is not among the sorted rows."""
+    if not len(rows):
+        return np.zeros(len(wanted), np.float32)
+    at = _places(wanted, rows)
+    return np.where(rows[at] == wanted, table[codes[at]], np.float32(0))
+
+
+def _places(wanted: Array, among: Array) -> Array:
+    """Where each wanted row would stand; asked in the type of the sorted rows, or numpy converts them all."""
+    return np.minimum(np.searchsorted(among, wanted.astype(among.dtype, copy=False)), len(among) - 1)
+
+
+def ranges(starts: Array, rows: Array) -> tuple[Array, Array]:
+    """All members of some rows' ranges: (the place of the row, the member)."""
+    return spread(starts[rows], starts[rows + 1])
+
+
+def spread(low: Array, high: Array) -> tuple[Array, Array]:
+    """Every number from each low to below its high: (the place of the low, the number)."""
+    low, high = low.astype(np.int64), high.astype(np.int64)
+    sizes = np.maximum(high - low, 0)
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(np.arange(len(low)), sizes), within + np.repeat(low, sizes)
+
+
+def best_first(owner: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Values grouped by owner, the highest of each first: (owner, value, its place among the owner's)."""
+    order = np.lexsort((-values, owner))
+    owner, values = owner[order], values[order]
+    return owner, values, np.arange(len(owner)) - np.searchsorted(owner, owner)
+
+
+def highest(rows: Array, values: Array, count: int, places: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
+    """The rows with the highest values, best first; equal ones in their order.
+
+    Where not all of equal ones fit, `places` says which come first: rows tell in which order files were indexed, and
+    the same code must have the same answer however its index came to be.
+    """
+    if len(rows) > count:
+        floor = np.partition(values, len(values) - count)[len(values) - count]
+        keep = values >= floor
+        rows, values = rows[keep], values[keep]
+        if len(rows) > count and places is not None:
+            order = np.lexsort((places(rows), -values))
+            rows, values = rows[order], values[order]
+    order = np.argsort(-values, kind="stable")[:count]
+    return rows[order], values[order]
+
+
+def dead_mask(size: int, rows: Sequence[int]) -> Array:
+    """A mask with the dead rows set."""
+    mask = np.zeros(size, bool)
+    mask[list(rows)] = True
+    return mask

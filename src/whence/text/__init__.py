@@ -1,0 +1,1 @@
+"""Text as such: tokens, stop words, BM25, dates, secrets, injected instructions."""

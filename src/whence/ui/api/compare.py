@@ -1,0 +1,175 @@
+"""Two weightings side by side: some queries ranked under both, and measured where their answers are known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from whence.app.session import Standing, ready
+from whence.core.errors import QueryError, UsageError
+from whence.search.options import with_factors
+from whence.source.read import without_secrets
+from whence.ui.api.why import profile_of
+from whence.ui.models import Desks, Shape, Text
+from whence_bench.metrics import DEPTH, ndcg, same_file
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+
+router = APIRouter()
+#: Queries of one call. Each is ranked twice, and whoever asks wants to see how far it is.
+MOST_QUERIES = 20
+MOST_PLACES = 50
+MOST_ANSWERS = 200
+
+
+class Side(Shape):
+    """A way to rank: a profile, and what its weights are multiplied with."""
+
+    profile: str | None = None
+    factors: dict[str, float] = Field(default_factory=dict)
+
+
+class Question(Shape):
+    """A query, and the files that answer it where they are known: paths, or ends of paths."""
+
+    query: str
+    answers: list[str] = Field(default_factory=list, max_length=MOST_ANSWERS)  # paths, or ends of paths; empty: not known
+
+
+class Comparing(Shape):
+    """Some queries and two ways to rank them."""
+
+    queries: list[Question]  # at most 20 in one call
+    a: Side
+    b: Side
+    root: str = ""  # a root's name; empty asks all
+    k: int = Field(DEPTH, ge=1)  # how many files of each query are given, at most 50
+
+
+class Placed(Shape):
+    """A file at its place."""
+
+    path: Text  # with the name of its root before it, where there are several
+    score: float
+    answers: bool  # whether it is one of the known answers
+
+
+class Ranking(Shape):
+    """The first files of one way to rank, and its NDCG at 10 where answers are known."""
+
+    files: list[Placed]  # best first
+    ndcg: float | None  # from 0 to 1; null where no answers are known
+
+
+class Compared(Shape):
+    """One query under both ways."""
+
+    query: str  # as it was asked, without secrets
+    a: Ranking | None  # null where the query cannot be asked
+    b: Ranking | None  # as above
+    first_difference: int | None  # the first place, from 1, where the two differ
+    unknown: list[Text]  # answers that no indexed file has the path of
+    trouble: Text = ""  # why it cannot be asked
+
+
+class CompareAnswer(Shape):
+    """All queries of a call, in their order."""
+
+    depth: int  # how many files the NDCG looks at
+    queries: list[Compared]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What one root says of one query."""
+
+    a: list[Placed] = field(default_factory=list)
+    b: list[Placed] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set)
+    trouble: str = ""
+
+
+@router.post("/compare")
+async def compare(house: Desks, asked: Comparing) -> CompareAnswer:
+    """Rank a few queries in two ways; a longer list is asked a few at a time."""
+    if len(asked.queries) > MOST_QUERIES:
+        raise UsageError(f"{len(asked.queries)} queries are too many for one call", hint=f"ask at most {MOST_QUERIES} at a time")
+    desks = house.desks(asked.root)
+    told = await asyncio.gather(*(desk.ask(partial(_ranked, house.label(desk), house.inner(desk), asked)) for desk in desks))
+    return CompareAnswer(depth=DEPTH, queries=[_compared(asked, at, [one[at] for one in told]) for at in range(len(asked.queries))])
+
+
+def _ranked(label: str, inner: tuple[str, ...], asked: Comparing, index: Index | None, standing: Standing) -> list[_Told]:
+    whole = ready(index, standing)
+    for side in (asked.a, asked.b):  # a weighting that is wrong is so for every query
+        with_factors(*profile_of(whole.settings, side.profile or ""), side.factors)
+    return [_asked(label, inner if not asked.root else (), asked, question, whole) for question in asked.queries]
+
+
+def _asked(label: str, inner: tuple[str, ...], asked: Comparing, question: Question, index: Index) -> _Told:
+    told = _Told(unknown={answer for answer in question.answers if not _exists(index, label, answer)})
+    depth = max(DEPTH, min(asked.k, MOST_PLACES))  # as deep as is measured, also where fewer are shown
+
+    def placed(side: Side) -> list[Placed]:
+        found = index.search(question.query, k=depth, profile=side.profile, factors=side.factors)
+        return [
+            Placed(path=f"{label}{one.path}", score=one.score, answers=_answers(question, f"{label}{one.path}"))
+            for one in found
+            if not one.path.startswith(inner)
+        ]
+
+    try:
+        told.a, told.b = placed(asked.a), placed(asked.b)
+    except QueryError as error:
+        told.trouble = without_secrets(error.message.partition("\n")[0])
+    return told
+
+
+def _exists(index: Index, label: str, answer: str) -> bool:
+    snapshot = index.snapshot
+    return any(snapshot.alive[row] and same_file(f"{label}{path}", answer) for row, path in enumerate(snapshot.paths))
+
+
+def _answers(question: Question, path: str) -> bool:
+    return any(same_file(path, answer) for answer in question.answers)
+
+
+def _compared(asked: Comparing, at: int, told: Sequence[_Told]) -> Compared:
+    question = asked.queries[at]
+    unknown = set.intersection(*(one.unknown for one in told))
+    heard = [one for one in told if not one.trouble]
+    if not heard:
+        return Compared(query=without_secrets(question.query), a=None, b=None, first_difference=None, unknown=[], trouble=told[0].trouble)
+    a, b = (_together([getattr(one, side) for one in heard]) for side in "ab")
+    return Compared(
+        query=without_secrets(question.query),
+        a=_ranking(a, question, asked.k),
+        b=_ranking(b, question, asked.k),
+        first_difference=_first_difference(a, b, asked.k),
+        unknown=[without_secrets(answer) for answer in question.answers if answer in unknown],
+    )
+
+
+def _together(lists: Sequence[list[Placed]]) -> list[Placed]:
+    return sorted((one for files in lists for one in files), key=lambda one: -one.score)
+
+
+def _ranking(files: list[Placed], question: Question, k: int) -> Ranking:
+    paths = [one.path for one in files]
+    return Ranking(files=files[: min(k, MOST_PLACES)], ndcg=ndcg(question.answers, paths) if question.answers else None)
+
+
+def _first_difference(a: list[Placed], b: list[Placed], k: int) -> int | None:
+    shown = min(k, MOST_PLACES)
+    mine, theirs = ([one.path for one in files[:shown]] for files in (a, b))
+    if mine == theirs:
+        return None
+    same = next((at for at, (one, other) in enumerate(zip(mine, theirs, strict=False)) if one != other), min(len(mine), len(theirs)))
+    return same + 1

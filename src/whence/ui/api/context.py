@@ -1,0 +1,334 @@
+"""The pack for a task: what is shown of each symbol, what it costs, what is left out, and what joins them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from whence.app.low_confidence import doubt_of_task, nothing_for
+from whence.app.session import Standing, ready
+from whence.app.workspace import House
+from whence.cli.context import freshness_facts
+from whence.parse.provenance import warning_of
+from whence.ui.models import Desks, Fresh, LedgerLine, Progress, Shape, Text
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.context.budget import Packed, Piece
+    from whence.context.pack import Pack, Symbol
+    from whence.search.explain import Why
+
+router = APIRouter()
+MOST_TOKENS = 10_000_000
+#: Symbols that are told of although they are ranked below all that are looked at.
+MOST_BEYOND = 50
+#: Symbols of the picture, the best.
+MOST_DRAWN = 120
+#: Digits of a score.
+DIGITS = 6
+
+
+class Wanted(Shape):
+    """What is wanted: a task in words, or what depends on files, or what a change reaches."""
+
+    task: str = ""  # in words
+    files: list[str] = Field(default_factory=list)  # paths: what depends on them is wanted
+    diff: str | None = None  # a commit: what has changed since it
+    profile: str | None = None  # how symbols are ranked: default or classic
+    root: str = ""  # a root's name; empty: the one of the files, or the first
+
+
+class Packing(Wanted):
+    """A pack to be made."""
+
+    budget: int | None = Field(None, ge=1, le=MOST_TOKENS)  # tokens of the whole text
+    format: str | None = None  # markdown, xml or json
+
+
+class SymbolAsked(Wanted):
+    """Which symbol's score is to be explained."""
+
+    symbol: str  # its key, or its name
+
+
+#: How much of a symbol is in the text. Inside: as part of the source of another. Left out: it did not fit. Beyond: it is
+#: ranked below the number of symbols that are looked at.
+Form = Literal["body", "signature", "pointer", "inside", "left_out", "beyond"]
+
+
+class RankedSymbol(Shape):
+    """A symbol of the ranking, and how much of it the budget leaves."""
+
+    key: Text  # path#qualified.name
+    qualified_name: Text
+    kind: str
+    path: Text
+    start_line: int
+    end_line: int
+    rank: int
+    score: float
+    walk: float  # how near the walk found it to the best, 0 to 1
+    found_by: list[str]  # the retrievers that found it, before the walk
+    # body, signature or pointer: in the text; inside: as part of another; left_out: it did not fit; beyond: not looked at
+    form: Form
+    tokens: float  # that it takes of the text; 0 where it is left out, or inside another
+    uncut_tokens: float | None  # that it would take if there were no budget; null where it is not looked at
+    holder: Text = ""  # the key of the symbol whose source holds it, or would if there were no budget
+    warning: str = ""  # that it reads like an instruction
+
+
+class FormCounts(Shape):
+    """How many symbols there are of each form."""
+
+    ranked: int  # all of them
+    looked_at: int  # as many as could ever be shown
+    body: int  # shown with their source
+    signature: int  # shown by their first lines
+    pointer: int  # shown by where they are
+    inside: int  # shown as part of another
+    left_out: int  # that did not fit
+    beyond: int  # ranked too low to be looked at
+
+
+class Joint(Shape):
+    """What joins two of the symbols."""
+
+    source: Text  # a key
+    target: Text  # a key
+    group: str  # calls, inheritance, tests, contains or other
+    weight: float  # how readily the walk follows it
+
+
+class PackShown(Shape):
+    """A text within its budget, and what it is made of."""
+
+    asked: Text  # the task, without secrets
+    budget: int  # tokens of the whole text
+    tokens: int  # of the text
+    frame_tokens: float  # of what stands before and after the symbols
+    missing_tokens: float  # that it would take to show all that is looked at in full
+    text: Text  # as `whence context` prints it
+    symbols: list[RankedSymbol]  # best first: all that are looked at, and the best of those beyond
+    counts: FormCounts
+    edges: list[Joint]  # among the best
+
+
+class ContextAnswer(Shape):
+    """What there is for a task."""
+
+    root: str
+    pack: PackShown | None  # null as long as nothing is indexed
+    doubt: Text  # that what the task speaks of is most likely not here, or that nothing was found
+    fresh: Fresh | None
+    progress: Progress
+    milliseconds: float
+
+
+class FoundBy(Shape):
+    """What one retriever said of a symbol."""
+
+    retriever: str
+    score: float
+    rank: int
+
+
+class Reason(LedgerLine):
+    """One contribution to a score, and the rank without it."""
+
+    rank_without: int
+
+
+class WhySymbolAnswer(Shape):
+    """Why a symbol stands where it stands among those for a task."""
+
+    qualified_name: Text
+    kind: str
+    path: Text
+    line: int
+    rank: int
+    candidates: int
+    score: float
+    leader: Text
+    leader_score: float
+    found_by: list[FoundBy]
+    lines: list[Reason]
+
+
+@router.post("/context")
+async def context(house: Desks, asked: Packing) -> ContextAnswer:
+    """Pack the symbols that a task needs into a budget. Looking at a pack teaches nothing."""
+    desk = house.desk(house.root_of({"root": asked.root}, asked.files))
+    name = house.label(desk).rstrip("/") or desk.root.name
+    return await desk.ask(partial(_answered, name, _options(house, asked), asked), patient=False)
+
+
+@router.post("/context/why")
+async def why(house: Desks, asked: SymbolAsked) -> WhySymbolAnswer:
+    """What the score of a symbol is made of, and what rank it would have without each part."""
+    desk = house.desk(house.root_of({"root": asked.root}, asked.files))
+    return await desk.ask(partial(_explained, _options(house, asked), asked))
+
+
+def _options(house: House, asked: Wanted) -> dict[str, Any]:
+    """What is asked beside the task. No session is named: nobody has been shown anything by a look at a page."""
+    root = house.root_of({"root": asked.root}, asked.files)
+    files = tuple(house.roots.place(path, root)[1] or "." for path in asked.files)
+    return {"files": files, "diff": asked.diff, "profile": asked.profile}
+
+
+def _explained(options: dict[str, Any], asked: SymbolAsked, index: Index | None, standing: Standing) -> WhySymbolAnswer:
+    return _why_answer(ready(index, standing).why_symbol(asked.task, asked.symbol, **options))
+
+
+def _why_answer(found: Why) -> WhySymbolAnswer:
+    return WhySymbolAnswer(
+        qualified_name=found.unit,
+        kind=found.kind,
+        path=found.path,
+        line=found.line,
+        rank=found.rank,
+        candidates=found.candidates,
+        score=found.score,
+        leader=found.leader,
+        leader_score=found.leader_score,
+        found_by=[FoundBy(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
+        lines=[Reason(**LedgerLine.of(one.line).model_dump(), rank_without=one.rank_without) for one in found.lines],
+    )
+
+
+def _answered(name: str, options: dict[str, Any], asked: Packing, index: Index | None, standing: Standing) -> ContextAnswer:
+    began = time.perf_counter()
+    shown, doubt = (None, "") if index is None or not standing.indexed else _packed(options, asked, index, standing)
+    return ContextAnswer(
+        root=name,
+        pack=shown,
+        doubt=doubt,
+        fresh=Fresh.of(index.freshness) if index is not None else None,
+        progress=Progress.of(standing),
+        milliseconds=round((time.perf_counter() - began) * 1000, 2),
+    )
+
+
+def _packed(options: dict[str, Any], asked: Packing, index: Index, standing: Standing) -> tuple[PackShown, str]:
+    """The pack, and what is to be said against it."""
+    # One pack for all budgets: what is ranked is ranked once, and moving the budget only cuts it elsewhere.
+    pack = index.context(asked.task, format=asked.format, freshness=freshness_facts(index), **options)
+    shown = Cut(pack, pack.within(asked.budget or pack.budget)).shown(index)
+    if not pack.symbols:
+        return shown, nothing_for(asked.diff)
+    return shown, doubt_of_task(index, asked.task) if not standing.building else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A pack under one budget, beside the same without any."""
+
+    pack: Pack
+    packed: Packed
+
+    def shown(self, index: Index) -> PackShown:
+        """All of it."""
+        weights = [_weights(self.packed), _weights(self.pack.uncut)]
+        now, uncut = (sum(one.values()) for one in weights)
+        symbols = list(self._symbols(*weights))
+        return PackShown(
+            asked=self.pack.task,
+            budget=self.packed.budget,
+            tokens=self.packed.tokens,
+            frame_tokens=round(max(self.packed.tokens - now, 0), 2),
+            missing_tokens=round(max(uncut - now, 0), 2),
+            text=self.packed.text,
+            symbols=symbols,
+            counts=self._counts(symbols),
+            edges=_edges(index, self.pack.symbols[:MOST_DRAWN]),
+        )
+
+    def _symbols(self, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[RankedSymbol]:
+        forms, holders = _forms(self.packed), {**_holders(self.pack.uncut), **_holders(self.packed)}
+        warnings = {one.piece.key: warning_of(self.pack.flags(one)) for one in self.packed.shown}
+        looked_at = sum(map(len, (self.packed.shown, self.packed.inside, self.packed.left_out)))
+        for rank, one in enumerate(islice(self.pack.symbols, looked_at + MOST_BEYOND), 1):
+            form = forms.get(one.key, "beyond")
+            yield RankedSymbol(
+                key=one.key,
+                qualified_name=one.qualified_name,
+                kind=one.kind,
+                path=one.path,
+                start_line=one.start_line,
+                end_line=one.end_line,
+                rank=rank,
+                score=round(one.score, DIGITS),
+                walk=round(one.walk, DIGITS),
+                found_by=one.found_by,
+                form=form,
+                tokens=now.get(one.key, 0),
+                uncut_tokens=None if form == "beyond" else uncut.get(one.key, 0),
+                holder=holders.get(one.key, "") if form in ("inside", "left_out") else "",
+                warning=warnings.get(one.key, ""),
+            )
+
+    def _counts(self, symbols: Sequence[RankedSymbol]) -> FormCounts:
+        forms = [one.form for one in symbols]
+        looked_at = len(forms) - forms.count("beyond")
+        return FormCounts(
+            ranked=len(self.pack.symbols),
+            looked_at=looked_at,
+            body=forms.count("body"),
+            signature=forms.count("signature"),
+            pointer=forms.count("pointer"),
+            inside=forms.count("inside"),
+            left_out=forms.count("left_out"),
+            beyond=len(self.pack.symbols) - looked_at,
+        )
+
+
+def _forms(packed: Packed) -> dict[str, Form]:
+    """How much of each symbol is in a text, by its key."""
+    from whence.context.budget import Form as Shown  # noqa: PLC0415  -- loaded with the pack
+
+    names: dict[Shown, Form] = {Shown.BODY: "body", Shown.SIGNATURE: "signature", Shown.POINTER: "pointer"}
+    shown = {one.piece.key: names[one.form] for one in packed.shown}
+    return (
+        shown
+        | dict.fromkeys((one.key for one in packed.inside), "inside")
+        | dict.fromkeys((one.key for one in packed.left_out), "left_out")
+    )
+
+
+def _weights(packed: Packed) -> dict[str, float]:
+    """The tokens that each symbol adds to a text, by its key."""
+    from whence.text.token_estimate import PARTS  # noqa: PLC0415  -- loaded with the pack
+
+    return {one.piece.key: one.weight / PARTS for one in packed.shown}
+
+
+def _holders(packed: Packed) -> dict[str, str]:
+    """For each symbol that is in a text as a part of another, the key of the innermost that it is a part of."""
+    from whence.context.budget import Form as Shown  # noqa: PLC0415  -- loaded with the pack
+
+    bodies: dict[str, list[Piece]] = {}
+    for one in packed.shown:
+        if one.form is Shown.BODY:
+            bodies.setdefault(one.piece.path, []).append(one.piece)
+    around = {
+        piece.key: [one for one in bodies.get(piece.path, ()) if one.start_line <= piece.start_line and piece.end_line <= one.end_line]
+        for piece in packed.inside
+    }
+    return {key: min(holders, key=lambda one: one.end_line - one.start_line).key for key, holders in around.items() if holders}
+
+
+def _edges(index: Index, symbols: Sequence[Symbol]) -> list[Joint]:
+    from whence.graph.neighbourhood import edges_among  # noqa: PLC0415  -- loaded with the pack
+
+    keys = {one.unit: one.key for one in symbols}
+    return [
+        Joint(source=keys[one.source], target=keys[one.target], group=one.group, weight=round(one.weight, DIGITS))
+        for one in edges_among(index.graph, list(keys))
+    ]

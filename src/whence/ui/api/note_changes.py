@@ -1,0 +1,278 @@
+"""Notes that are written, mended, merged and let go. What another has written meanwhile is never overwritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from whence.app.session import Desk
+from whence.app.workspace import House
+from whence.core.errors import UsageError
+from whence.source.read import without_secrets
+from whence.text.line_diff import compared, numbered
+from whence.ui.api.roots import names_of
+from whence.ui.models import Desks, Shape, Text, Trouble
+from whence.ui.notes import DiffLine, NoteWhole, Showing, seen_of
+
+if TYPE_CHECKING:
+    from whence.memory.memory import Memory
+    from whence.memory.note import About, Note
+
+_T = TypeVar("_T")
+router = APIRouter()
+MOST_MERGED = 50
+
+
+async def ask_notes(house: House, desk: Desk, question: Callable[[Memory, Showing], _T]) -> _T:
+    """Put a question to the notes of a root, with what shows them under its name."""
+    name, roots = house.label(desk).rstrip("/") or desk.root.name or "/", names_of(house)
+    return await desk.ask_notes(lambda memory: question(memory, Showing(memory, name, roots)))
+
+
+class Writing(Shape):
+    """What a note is to be; what is not given stays, or is empty for a new one."""
+
+    root: str = ""
+    text: str | None = None
+    topic: str | None = None
+    kind: str | None = None
+    tags: list[str] | None = None
+    source: str | None = None
+    about: list[str] | None = None  # path#qualified.name, or a path; code that a note speaks of already stays as it was known
+    valid_from: str | None = None  # a date, or empty
+    valid_until: str | None = None
+    redact: bool = False  # store it without the secrets in it, rather than refuse it
+
+
+class Remembering(Writing):
+    """A new note."""
+
+    text: str
+    project: str | None = None  # the repository's name if none is given
+    replace: bool = False  # take the place of the note of this topic, if there is one
+
+
+class Editing(Writing):
+    """A change of a note."""
+
+    expected: str = Field(min_length=1)  # `seen` of the note that was changed
+
+
+class Acting(Shape):
+    """Which note is meant, where that is not said by the address."""
+
+    root: str = ""
+    expected: str = ""  # `seen` of the note; empty: whatever it is now
+
+
+class Conflict(Trouble):
+    """Another has written meanwhile: nothing was stored. What is there now, and how it differs from what was sent."""
+
+    now: NoteWhole
+    lines: list[DiffLine]
+
+
+class Forgotten(Shape):
+    """A note that is no more."""
+
+    key: Text
+
+
+class Seen(Shape):
+    """A note that was seen."""
+
+    key: str
+    expected: str = ""  # its `seen`; empty: whatever it is now
+
+
+class Uniting(Shape):
+    """Notes to put together, the one that is to hold all first."""
+
+    root: str = ""
+    notes: list[Seen] = Field(min_length=2, max_length=MOST_MERGED)
+
+
+class Merging(Uniting):
+    """The same, with what the note is to be where it is not simply all of them."""
+
+    text: str | None = None
+    topic: str | None = None
+    kind: str | None = None
+    tags: list[str] | None = None
+    affirm: bool = False  # take the code that they speak of as it is now
+    forget: bool = False  # forget the others; else they are archived
+    redact: bool = False
+
+
+class Draft(Shape):
+    """What several notes would be as one."""
+
+    notes: list[Seen]
+    text: Text
+    topic: Text
+    kind: str
+    tags: list[Text]
+    about: list[Text]  # the code that they speak of
+
+
+class MergeAnswer(Shape):
+    """What came of a merge."""
+
+    note: NoteWhole
+    put_away: list[Text]  # keys of the others, which are archived or forgotten now
+    left: list[Text]  # keys of those that were changed meanwhile: they are as they were
+
+
+_CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": Conflict, "description": "Another has written meanwhile; nothing was stored."}}
+
+
+@router.post("/notes", response_model=NoteWhole, responses=_CONFLICT)
+async def remember(house: Desks, given: Remembering) -> NoteWhole | JSONResponse:
+    """Store a note. One of the same project and topic is not replaced unless that is asked for."""
+    return _sent(await _ask(house, given.root, partial(_remembered, given)))
+
+
+def _remembered(given: Remembering, memory: Memory, showing: Showing) -> NoteWhole | Conflict:
+    from whence.memory.note import GENERAL  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.slugs import folder_of  # noqa: PLC0415  -- as above
+
+    project = given.project if given.project is not None else memory.repository.name if memory.repository else ""
+    folder = folder_of(project) if project else GENERAL
+    memory.catalog.refresh()  # another may have written one of this topic a moment ago
+    same = memory.catalog.keys_of(folder, given.topic) if given.topic and not given.replace else []
+    if same:
+        return _conflict(showing, memory.get(same[0]), given.text, f"{same[0]} has this topic already", "edit it, or choose another topic")
+    fields = given.model_dump(exclude={"root", "text", "project", "replace"}, exclude_none=True)
+    return showing.whole(memory.remember(given.text, project=project, **fields))
+
+
+@router.post("/notes/merge-draft")
+async def draft(house: Desks, given: Uniting) -> Draft:
+    """What several notes would be as one: all texts under headings, tags and code together. Nothing is stored."""
+
+    def drafted(memory: Memory, _: Showing) -> Draft:
+        from whence.cli import note_output  # noqa: PLC0415  -- loaded with the memory
+        from whence.memory.compaction import united  # noqa: PLC0415  -- as above
+
+        found = [memory.get(one.key) for one in given.notes]
+        whole, _hidden = note_output.without_secrets(united(found))
+        seen = [Seen(key=note.key, expected=seen_of(note)) for note in found]
+        code = [one.code for one in whole.about]
+        return Draft(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
+
+    return await _ask(house, given.root, drafted)
+
+
+@router.post("/notes/merge", response_model=MergeAnswer, responses=_CONFLICT)
+async def merge(house: Desks, given: Merging) -> MergeAnswer | JSONResponse:
+    """Put notes together in the first of them. It is stored before the others are archived or forgotten: nothing is lost on the way."""
+    return _sent(await _ask(house, given.root, partial(_merged, given)))
+
+
+def _merged(given: Merging, memory: Memory, showing: Showing) -> MergeAnswer | Conflict:
+    from whence.memory.compaction import merge as put_together  # noqa: PLC0415  -- loaded with the memory
+
+    found = [memory.get(one.key) for one in given.notes]
+    for note, one in zip(found, given.notes, strict=True):
+        if one.expected and seen_of(note) != one.expected:
+            return _conflict(showing, note, note.text, f"{note.key} was changed meanwhile", "look at it again; nothing was merged")
+    fields = given.model_dump(exclude={"root", "notes"}, exclude_none=True)
+    done = put_together(memory, found, **fields)
+    return MergeAnswer(note=showing.whole(done.note), put_away=list(done.put_away), left=list(done.left))
+
+
+@router.post("/notes/{folder}/{slug}", response_model=NoteWhole, responses=_CONFLICT)
+async def edit(house: Desks, folder: str, slug: str, given: Editing) -> NoteWhole | JSONResponse:
+    """Change a note; what it was stays in its history."""
+
+    def edited(memory: Memory, before: Note) -> Note:
+        if before.trouble:  # what of it was shown may not be all of it
+            raise UsageError(f"{before.key} cannot be edited: {before.trouble}", hint="mend its file by hand")
+        fields = given.model_dump(exclude={"root", "expected", "about"}, exclude_none=True)
+        about = None if given.about is None else _known(before, given.about)
+        return memory.edit(before.key, expected=before, about=about, **fields)
+
+    return await _change(house, f"{folder}/{slug}", Acting(root=given.root, expected=given.expected), edited, given.text)
+
+
+def _known(before: Note, code: Sequence[str]) -> list[About | str]:
+    """Code as a note knows it, and names of what it does not know yet; two repositories may have code of one name."""
+    left = list(before.about)
+    found: list[About | str] = []
+    for name in code:
+        about = next((one for one in left if one.code == name), None)
+        if about is not None:
+            left.remove(about)
+            found.append(about)
+        elif all(name != (one if isinstance(one, str) else one.code) for one in found):
+            found.append(name)
+    return found
+
+
+@router.post("/notes/{folder}/{slug}/archive", response_model=NoteWhole, responses=_CONFLICT)
+async def archive(house: Desks, folder: str, slug: str, given: Acting) -> NoteWhole | JSONResponse:
+    """Take a note out of recall; it can be restored."""
+    return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.archive(before.key))
+
+
+@router.post("/notes/{folder}/{slug}/restore", response_model=NoteWhole, responses=_CONFLICT)
+async def restore(house: Desks, folder: str, slug: str, given: Acting) -> NoteWhole | JSONResponse:
+    """Take an archived note back."""
+    return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.restore(before.key))
+
+
+@router.post("/notes/{folder}/{slug}/affirm", response_model=NoteWhole, responses=_CONFLICT)
+async def affirm(house: Desks, folder: str, slug: str, given: Acting) -> NoteWhole | JSONResponse:
+    """Say that a note still holds: the code that it speaks of is taken as it is now."""
+    return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.affirm(before.key, expected=before))
+
+
+@router.post("/notes/{folder}/{slug}/forget", response_model=Forgotten, responses=_CONFLICT)
+async def forget(house: Desks, folder: str, slug: str, given: Acting) -> Forgotten | JSONResponse:
+    """Delete a note and everything it was before."""
+
+    def forgotten(memory: Memory, showing: Showing) -> Forgotten | Conflict:
+        before = memory.get(f"{folder}/{slug}")
+        if given.expected and seen_of(before) != given.expected:
+            return _meanwhile(showing, before)
+        return Forgotten(key=memory.forget(before.key).key)
+
+    return _sent(await _ask(house, given.root, forgotten))
+
+
+# How a change is made.
+async def _ask(house: House, root: str, question: Callable[[Memory, Showing], _T]) -> _T:
+    return await ask_notes(house, house.desk(house.roots.chosen(root)), question)
+
+
+async def _change(
+    house: House, key: str, given: Acting, change: Callable[[Memory, Note], Note], text: str | None = None
+) -> NoteWhole | JSONResponse:
+    """Change a note, if it is still what was seen."""
+
+    def changed(memory: Memory, showing: Showing) -> NoteWhole | Conflict:
+        before = memory.get(key)
+        if given.expected and seen_of(before) != given.expected:
+            return _meanwhile(showing, before, text)
+        return showing.whole(change(memory, before))
+
+    return _sent(await _ask(house, given.root, changed))
+
+
+def _meanwhile(showing: Showing, now: Note, text: str | None = None) -> Conflict:
+    return _conflict(showing, now, text, f"{now.key} was changed meanwhile", "what is there now is shown; nothing was stored")
+
+
+def _conflict(showing: Showing, now: Note, text: str | None, error: str, hint: str) -> Conflict:
+    whole = showing.whole(now)
+    lines = compared(numbered(without_secrets(text)), numbered(whole.text)) if text is not None else None
+    return Conflict(error=error, hint=hint, now=whole, lines=DiffLine.all_of(lines or ()))
+
+
+def _sent(answer: _T | Conflict) -> _T | JSONResponse:
+    return JSONResponse(answer.model_dump(), 409) if isinstance(answer, Conflict) else answer

@@ -1,0 +1,199 @@
+"""Notes: listed, recalled, and shown with what became of their code."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from whence.ui.api import note_changes
+from whence.ui.api.note_changes import ask_notes
+from whence.ui.models import Desks, Shape, Text
+from whence.ui.notes import STATES, NoteBrief, NoteWhole, Past, Showing, state_of
+
+if TYPE_CHECKING:
+    from whence.memory.memory import Memory
+    from whence.memory.opened import Glance
+
+router = APIRouter()
+router.include_router(note_changes.router)
+MOST_NOTES = 500
+#: In place of a project: notes that belong to none.
+NO_PROJECT = "-"
+DAY = r"^(\d{4}-\d{2}-\d{2})?$"
+
+
+# Listing.
+class Listing(Shape):
+    """Which notes are asked for."""
+
+    q: str = ""  # recalls the notes that answer it, best first; without it notes are listed, latest first
+    project: str = ""  # `-`: those of none
+    kind: str = ""
+    tag: str = ""
+    state: Literal["", "fresh", "stale", "archived", "all"] = ""  # empty: all that are not archived
+    since: str = Field("", pattern=DAY)  # notes of this day and later, as 2026-11-16
+    until: str = Field("", pattern=DAY)  # and up to this one
+    root: str = ""
+    k: int = Field(100, ge=1, le=MOST_NOTES)
+
+
+class Day(Shape):
+    """How many notes of a project are of a day."""
+
+    day: str
+    project: Text
+    fresh: int  # how many are fresh
+    stale: int  # how many are stale
+    archived: int  # how many are archived
+
+
+class Counts(Shape):
+    """How many notes there would be for each value of a filter, the other filters as they are; most first."""
+
+    projects: dict[Text, int]  # how many there are of each project
+    kinds: dict[str, int]
+    tags: dict[Text, int]  # how many there are with each tag
+    states: dict[str, int]  # how many there are in each state
+
+
+class NotesAnswer(Shape):
+    """Some notes, and how many there are of which kind."""
+
+    notes: list[NoteBrief]
+    total: int  # how many the filters let through, whether listed or not
+    every: int  # how many there are at all
+    counts: Counts
+    days: list[Day]  # of all that the filters let through, whatever days are asked for
+    said: list[Text]  # what a reader should know
+    directories: list[Text]  # where the notes lie
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one folder of notes has to say."""
+
+    directory: str
+    notes: list[NoteBrief]
+    glances: list[Glance]
+    said: list[str]
+
+
+@router.get("/notes")
+async def notes(house: Desks, asked: Annotated[Listing, Query()]) -> NotesAnswer:
+    """Notes of one root or all of them, listed or recalled, and counted by what they can be narrowed to."""
+    told = await asyncio.gather(*(ask_notes(house, desk, partial(_listed, asked)) for desk in house.desks(asked.root)))
+    folders = {one.directory: one for one in reversed(told)}  # roots may share one; the first speaks for it
+    glances = list(chain.from_iterable(one.glances for one in folders.values()))
+    found = sorted(chain.from_iterable(one.notes for one in folders.values()), key=lambda one: -(one.score or 0))
+    if not asked.q.strip():
+        found.sort(key=lambda one: (one.day, one.updated or ""), reverse=True)
+    return NotesAnswer(
+        notes=found[: asked.k],
+        total=sum(_fits(one, asked) for one in glances),
+        every=len(glances),
+        counts=_counts(glances, asked),
+        days=_days(one for one in glances if _fits(one, asked, but="days")),
+        said=list(dict.fromkeys(chain.from_iterable(one.said for one in folders.values()))),
+        directories=sorted(folders),
+    )
+
+
+def _listed(asked: Listing, memory: Memory, showing: Showing) -> _Told:
+    glances = memory.glances()
+    fitting = {one.key: one for one in glances if _fits(one, asked)}
+    said = list(memory.notes)
+    if asked.q.strip():
+        found = _recalled(memory, asked, fitting.keys(), showing, said)
+    else:
+        latest = sorted(fitting.values(), key=lambda one: (-one.day, one.key))[: asked.k]
+        found = [showing.brief(note, fitting[note.key].changed) for note in memory.several(one.key for one in latest)]
+    return _Told(str(memory.directory), found, glances, said)
+
+
+def _recalled(memory: Memory, asked: Listing, allowed: Container[str], showing: Showing, said: list[str]) -> list[NoteBrief]:
+    from whence.memory.plan import make_note_plan  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.recall import FAINT  # noqa: PLC0415  -- as above
+    from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- as above
+
+    narrowed: dict[str, Any] = {"tags": asked.tag or None, "kinds": asked.kind or None, "since": asked.since, "until": asked.until}
+    project = "" if asked.project == NO_PROJECT else asked.project or None
+    found = memory.recall(asked.q, k=MOST_NOTES, project=project, archived=True, any_time=True, **narrowed)
+    fitting = sorted((one for one in found if one.note.key in allowed), key=lambda one: -one.score)
+    # What is no nearer than chance only fills an answer that would be short.
+    kept = [one for place, one in enumerate(fitting) if one.label != FAINT or place < memory.settings.memory.k]
+    if is_low_confidence(kept):
+        said.append(LOW_CONFIDENCE)
+    words = make_note_plan(asked.q, memory.catalog.reader.language, datetime.now().astimezone().toordinal()).words
+    return [showing.recalled(one, words) for one in kept[: asked.k]]
+
+
+def _fits(note: Glance, asked: Listing, *, but: str = "") -> bool:
+    """Whether a note is among those asked for, one filter aside."""
+    state = state_of(archived=note.archived, changed=bool(note.changed))
+    day = date.fromordinal(note.day).isoformat() if note.day else ""
+    return (
+        (but == "projects" or not asked.project or note.project == ("" if asked.project == NO_PROJECT else asked.project))
+        and (but == "kinds" or asked.kind in ("", note.kind))
+        and (but == "tags" or not asked.tag or asked.tag.casefold().lstrip("#") in note.tags)
+        and (but == "states" or asked.state in ("all", state) or (not asked.state and not note.archived))
+        and (but == "days" or ((not asked.since or day >= asked.since) and (not asked.until or "" < day <= asked.until)))
+    )
+
+
+def _counts(glances: Sequence[Glance], asked: Listing) -> Counts:
+    def of(name: str, values: Callable[[Glance], Iterable[str]]) -> dict[str, int]:
+        found = Counter(chain.from_iterable(values(one) for one in glances if _fits(one, asked, but=name)))
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    return Counts(
+        projects=of("projects", lambda one: [one.project]),
+        kinds=of("kinds", lambda one: [one.kind]),
+        tags=of("tags", lambda one: one.tags),
+        states=of("states", lambda one: [state_of(archived=one.archived, changed=bool(one.changed))]),
+    )
+
+
+def _days(glances: Iterable[Glance]) -> list[Day]:
+    counted: dict[tuple[int, str], Counter[str]] = {}
+    for one in glances:
+        if one.day:
+            counted.setdefault((one.day, one.project), Counter())[state_of(archived=one.archived, changed=bool(one.changed))] += 1
+    return [
+        Day(day=date.fromordinal(day).isoformat(), project=project, **{state: count[state] for state in STATES})
+        for (day, project), count in sorted(counted.items())
+    ]
+
+
+# One note.
+class PastAnswer(Shape):
+    """What became of the code that a note speaks of."""
+
+    key: Text
+    code: list[Past]
+
+
+@router.get("/notes/{folder}/{slug}")
+async def note(house: Desks, folder: str, slug: str, root: str = "") -> NoteWhole:
+    """A note with all that it was."""
+    desk = house.desk(house.roots.chosen(root))
+    return await ask_notes(house, desk, lambda memory, showing: showing.whole(memory.get(f"{folder}/{slug}")))
+
+
+@router.get("/notes/{folder}/{slug}/code")
+async def code(house: Desks, folder: str, slug: str, root: str = "") -> PastAnswer:
+    """What became of the code that a note speaks of, compared with what it was when the note was written, as far as git knows that."""
+
+    def past(memory: Memory, showing: Showing) -> PastAnswer:
+        found = memory.get(f"{folder}/{slug}")
+        return PastAnswer(key=found.key, code=showing.past(found))
+
+    return await ask_notes(house, house.desk(house.roots.chosen(root)), past)

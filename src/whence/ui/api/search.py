@@ -1,0 +1,258 @@
+"""Search as one types: ranked files with their code, counted by facets, and how sure it is that they are meant."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from whence.app.low_confidence import Doubt, doubt_of
+from whence.app.session import Desk, Standing
+from whence.app.workspace import House
+from whence.core.errors import QueryError, RootError, StorageError, UsageError
+from whence.parse.provenance import warning_of
+from whence.search.result import Facets
+from whence.source.read import without_secrets
+from whence.ui.highlight import of_result
+from whence.ui.models import CodeLine, Desks, Fresh, Progress, Shape, Text
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.fleet.search import Fleet
+    from whence.search.result import Result
+
+router = APIRouter()
+MOST_RESULTS = 100
+
+
+class Searching(Shape):
+    """A query and how it is to be ranked."""
+
+    query: str
+    k: int = Field(10, ge=1)  # how many files; at most 100 are given
+    root: str = ""  # a root's name; empty asks all
+    profile: str | None = None
+    factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
+    content: str | None = None
+    fleet: bool = False  # ask all repositories of the fleet, instead of roots
+    hurried: bool = False  # somebody is typing: where the answer is in doubt, files that are not indexed are not read for it
+
+
+class Part(Shape):
+    """A contribution to a score, as far as a glance can tell."""
+
+    signal: str
+    operation: str
+    contribution: float
+
+
+class Hit(Shape):
+    """One file of an answer."""
+
+    root: str  # of the fleet: the repository
+    path: Text
+    name: Text  # of the function, class or section that fits best; empty outside of any
+    qualified_name: Text
+    kind: str
+    language: str
+    sort: str  # code, docs, tests, config and so on
+    score: float
+    start_line: int
+    end_line: int
+    best_start_line: int  # of the lines in it that fit best
+    best_end_line: int  # as above
+    lines: list[CodeLine]  # those that are worth a look, in their colours
+    parts: list[Part]
+    warning: str = ""  # that it reads like an instruction
+
+
+class FacetCounts(Shape):
+    """How many of the files that were ranked are of each language, kind and folder; most first."""
+
+    files: int  # that were ranked
+    languages: dict[str, int]
+    kinds: dict[str, int]
+    folders: dict[Text, int]  # how many there are in each folder
+    repositories: dict[Text, int] = Field(default_factory=dict)  # how many there are in each repository of the fleet
+
+
+class Sure(Shape):
+    """How sure it is that the answer is among the results (Z1)."""
+
+    probability: float  # that the answer is here, from 0 to 1
+    line: float  # below this it is most likely not here
+    here: bool  # whether it is above the line
+    said: str  # the doubt in words; empty when there is none
+
+
+class RootState(Shape):
+    """How the index of a root stands."""
+
+    name: str
+    files: int  # that are indexed
+    fresh: Fresh | None  # null as long as there is no index
+    progress: Progress
+    trouble: str = ""
+
+
+class SearchAnswer(Shape):
+    """What a search gives."""
+
+    query: str  # as it was asked, without secrets
+    results: list[Hit]  # best first
+    facets: FacetCounts
+    confidence: Sure | None  # null where nothing was ranked, or not all is indexed
+    notes: list[Text]
+    roots: list[RootState]
+    repositories: int = 0  # of the fleet: how many were searched
+    milliseconds: float
+
+
+@dataclass(slots=True)
+class _Told:
+    """What one root has to say."""
+
+    state: RootState
+    hits: list[Hit] = field(default_factory=list)
+    facets: Facets = field(default_factory=Facets)
+    doubt: Doubt | None = None
+    notes: tuple[str, ...] = ()
+    refused: QueryError | None = None
+
+
+@router.post("/search")
+async def search(house: Desks, asked: Searching) -> SearchAnswer:
+    """Rank files for a query, in one root or all of them."""
+    began = time.perf_counter()
+    if asked.fleet:
+        return await _of_fleet(house, asked, began)
+    told = await asyncio.gather(*(_ask(house, desk, asked) for desk in house.desks(asked.root)))
+    refused = [one.refused for one in told if one.refused is not None]
+    if refused and len(refused) == len(told):
+        raise refused[0]
+    hits = sorted(chain.from_iterable(one.hits for one in told), key=lambda one: -one.score)[: asked.k]
+    return SearchAnswer(
+        query=without_secrets(asked.query),
+        results=hits,
+        facets=_together([one.facets for one in told]),
+        confidence=_surest([one.doubt for one in told if one.doubt is not None]),
+        notes=_notes(told),
+        roots=[one.state for one in told],
+        milliseconds=_since(began),
+    )
+
+
+async def _of_fleet(house: House, asked: Searching, began: float) -> SearchAnswer:
+    """The answer of all repositories that the server's caller may see."""
+    if asked.root:
+        raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
+
+    def ask(fleet: Fleet) -> SearchAnswer:
+        given: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
+        found = fleet.search(asked.query, k=min(asked.k, MOST_RESULTS), profile=asked.profile, factors=asked.factors, **given)
+        facets, searched = _together([found.facets]), asked.content or fleet.settings.search.content
+        return SearchAnswer(
+            query=without_secrets(asked.query),
+            results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
+            facets=facets.model_copy(update={"repositories": found.repositories}),
+            confidence=_surest([Doubt(found.confidence, searched=searched)] if found.confidence is not None else []),
+            notes=[note for note in found.notes if note],
+            roots=[],
+            repositories=len(found.searched),
+            milliseconds=_since(began),
+        )
+
+    return await house.fleet.ask(ask)
+
+
+def _since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 2)
+
+
+async def _ask(house: House, desk: Desk, asked: Searching) -> _Told:
+    """What one root has to say; one of several that cannot be read does not silence the others."""
+    name = house.label(desk).rstrip("/") or desk.root.name
+    try:
+        return await desk.ask(partial(_searched, name, house.inner(desk) if not asked.root else (), asked), patient=False)
+    except (RootError, StorageError) as error:
+        if not house.several:
+            raise
+        return _Told(RootState(name=name, files=0, fresh=None, progress=Progress(building=False, share=0, missing=0), trouble=str(error)))
+
+
+def _searched(name: str, inner: tuple[str, ...], asked: Searching, index: Index | None, standing: Standing) -> _Told:
+    state = RootState(
+        name=name,
+        files=standing.indexed,
+        fresh=Fresh.of(index.freshness) if index is not None else None,
+        progress=Progress.of(standing),
+    )
+    told = _Told(state)
+    if index is None or not asked.query.strip() or not standing.indexed:
+        return told
+    options: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
+    try:
+        answer = index.search(asked.query, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors, **options)
+    except QueryError as error:
+        return replace(told, refused=error)
+    told.hits = [hit_of(name, one, index.read_text(one.path)) for one in answer if not one.path.startswith(inner)]
+    told.facets, told.notes = answer.facets, answer.notes
+    told.doubt = doubt_of([(index, answer.confidence)], asked.content, hurried=asked.hurried) if not standing.building else None
+    return told
+
+
+def hit_of(root: str, result: Result, text: str | None, path: str = "") -> Hit:
+    """A result with its code, which stands in a text."""
+    return Hit(
+        root=root,
+        path=path or result.path,
+        name=result.name,
+        qualified_name=result.qualified_name,
+        kind=result.kind,
+        language=result.language,
+        sort=result.sort,
+        score=result.score,
+        start_line=result.start_line,
+        end_line=result.end_line,
+        best_start_line=result.best_start,
+        best_end_line=result.best_end,
+        lines=of_result(result, text),
+        parts=[Part(signal=name, operation=operation, contribution=value) for name, operation, value in result.parts],
+        warning=warning_of(result.flags),
+    )
+
+
+def _together(facets: Sequence[Facets]) -> FacetCounts:
+    def summed(name: str) -> dict[str, int]:
+        return dict(sum((Counter(getattr(one, name)) for one in facets), Counter()).most_common())
+
+    return FacetCounts(
+        files=sum(one.files for one in facets), languages=summed("languages"), kinds=summed("kinds"), folders=summed("folders")
+    )
+
+
+def _notes(told: Sequence[_Told]) -> list[str]:
+    """What there is to say of the answer; what only some roots say, with their names."""
+    said: dict[str, list[str]] = {}
+    for one in told:
+        for note in (*one.notes, *([one.refused.message.partition("\n")[0]] if one.refused is not None else ())):
+            said.setdefault(note, []).append(one.state.name)
+    return [note if len(names) == len(told) else f"{', '.join(names)}: {note}" for note, names in said.items()]
+
+
+def _surest(doubts: Sequence[Doubt]) -> Sure | None:
+    """The surest of some roots speaks for all of them."""
+    surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
+    if surest is None:
+        return None
+    of = surest.confidence
+    everything = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
+    return Sure(probability=round(of.probability, 4), line=of.line, here=of.here, said=str(everything))

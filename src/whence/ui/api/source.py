@@ -1,0 +1,81 @@
+"""A file as it is indexed, with its colours."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query
+
+from whence.app.session import Standing, ready
+from whence.core.errors import UsageError
+from whence.ui.highlight import coloured
+from whence.ui.models import CodeLine, Desks, Shape, Text
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+
+router = APIRouter()
+#: Lines of a file that are shown at once.
+MOST_LINES = 3_000
+
+
+class Reading(Shape):
+    """Which lines of which file are wanted."""
+
+    path: str  # as results have it
+    root: str = ""  # a root's name; empty: the first
+    first: int = 1  # the first line, from 1
+    last: int = MOST_LINES  # the last line; at most 3,000 are given at once
+
+
+class Outline(Shape):
+    """A definition in a file."""
+
+    name: Text
+    kind: str
+    first_line: int  # from 1
+    last_line: int
+
+
+class SourceAnswer(Shape):
+    """A file, or a part of it."""
+
+    root: str
+    path: Text
+    language: str
+    lines: list[CodeLine]  # those that were asked for, without secrets
+    total_lines: int  # how many the file has
+    outline: list[Outline]  # what is defined in the file, in its order
+
+
+@router.get("/source")
+async def source(house: Desks, asked: Annotated[Reading, Query()]) -> SourceAnswer:
+    """Lines of an indexed file, without its secrets."""
+    desk = house.desk(house.roots.chosen(asked.root))
+    return await desk.ask(partial(_read, asked.root or desk.root.name, asked.path, asked.first, asked.last))
+
+
+def _read(root: str, path: str, first: int, last: int, index: Index | None, standing: Standing) -> SourceAnswer:
+    whole = ready(index, standing)
+    snapshot = whole.snapshot
+    file = next((row for row, one in enumerate(snapshot.paths) if one == path and snapshot.alive[row]), None)
+    text = whole.read_text(path) if file is not None else None
+    if text is None or file is None:
+        raise UsageError(f"{path[:200]!r} is not indexed, or cannot be read", hint="the index view lists what is")
+    lines = [line.rstrip("\r").expandtabs(4) for line in text.split("\n")]
+    first, last = max(first, 1), min(last, len(lines), max(first, 1) + MOST_LINES - 1)
+    language = snapshot.languages[file]
+    parsed = whole.parsed(path)
+    return SourceAnswer(
+        root=root,
+        path=path,
+        language=language,
+        lines=coloured(language, lines, 1, dict.fromkeys(range(first, last + 1), ())),
+        total_lines=len(lines),
+        outline=[
+            Outline(name=unit.qualified_name, kind=unit.kind, first_line=unit.first_line, last_line=unit.last_line)
+            for unit in (parsed.units if parsed else ())
+            if unit.name
+        ],
+    )

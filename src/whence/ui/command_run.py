@@ -1,0 +1,39 @@
+"""Serving the page until the terminal it was started in is done with it."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from whence.app.http_guard import Guarded, Limits
+from whence.app.server import address_of, http_server, listening, run_to_the_end
+from whence.app.workspace import House
+from whence.ui.app import make_app, needs_no_token
+
+HOST = "127.0.0.1"
+#: A page stands open while its reader thinks; its index stays open with it for so long.
+SECONDS_BEFORE_REST = 900.0
+
+
+def run(
+    folders: Sequence[Path], settings: Mapping[str, str], port: int, token: str, *, say: Callable[[str], None], browser: bool
+) -> NoReturn:
+    """Serve some folders on this machine, and open the page in a browser.
+
+    The token is in the part of the link that no browser sends: it is in no log, and no other page is told of it.
+    """
+    house, limits = House(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
+    with listening(HOST, port) as bound:
+        server = http_server(Guarded(make_app(house), token, limits, free=needs_no_token), limits)
+        link = f"{address_of(HOST, bound)}/#token={token}"
+        say(link)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+        async def serve() -> None:
+            await server.serve([bound])
+
+        run_to_the_end(serve)

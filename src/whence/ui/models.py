@@ -1,0 +1,131 @@
+"""Shapes that several views have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+
+from whence.app.workspace import House
+from whence.ui.field_docs import meaning_of
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
+
+    from whence.app.session import Standing
+    from whence.core.types import Freshness
+    from whence.ranking.ledger import Line
+
+
+def sendable(text: str) -> str:
+    """A text without halves of characters, as names of files may hold them: JSON has no place for those."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+#: Text that comes from a tree.
+Text = Annotated[str, BeforeValidator(sendable)]
+
+
+class Shape(BaseModel):
+    """A part of an answer, or of a question: nothing that is not named is taken. Comments behind its fields describe them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The shape as JSON Schema has it, with what its fields mean."""
+        found = handler(schema)
+        for name, about in handler.resolve_ref_schema(found).get("properties", {}).items():
+            about.setdefault("description", meaning_of(cls, name))
+        return found
+
+
+class Trouble(Shape):
+    """What is wrong with a question, and what to do."""
+
+    error: Text
+    hint: Text = ""
+    at: int | None = None  # the character of the query that is wrong, from 0
+
+
+class Fresh(Shape):
+    """How an index stands to its files (Z2)."""
+
+    commit: str  # that the index was made of; empty without git
+    branch: str  # as above
+    indexed_at: float  # when it was last brought up to date, in seconds since 1970
+    changed_files: int  # how many files are not as they were indexed
+    fresh: bool  # whether it is known that nothing has changed since
+    note: str  # why that is not known; empty where it is
+
+    @classmethod
+    def of(cls, freshness: Freshness) -> Fresh:
+        """As it was when the index was last looked at."""
+        return cls(
+            commit=freshness.commit or "",
+            branch=freshness.branch or "",
+            indexed_at=freshness.indexed_at,
+            changed_files=freshness.changed,
+            fresh=freshness.fresh,
+            note=freshness.note,
+        )
+
+
+class Progress(Shape):
+    """How far an index is that is being built."""
+
+    building: bool  # whether it is still being built
+    share: float  # from 0 to 1
+    missing: int  # how many files are still to come
+
+    @classmethod
+    def of(cls, standing: Standing) -> Progress:
+        """As a desk tells it."""
+        return cls(building=standing.building, share=standing.share, missing=standing.missing)
+
+
+class LedgerLine(Shape):
+    """One contribution to a score."""
+
+    signal: str
+    phase: str
+    operation: str
+    value: float  # what the signal says of this file, before its weight
+    weight: float
+    contribution: float
+    because: Text
+
+    @classmethod
+    def of(cls, line: Line) -> LedgerLine:
+        """A line of a ledger."""
+        return cls(
+            signal=line.signal,
+            phase=line.phase,
+            operation=line.operation,
+            value=line.value,
+            weight=line.weight,
+            contribution=line.contribution,
+            because=line.because,
+        )
+
+
+#: A piece of a line of code: its text, what it is (a keyword, a string; empty: nothing special), and whether it matched.
+Run = tuple[Text, str, bool]
+
+
+class CodeLine(Shape):
+    """A line of a file, cut where its colour changes."""
+
+    number: int  # of the line, from 1
+    runs: list[Run]  # its text in pieces: each a text, what it is (keyword, string, empty: nothing special), whether it matched
+
+
+def _house(request: Request) -> House:
+    house: House = request.app.state.house
+    return house
+
+
+#: What a function of the API is given to answer from.
+Desks = Annotated[House, Depends(_house)]
