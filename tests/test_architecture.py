@@ -189,8 +189,11 @@ def test_the_help_of_the_command_line_loads_no_index():
 
 
 def test_the_public_names_are_these_and_all_exist():
-    names = "Answer Confidence Fleet Freshness Index Memory Neighbour Note Pack Recalled Result Step Symbol WhenceError Why __version__"
-    assert whence.__all__ == names.split()
+    names = (
+        "Confidence ContextPack Fleet Freshness Index Memory Neighbour Note PathStep RecalledNote SearchResponse SearchResult"
+        " Symbol WhenceError Why __version__"
+    )
+    assert whence.__all__ == names.split() == dir(whence)
     assert all(getattr(whence, name) is not None for name in whence.__all__)
 
 

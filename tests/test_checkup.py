@@ -266,9 +266,9 @@ def test_packages_are_held_against_what_the_metadata_asks_for():
     assert "tomli" in {one.package for one in installation.requirements(listed, (3, 10))}
     assert [needed[1].allows(version) for version in ("0.24.9", "0.25", "0.26.1", "0.27.0rc1", "1.0")] == [False, True, True, False, False]
     odd = installation.requirements(["numpy>=99", "no-such-package>=1"], (3, 12))
-    (found,) = installation.packages(odd, load_check.Loaded({}))
+    (found,) = installation.packages(odd, load_check.LoadResult({}))
     assert (found.level, len(found.details)) == (FAILED, 2)
-    (well,) = installation.packages(needed[:1], load_check.Loaded({(load_check.MODULE, "numpy"): ""}))
+    (well,) = installation.packages(needed[:1], load_check.LoadResult({(load_check.MODULE, "numpy"): ""}))
     assert well.level == OK
 
 
@@ -340,7 +340,7 @@ def test_running_processes_and_watches_are_counted(tmp_path):
 
 
 # How well it finds.
-def measured(layout: Layout, questions: int = 20) -> dict[str, quality.Measured]:
+def measured(layout: Layout, questions: int = 20) -> dict[str, quality.QualityReport]:
     found = quality.measure(layout, Settings(), questions=questions, seconds=60, now_ns=time.time_ns())
     return {one.kind: one for one in found}
 
@@ -374,14 +374,14 @@ def test_commits_are_asked_without_what_git_tells_of_them(tmp_path):
         assert index.search("walrus tusk sharpening goes faster")[0].path == "lib/part_9.py"  # by the commit alone
     found = measured(Layout(tmp_path / "data", root))
     assert list(found) == ["commits"]
-    assert found["commits"].search == quality.Score(2, 0.5, 0.5, 0.5)
+    assert found["commits"].search == quality.RecallAtK(2, 0.5, 0.5, 0.5)
     told = list(quality.recall(list(found.values()), "shipped"))
     assert [(one.level, one.name) for one in told] == [(OK, "recall"), (SKIPPED, "recall")]
     assert told[0].said.startswith("2 recent commits: asked with its subject, one of the files that it changed is first in 50%")
 
 
 def test_where_counting_words_does_better_the_doctor_says_so():
-    worse = quality.Measured("commits", quality.Score(20, 0.1, 0.2, 0.15), quality.Score(20, 0.3, 0.5, 0.4))
+    worse = quality.QualityReport("commits", quality.RecallAtK(20, 0.1, 0.2, 0.15), quality.RecallAtK(20, 0.3, 0.5, 0.4))
     assert next(iter(quality.recall([worse], "shipped"))).level == WARNING
 
 

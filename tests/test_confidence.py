@@ -12,8 +12,8 @@ from sample_trees import write
 from whence.app.index import Index
 from whence.cli.main import main
 from whence.core.profiles import PROFILES
-from whence.search.confidence import NOTHING_FOUND, Facts, confidence_of, facts_of, learned, probability_of
-from whence.search.pipeline import Found
+from whence.search.confidence import NOTHING_FOUND, ConfidenceFeatures, confidence_of, facts_of, learned, probability_of
+from whence.search.pipeline import RankedFile
 
 LINE = 0.3
 TREE = {
@@ -64,7 +64,7 @@ def index(tree):
 
 def found(index, query):
     ranked = index.ranked(query, PROFILES["default"])
-    return [Found(ranked, hit) for hit in ranked.hits[:10]]
+    return [RankedFile(ranked, hit) for hit in ranked.hits[:10]]
 
 
 def asked(index, query, line=LINE, **how):
@@ -163,7 +163,7 @@ def test_odd_questions_have_a_confidence_too(index):
 
 
 SHARE = st.floats(0, 1)
-FACTS = st.builds(Facts, *[SHARE] * 7, st.sampled_from([0.0, 1.0]), SHARE, st.floats(0, 5))
+FACTS = st.builds(ConfidenceFeatures, *[SHARE] * 7, st.sampled_from([0.0, 1.0]), SHARE, st.floats(0, 5))
 
 
 @given(

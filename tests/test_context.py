@@ -16,7 +16,7 @@ from context.mail_tree import FILES, TASK, answer, folded, mail_tree, names, pla
 from hindrances import environment
 from sample_trees import write
 from whence import Index
-from whence.context.pack import Pack
+from whence.context.pack import ContextPack
 from whence.core.errors import QueryError, StorageError, UsageError
 from whence.text import token_estimate
 
@@ -175,7 +175,7 @@ def test_a_closed_index_answers_nothing(tmp_path):
 
 
 # The same question, the same answer.
-def everything(pack: Pack) -> tuple[object, str]:
+def everything(pack: ContextPack) -> tuple[object, str]:
     return answer(pack), pack.text
 
 

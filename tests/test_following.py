@@ -16,7 +16,7 @@ import pytest
 from hindrances import environment
 from sample_trees import git, write
 from whence.index.opened import OpenIndex
-from whence.index.watch import Follower, written_elsewhere
+from whence.index.watch import TreeWatcher, written_elsewhere
 
 noted_by_the_kernel = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a tree is looked through")
 MOST_LOOKS = 10
@@ -34,7 +34,7 @@ class Tree:
         git("add", ".", cwd=root)
         git("commit", "-qm", "first", cwd=root)
         self.index = OpenIndex.open(root, settings={"index.model": "none", "index.max_file_bytes": 2_000, **settings})
-        self.follower = Follower(self.index)
+        self.follower = TreeWatcher(self.index)
 
     def settle(self) -> Tree:
         """Look until nothing is left to be looked at."""
@@ -151,7 +151,7 @@ def test_another_commit_or_branch_is_said(tree, tmp_path):
     assert not said("branch", "unrelated")
     assert tree.index.freshness.commit == git("rev-parse", "HEAD", cwd=tree.root)
     git("worktree", "add", "-q", str(tmp_path / "beside"), "-b", "beside", cwd=tree.root)
-    with OpenIndex.open(tmp_path / "beside", settings={"index.model": "none"}) as index, Follower(index) as follower:
+    with OpenIndex.open(tmp_path / "beside", settings={"index.model": "none"}) as index, TreeWatcher(index) as follower:
         assert follower.changed()
         index.refresh()
         assert not follower.changed()
@@ -174,7 +174,7 @@ def test_what_changes_while_it_is_looked_at_is_said_afterwards(tree):
 
 @noted_by_the_kernel
 def test_when_it_cannot_know_it_says_changed(tree, tmp_path):
-    fresh = Follower(tree.index)
+    fresh = TreeWatcher(tree.index)
     assert fresh.changed(), "the first time"
     fresh.doubt()
     assert fresh.changed(), "what was said could not be taken in"
@@ -212,7 +212,7 @@ def open_handles() -> int:
 @noted_by_the_kernel
 def test_it_needs_one_handle_no_thread_and_microseconds(tree):
     handles, threads = open_handles(), threading.active_count()
-    with Follower(tree.index) as another:
+    with TreeWatcher(tree.index) as another:
         assert open_handles() == handles + 1
         assert threading.active_count() == threads
         another.changed()
@@ -270,7 +270,7 @@ for limit, most in (("instances", 0), ("instances", 10), ("watches", 2)):
 @noted_by_the_kernel
 def test_an_index_inside_its_own_tree_does_not_keep_itself_busy(tmp_path):
     write(tmp_path, {"a.py": "a"})
-    with OpenIndex.open(tmp_path, data_dir=tmp_path / "kept", settings={"index.model": "none"}) as index, Follower(index) as follower:
+    with OpenIndex.open(tmp_path, data_dir=tmp_path / "kept", settings={"index.model": "none"}) as index, TreeWatcher(index) as follower:
         for _ in range(MOST_LOOKS):
             if not follower.changed():
                 break

@@ -25,8 +25,8 @@ from whence.core.trace import Trace
 from whence.index.store import VectorRow
 from whence.index.vectors import open_vectors
 from whence.ranking.fusion import scaled
-from whence.ranking.pool import MEANING, Pool
-from whence.search.result import Result
+from whence.ranking.pool import MEANING, CandidatePool
+from whence.search.result import SearchResult
 from whence.storage.arrayfile import write_arrays
 
 NEAR = 40
@@ -81,15 +81,15 @@ def narrow(place: Path, data_dir: Path) -> Iterator[Index]:
         yield opened
 
 
-def paths(found: list[Result]) -> list[str]:
+def paths(found: list[SearchResult]) -> list[str]:
     return [one.path for one in found]
 
 
-def pool_of(found: list[Result]) -> Pool:
+def pool_of(found: list[SearchResult]) -> CandidatePool:
     return found[0]._found.ranked.pool
 
 
-def candidates(found: list[Result]) -> set[tuple[str, int]]:
+def candidates(found: list[SearchResult]) -> set[tuple[str, int]]:
     """Every candidate that was ranked: its file and its first line."""
     if not found:
         return set()
@@ -98,7 +98,7 @@ def candidates(found: list[Result]) -> set[tuple[str, int]]:
     return {(pool.path(row), int(first[unit])) for row, unit in enumerate(pool.units.tolist())}
 
 
-def value(found: Result, signal: str) -> float:
+def value(found: SearchResult, signal: str) -> float:
     """What a signal says of a result; 0 when it has no weight."""
     return next((line.value for line in found.why if line.signal == signal), 0.0)
 
@@ -251,7 +251,7 @@ def test_the_strategy_can_be_set(place: Path, data_dir: Path):
 # What words alone found.
 
 
-def only_words(found: list[Result]) -> set[str]:
+def only_words(found: list[SearchResult]) -> set[str]:
     """The files of which vectors found nothing."""
     pool = pool_of(found)
     by_vectors = set(pool.files[np.isfinite(pool.retrieved[MEANING])].tolist())

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from sample_trees import write
 from whence import Index
 from whence.app.budget import cut_json, cut_text
-from whence.app.workspace import Roots
+from whence.app.workspace import AllowedRoots
 from whence.core.errors import UsageError, WhenceError
 from whence.core.settings import load
 from whence.memory import front_matter
-from whence.memory.note import KINDS, About, Note
+from whence.memory.note import KINDS, CodeRef, Note
 from whence.query.parser import path_predicate, read
 from whence.query.paste import question_in
 from whence.query.pattern import compile_pattern
@@ -131,7 +131,7 @@ def test_a_long_pattern_of_sets_that_never_end_is_refused_at_once():
 @given(whole_text, whole_text, whole_text, st.lists(whole_text, max_size=3), st.sampled_from(KINDS), st.tuples(*[times] * 5), whole_text)
 def test_a_note_is_read_back_as_it_was_written(text, topic, project, tags, kind, when, code):
     created, updated, first, last, archived = when
-    about = (About(code, "12ab", "/home/ada"),) if code else ()
+    about = (CodeRef(code, "12ab", "/home/ada"),) if code else ()
     note = Note(text, "slug", project, topic, kind, tuple(tags), "source", created, updated, first, last, about, archived, folder="shop")
     written = front_matter.render(note)
     assert front_matter.parse(written.encode(), folder="shop", slug="slug") == front_matter.settled(note)
@@ -237,7 +237,7 @@ def test_no_path_leads_out_of_the_roots(tmp_path, parts, absolute):
         (root / "link").symlink_to(outside)
     written = "/".join(parts)
     try:
-        found, below = Roots([root]).place(f"{root}/{written}" if absolute else written)
+        found, below = AllowedRoots([root]).place(f"{root}/{written}" if absolute else written)
     except UsageError:
         return
     assert (found / below).resolve().is_relative_to(root)

@@ -11,7 +11,7 @@ import pytest
 from sample_trees import git, whence, write
 from whence import Index
 from whence.core.errors import UsageError
-from whence.search.result import Result
+from whence.search.result import SearchResult
 
 FILES = {
     "lib/text.py": '''def parse_json(text):
@@ -65,7 +65,7 @@ def index(request: pytest.FixtureRequest, tree: Path, data_dir: Path):
         yield opened
 
 
-def names(found: list[Result]) -> list[str]:
+def names(found: list[SearchResult]) -> list[str]:
     return [one.name for one in found]
 
 
@@ -144,7 +144,7 @@ def test_never_itself_nor_what_it_lies_in_nor_what_lies_in_it(index: Index, line
 
 
 def test_filters_hold(index: Index):
-    def asked(**filters: tuple[str, ...] | str) -> list[Result]:
+    def asked(**filters: tuple[str, ...] | str) -> list[SearchResult]:
         return index.related("lib/text.py", PARSE_JSON, k=50, **filters)
 
     assert {one.language for one in asked(languages=("javascript",))} == {"javascript"}

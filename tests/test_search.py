@@ -16,18 +16,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sample_trees import SOURCES, whence, write
-from whence import Index, Result
+from whence import Index, SearchResult
 from whence.core.errors import UsageError
 from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
 from whence.ranking import registry
 from whence.ranking.collapse import collapse
-from whence.ranking.ledger import Line
+from whence.ranking.ledger import LedgerLine
 
 BOTH = pytest.mark.parametrize("profile", ["classic", "default"])  # words have a part in both
 WORDS_ALONE = {"index.model": "none"}
 
 
-def found(root: Path, query: str = "", *, files: Mapping[str, str | bytes] | None = None, **options: object) -> list[Result]:
+def found(root: Path, query: str = "", *, files: Mapping[str, str | bytes] | None = None, **options: object) -> list[SearchResult]:
     """Results of one search of a tree; asked with the index open, since a result reads from it."""
     chosen: dict[str, object] = options.pop("settings", {})  # type: ignore[assignment]
     with Index.open(write(root, files or {}), settings=chosen) as index:
@@ -37,11 +37,11 @@ def found(root: Path, query: str = "", *, files: Mapping[str, str | bytes] | Non
         return results
 
 
-def paths(results: list[Result]) -> list[str]:
+def paths(results: list[SearchResult]) -> list[str]:
     return [result.path for result in results]
 
 
-def entry(result: Result, signal: str) -> Line:
+def entry(result: SearchResult, signal: str) -> LedgerLine:
     return next(line for line in result.why if line.signal == signal)
 
 
@@ -360,7 +360,7 @@ FACTORS = {
 
 
 @pytest.fixture(scope="module")
-def penalised(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Line]:
+def penalised(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LedgerLine]:
     """The line of the penalty for files that differ in nothing but their paths."""
     root = write(tmp_path_factory.mktemp("paths"), dict.fromkeys(FACTORS, "x = [alpha]\n"))
     with Index.open(root, data_dir=tmp_path_factory.mktemp("data")) as index:
@@ -387,13 +387,13 @@ def test_tests_come_after_what_they_test(tmp_path, profile):
 
 
 # R2: the file's name.
-def best_before(results: list[Result], phase: str) -> float:
+def best_before(results: list[SearchResult], phase: str) -> float:
     """The highest score before a phase, for trees with one unit a file."""
     phases = [one.name.lower() for one in registry.Phase]
     return max(fold([line for line in result.why if phases.index(line.phase) < phases.index(phase)]) for result in results)
 
 
-def fold(lines: list[Line]) -> float:
+def fold(lines: list[LedgerLine]) -> float:
     score = 0.0
     for line in lines:
         score = score + line.contribution if line.operation == "+" else score * line.contribution

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from whence.embed.static import LONGEST_WORD, PATH_PIECES, SHORTEST_WORD, Vocabulary, words_of
+from whence.embed.static import LONGEST_WORD, PATH_PIECES, SHORTEST_WORD, WordPieces, words_of
 
 SEED = 5
 UNKNOWN = "[UNK]"
@@ -101,7 +101,7 @@ class Gathered:
     FILE_LISTS, FILE_BAGS = ("path", "header", "stem"), ("file_names", "file_text")
     UNIT_LISTS, UNIT_BAGS = ("name", "parents", "doc"), ("body",)
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: WordPieces) -> None:
         self._cut = vocabulary.pieces
         self.bags = {name: Bags(counted=False) for name in (*self.FILE_LISTS, *self.UNIT_LISTS)}
         self.bags |= {name: Bags(counted=True) for name in (*self.FILE_BAGS, *self.UNIT_BAGS)}
@@ -148,7 +148,7 @@ class Gathered:
         }
 
 
-def gather(folder: Path, vocabulary: Vocabulary, documented: Counter[str]) -> tuple[Gathered, dict[str, Any]]:
+def gather(folder: Path, vocabulary: WordPieces, documented: Counter[str]) -> tuple[Gathered, dict[str, Any]]:
     """Draw definitions so that no language and no package drowns the others."""
     chance, found = random.Random(SEED), Gathered(vocabulary)
     seen: set[int] = set()
@@ -180,7 +180,7 @@ def main() -> None:
     options.data.mkdir(parents=True, exist_ok=True)
     pieces = learn_vocabulary(options.records, options.pieces)
     (options.data / "vocabulary.txt").write_text("\n".join(pieces), encoding="utf-8")
-    found, facts = gather(options.records, Vocabulary(pieces), count_documented(options.records))
+    found, facts = gather(options.records, WordPieces(pieces), count_documented(options.records))
     np.savez(options.data / "pairs.npz", **found.arrays())
     (options.data / "facts.json").write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     print(json.dumps(facts))

@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from whence.embed.static import Vocabulary
+from whence.embed.static import WordPieces
 
 SEED, WIDTH = 1, 256
 BATCH, BLOCK = 1_024, 32
@@ -54,7 +54,7 @@ class Pairs:
         self.unit_file, self.unit_doc = self._arrays["unit_file"], self._arrays["unit_doc"]
         self.file_package = self._arrays["file_package"]
         pieces = (folder / "vocabulary.txt").read_text(encoding="utf-8").split("\n")
-        self.vocabulary, self.size = Vocabulary(pieces), len(pieces)
+        self.vocabulary, self.size = WordPieces(pieces), len(pieces)
         counts = np.bincount(self._arrays["body.pieces"], minlength=self.size)
         self.rarity = (1e-3 / (1e-3 + counts / counts.sum())).astype(np.float32)
         files = np.arange(len(self.file_package))

@@ -14,59 +14,65 @@ from whence.core.errors import WhenceError
 from whence.core.version import __version__
 
 if TYPE_CHECKING:
-    from whence.app.index import Freshness, Index
-    from whence.context.pack import Pack, Symbol
+    from whence.app.index import Index
+    from whence.context.pack import ContextPack, Symbol
+    from whence.core.types import Freshness
     from whence.fleet.search import Fleet
     from whence.graph.neighbours import Neighbour
-    from whence.graph.shortest_path import Step
+    from whence.graph.shortest_path import PathStep
     from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.memory.result import Recalled
+    from whence.memory.result import RecalledNote
     from whence.search.confidence import Confidence
     from whence.search.explain import Why
-    from whence.search.result import Answer, Result
+    from whence.search.result import SearchResponse, SearchResult
 
 __all__ = [
-    "Answer",
     "Confidence",
+    "ContextPack",
     "Fleet",
     "Freshness",
     "Index",
     "Memory",
     "Neighbour",
     "Note",
-    "Pack",
-    "Recalled",
-    "Result",
-    "Step",
+    "PathStep",
+    "RecalledNote",
+    "SearchResponse",
+    "SearchResult",
     "Symbol",
     "WhenceError",
     "Why",
     "__version__",
 ]
 
-_HOMES = {
-    "Answer": "whence.search.result",
+_MODULES = {
     "Confidence": "whence.search.confidence",
+    "ContextPack": "whence.context.pack",
     "Fleet": "whence.fleet.search",
-    "Freshness": "whence.app.index",
+    "Freshness": "whence.core.types",
     "Index": "whence.app.index",
     "Memory": "whence.memory.memory",
     "Neighbour": "whence.graph.neighbours",
     "Note": "whence.memory.note",
-    "Pack": "whence.context.pack",
-    "Recalled": "whence.memory.result",
-    "Result": "whence.search.result",
-    "Step": "whence.graph.shortest_path",
+    "PathStep": "whence.graph.shortest_path",
+    "RecalledNote": "whence.memory.result",
+    "SearchResponse": "whence.search.result",
+    "SearchResult": "whence.search.result",
     "Symbol": "whence.context.pack",
     "Why": "whence.search.explain",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is heavy when it is first asked for: `import whence` alone costs next to nothing."""
-    if name not in _HOMES:
+    """Load heavy classes on first use: `import whence` alone costs next to nothing."""
+    if name not in _MODULES:
         raise AttributeError(f"module 'whence' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Public names, so that completion offers `Index`, `Memory` and `Fleet` before they are loaded."""
+    return sorted(__all__)

@@ -11,7 +11,7 @@ import pytest
 
 from sample_trees import write
 from whence.core.errors import UsageError
-from whence.search.confidence import Facts
+from whence.search.confidence import ConfidenceFeatures
 from whence_bench.search import confidence as benchmark
 from whence_bench.search import confidence_plot, corpus
 
@@ -79,7 +79,7 @@ def made(repository, here, likeness, seed):
     """A case as a tree would give it: answers are nearer and share more words, with some chance in it."""
     chance = random.Random(f"{repository} {here} {seed}")
     share = min(max(likeness + chance.gauss(0, 0.12), 0), 1)
-    facts = Facts(share, share, share, share, share, share / 2, 0.0, 0.0, 0.0, chance.random())
+    facts = ConfidenceFeatures(share, share, share, share, share, share / 2, 0.0, 0.0, 0.0, chance.random())
     return benchmark.Case(
         repository, repository if here else "other", "semantic", benchmark.OWN if here else benchmark.ELSEWHERE, "", here, facts
     )

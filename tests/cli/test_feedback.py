@@ -16,9 +16,9 @@ from hindrances import environment
 from sample_trees import whence, write
 from whence import Index
 from whence.cli.main import main
-from whence.context.feedback.pending import Pending, Returned
-from whence.context.feedback.store import Learned
-from whence.context.feedback.verdicts import Record, records, say
+from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
+from whence.context.feedback.store import FeedbackStore
+from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.settings_schema import LearnSettings
 from whence.index.layout import Layout
 
@@ -56,8 +56,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def learned(tree: Path, data: Path) -> Learned:
-    return Learned.beside(Layout(data, tree.resolve()).directory)
+def learned(tree: Path, data: Path) -> FeedbackStore:
+    return FeedbackStore.beside(Layout(data, tree.resolve()).directory)
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ def feedback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     return run
 
 
-def waiting(learned: Learned, session: str = "") -> Pending:
-    pending = Pending(learned, CHOSEN, session)
-    pending.returned("idle walrus", [Returned(OPEN, "r1", 2, 3), Returned(EXPIRE, "r2", 6, 7)], time.time())
+def waiting(learned: FeedbackStore, session: str = "") -> PendingFeedback:
+    pending = PendingFeedback(learned, CHOSEN, session)
+    pending.returned("idle walrus", [ReturnedSymbol(OPEN, "r1", 2, 3), ReturnedSymbol(EXPIRE, "r2", 6, 7)], time.time())
     return pending
 
 
@@ -145,7 +145,7 @@ def test_a_name_that_nothing_has_is_refused(tree, learned, feedback):
 def test_what_was_said_is_not_contradicted_by_silence(tree, learned, feedback):
     waiting(learned, "talk")
     feedback("useful", "expire_idle", cwd=tree, WHENCE_SESSION="talk")
-    assert Pending(learned, CHOSEN, "talk").waiting() == [OPEN]
+    assert PendingFeedback(learned, CHOSEN, "talk").waiting() == [OPEN]
 
 
 @pytest.mark.parametrize("verdict", ["useful", "useless"])
@@ -169,7 +169,7 @@ def test_where_nothing_was_learned_nothing_is_listed_and_nothing_created(tree, l
 
 
 def test_what_was_exported_can_be_taken_in_elsewhere(tree, learned, tmp_path, feedback):
-    say(learned, [Record(OPEN, True, "r1", "idle walrus", 1.5)], CHOSEN)
+    say(learned, [Verdict(OPEN, True, "r1", "idle walrus", 1.5)], CHOSEN)
     write(tmp_path, {"kept.json": (text := feedback("export", cwd=tree))})
     other = write(tmp_path / "other", FILES)
     assert json.loads(feedback("import", str(tmp_path / "kept.json"), "--json", cwd=other)) == {"imported": 1}
@@ -186,7 +186,7 @@ def test_a_file_that_is_no_export_is_refused(tree, tmp_path, feedback):
 
 
 def test_reset_asks_for_a_yes_and_then_forgets_all(tree, learned, feedback):
-    say(learned, [Record(OPEN, True, "r1", "", 1.0), Record(EXPIRE, True, "r1", "", 1.0)], CHOSEN)
+    say(learned, [Verdict(OPEN, True, "r1", "", 1.0), Verdict(EXPIRE, True, "r1", "", 1.0)], CHOSEN)
     assert "--yes" in feedback("reset", cwd=tree, code=2)
     assert len(records(learned)) == 2
     assert json.loads(feedback("reset", "--yes", "--json", cwd=tree)) == {"forgotten": 2}
@@ -194,7 +194,7 @@ def test_reset_asks_for_a_yes_and_then_forgets_all(tree, learned, feedback):
 
 
 def test_reset_of_one_symbol_forgets_that_one_even_when_it_is_gone_from_the_code(tree, learned, feedback):
-    say(learned, [Record("old/gone.py#Gone.away", True, "r1", "", 1.0), Record(EXPIRE, True, "r1", "", 1.0)], CHOSEN)
+    say(learned, [Verdict("old/gone.py#Gone.away", True, "r1", "", 1.0), Verdict(EXPIRE, True, "r1", "", 1.0)], CHOSEN)
     assert "--yes" in feedback("reset", "Gone.away", cwd=tree, code=2)
     assert feedback("reset", "away", "--yes", cwd=tree) == "forgot 1 verdicts\n"
     assert [one.symbol for one in records(learned)] == [EXPIRE]
@@ -202,7 +202,7 @@ def test_reset_of_one_symbol_forgets_that_one_even_when_it_is_gone_from_the_code
 
 
 def test_reset_of_a_name_that_several_have_lists_them(tree, learned, feedback):
-    say(learned, [Record(OPEN, True, "r1", "", 1.0), Record("shop/cart.py#Cart.open", True, "r1", "", 1.0)], CHOSEN)
+    say(learned, [Verdict(OPEN, True, "r1", "", 1.0), Verdict("shop/cart.py#Cart.open", True, "r1", "", 1.0)], CHOSEN)
     told = feedback("reset", "open", "--yes", cwd=tree, code=2)
     assert "shop/cart.py#Cart.open" in told
     assert len(records(learned)) == 2
@@ -279,7 +279,7 @@ def test_a_report_of_nothing_sensible_is_refused_in_one_line(tree, arguments, co
 
 # What was learned is no part of the index.
 def test_building_the_index_anew_keeps_what_was_learned(tree, learned):
-    say(learned, [Record(OPEN, True, "r1", "", 1.0)], CHOSEN)
+    say(learned, [Verdict(OPEN, True, "r1", "", 1.0)], CHOSEN)
     learned.close()
     assert whence("index", cwd=tree).returncode == 0
     assert whence("index", "--force", cwd=tree).returncode == 0
@@ -288,7 +288,7 @@ def test_building_the_index_anew_keeps_what_was_learned(tree, learned):
 
 def test_repairing_a_damaged_index_keeps_what_was_learned(tree, learned, data):
     Index.open(tree).close()
-    say(learned, [Record(OPEN, True, "r1", "", 1.0)], CHOSEN)
+    say(learned, [Verdict(OPEN, True, "r1", "", 1.0)], CHOSEN)
     Layout(data, tree.resolve()).database.write_bytes(b"no database " * 1000)
     with closing(Index.open(tree)) as index:
         assert "rebuilt" in " ".join(index.notes)
@@ -299,8 +299,8 @@ def test_repairing_a_damaged_index_keeps_what_was_learned(tree, learned, data):
 def test_clearing_an_index_keeps_what_was_learned_and_says_so_unless_asked_to_remove_that_too(tmp_path, which):
     tree, place = write(tmp_path / "tree", FILES), str(tmp_path / "data")
     assert whence("index", cwd=tree, WHENCE_DATA_DIR=place).returncode == 0
-    learned = Learned.beside(Layout(Path(place), tree.resolve()).directory)
-    say(learned, [Record(OPEN, True, "r1", "", 1.0)], CHOSEN)
+    learned = FeedbackStore.beside(Layout(Path(place), tree.resolve()).directory)
+    say(learned, [Verdict(OPEN, True, "r1", "", 1.0)], CHOSEN)
     learned.close()
     told = whence("clear", *which, cwd=tree, WHENCE_DATA_DIR=place).stdout
     assert f"removed {learned.path.parent}" in told

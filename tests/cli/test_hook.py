@@ -16,8 +16,8 @@ from hindrances import environment
 from sample_trees import git, whence, write
 from whence.cli.hook import BUDGET, within
 from whence.cli.main import main
-from whence.context.feedback.pending import Pending, Returned
-from whence.context.feedback.store import Learned
+from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
+from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import records
 from whence.core.settings_schema import LearnSettings
 from whence.index.layout import Layout
@@ -75,11 +75,11 @@ def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return run
 
 
-def waiting(tree: Path, data: Path, session: str) -> Learned:
+def waiting(tree: Path, data: Path, session: str) -> FeedbackStore:
     """What a session was shown and has not used."""
-    learned = Learned.beside(Layout(data, tree.resolve()).directory)
-    shown = [Returned(OPEN, "r", 2, 3), Returned(EXPIRE, "r", 6, 7), Returned(TOTAL, "r", 2, 3)]
-    Pending(learned, LearnSettings(), session).returned("idle walrus", shown, time.time())
+    learned = FeedbackStore.beside(Layout(data, tree.resolve()).directory)
+    shown = [ReturnedSymbol(OPEN, "r", 2, 3), ReturnedSymbol(EXPIRE, "r", 6, 7), ReturnedSymbol(TOTAL, "r", 2, 3)]
+    PendingFeedback(learned, LearnSettings(), session).returned("idle walrus", shown, time.time())
     learned.close()
     return learned
 

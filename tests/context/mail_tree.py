@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sample_trees import write
-from whence.context.pack import Pack, Symbol
+from whence.context.pack import ContextPack, Symbol
 
 FILES = {
     "mail/client.py": '''"""Sends messages to a server."""
@@ -101,12 +101,12 @@ def mail_tree(root: Path) -> Path:
     return write(root, FILES)
 
 
-def names(pack: Pack) -> list[str]:
+def names(pack: ContextPack) -> list[str]:
     """The names of all symbols, best first."""
     return [one.qualified_name for one in pack.symbols]
 
 
-def place(pack: Pack, name: str) -> int:
+def place(pack: ContextPack, name: str) -> int:
     """Where a symbol stands, counted from 1."""
     return names(pack).index(name) + 1
 
@@ -119,6 +119,6 @@ def folded(one: Symbol) -> float:
     return score
 
 
-def answer(pack: Pack) -> list[tuple[str, str, int, int, str, float]]:
+def answer(pack: ContextPack) -> list[tuple[str, str, int, int, str, float]]:
     """All that can be seen of the symbols of an answer."""
     return [(one.qualified_name, one.path, one.start_line, one.end_line, one.kind, one.score) for one in pack.symbols]

@@ -11,7 +11,7 @@ from context.mail_tree import FILES, mail_tree, names, place
 from sample_histories import commit
 from sample_trees import git, write
 from whence import Index
-from whence.context.pack import Pack
+from whence.context.pack import ContextPack
 from whence.core.errors import UsageError
 
 Asked = Iterator[Index]
@@ -25,7 +25,7 @@ def root(tmp_path: Path) -> Path:
     return tree
 
 
-def asked(root: Path, **what: object) -> Pack:
+def asked(root: Path, **what: object) -> ContextPack:
     """The answer of a fresh index; the symbols are read before it is closed."""
     with Index.open(root) as index:
         pack = index.context(**what)

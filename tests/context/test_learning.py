@@ -10,8 +10,8 @@ from context.mail_tree import FILES, TASK, answer, mail_tree, names, place
 from sample_trees import whence, write
 from whence import Index
 from whence.cli.main import main
-from whence.context.feedback.store import Learned
-from whence.context.pack import Pack
+from whence.context.feedback.store import FeedbackStore
+from whence.context.pack import ContextPack
 from whence.index.layout import Layout
 
 LOW = "Queue.drain"
@@ -36,14 +36,14 @@ def tree(tmp_path: Path) -> Path:
     return mail_tree(tmp_path / "tree")
 
 
-def asked(tree: Path, task: str = TASK, settings: dict[str, object] | None = None, **what: object) -> Pack:
+def asked(tree: Path, task: str = TASK, settings: dict[str, object] | None = None, **what: object) -> ContextPack:
     with Index.open(tree, settings=settings) as index:
         pack = index.context(task, **what)
         _ = pack.symbols, pack.text
         return pack
 
 
-def part(pack: Pack, name: str, signal: str) -> float:
+def part(pack: ContextPack, name: str, signal: str) -> float:
     """What a signal adds to a symbol."""
     one = next(symbol for symbol in pack.symbols if symbol.qualified_name == name)
     return next((line.contribution for line in one.why if line.signal == signal), 0.0)
@@ -122,7 +122,8 @@ def test_what_was_reset_counts_no_longer(tree):
 def test_a_damaged_file_of_verdicts_is_a_note_and_the_answer_comes_all_the_same(tree, data):
     before = asked(tree)
     write(
-        Layout(data, tree.resolve()).directory, {Learned.beside(Layout(data, tree.resolve()).directory).path.name: b"no database " * 1000}
+        Layout(data, tree.resolve()).directory,
+        {FeedbackStore.beside(Layout(data, tree.resolve()).directory).path.name: b"no database " * 1000},
     )
     with Index.open(tree) as index:
         assert answer(index.context(TASK)) == answer(before)
@@ -141,7 +142,7 @@ def test_what_a_session_was_shown_counts_more_in_its_next_answer(tree):
 
 def test_without_a_session_nothing_is_remembered_and_nothing_changes(tree, data):
     before = asked(tree)
-    assert not Learned.beside(Layout(data, tree.resolve()).directory).path.exists()
+    assert not FeedbackStore.beside(Layout(data, tree.resolve()).directory).path.exists()
     asked(tree, session="talk")
     assert answer(asked(tree)) == answer(before)
     assert asked(tree).text == before.text
@@ -159,7 +160,7 @@ def test_where_learning_is_off_a_session_remembers_nothing(tree, data):
     off = {"learn.enabled": False}
     before = asked(tree, settings=off, session="talk")
     assert answer(asked(tree, settings=off, session="talk")) == answer(before)
-    assert not Learned.beside(Layout(data, tree.resolve()).directory).path.exists()
+    assert not FeedbackStore.beside(Layout(data, tree.resolve()).directory).path.exists()
 
 
 def test_the_session_of_the_environment_reaches_from_one_command_to_the_next(tree):

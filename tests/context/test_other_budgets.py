@@ -9,8 +9,8 @@ import pytest
 
 from context.mail_tree import mail_tree
 from whence import Index
-from whence.context.budget import Form
-from whence.context.pack import Pack
+from whence.context.budget import Detail
+from whence.context.pack import ContextPack
 from whence.text.token_estimate import weigh
 
 TASK = "retry when a message cannot be sent"
@@ -24,7 +24,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 
 @pytest.fixture
-def pack(index: Index) -> Pack:
+def pack(index: Index) -> ContextPack:
     return index.context(TASK)
 
 
@@ -43,7 +43,7 @@ def test_the_weights_of_what_is_shown_are_those_of_the_text_between_head_and_foo
 def test_without_a_budget_everything_is_there_in_full(pack):
     uncut = pack.uncut
     assert uncut.left_out == ()
-    assert {one.form for one in uncut.shown} == {Form.BODY}
+    assert {one.form for one in uncut.shown} == {Detail.BODY}
     assert {one.piece.key for one in uncut.shown} | {one.key for one in uncut.inside} == {one.key for one in pack.symbols}
 
 

@@ -11,7 +11,7 @@ import pytest
 from context.mail_tree import folded, names
 from sample_trees import write
 from whence import Index
-from whence.context.builder import Packing, Wanted
+from whence.context.builder import ContextBuilder, ContextRequest
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS
 from whence.graph.reader import Graph
@@ -152,16 +152,16 @@ def test_half_a_million_edges_are_walked_in_a_moment(tmp_path):
     with open_tree(tmp_path / "tree", files) as index:
         graph = grown(index, 500_000)
         assert len(graph.source) >= 500_000
-        packing = Packing(index, graph, index.encoder)
+        packing = ContextBuilder(index, graph, index.encoder)
         for asked in (
             {"task": "retry_queue_1_2"},
             {"task": "the message queue waits for a token", "profile": "classic"},
             {"task": "", "files": ("package_1",)},
         ):
             began = time.process_time()
-            pack = packing.pack(Wanted(**asked), 0.0)
+            pack = packing.pack(ContextRequest(**asked), 0.0)
             assert pack.tokens <= pack.budget
             assert pack.symbols
             assert folded(pack.symbols[0]) == pytest.approx(pack.symbols[0].score)
             assert time.process_time() - began < 5
-        assert names(packing.pack(Wanted("`retry_queue_1_2`"), 0.0))[0] == "retry_queue_1_2"
+        assert names(packing.pack(ContextRequest("`retry_queue_1_2`"), 0.0))[0] == "retry_queue_1_2"

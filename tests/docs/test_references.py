@@ -13,7 +13,7 @@ import pytest
 
 from conftest import Golden
 from docs.api_reference import api_reference
-from whence.app.workspace import House
+from whence.app.workspace import Workspace
 from whence.cli.main import COMMANDS, cli
 from whence.core.profiles import PROFILES, Weight
 from whence.core.settings import PROJECT_FILE, merge
@@ -48,7 +48,7 @@ def test_the_api_is_documented_for_people(golden: Golden, tmp_path: Path):
 
 
 def openapi(root: Path) -> dict[str, Any]:
-    return make_app(House([root], {})).openapi()
+    return make_app(Workspace([root], {})).openapi()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

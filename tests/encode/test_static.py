@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from whence.core.errors import ModelUnavailable
 from whence.embed import static
 from whence.embed.encoder import UnitText
-from whence.embed.static import LONGEST_WORD, MODEL, MOST_BODY, PATH_PIECES, StaticEncoder, Vocabulary, words_of
+from whence.embed.static import LONGEST_WORD, MODEL, MOST_BODY, PATH_PIECES, StaticEncoder, WordPieces, words_of
 
 #: What the package may spend on its model.
 MOST_BYTES = 12_000_000
@@ -76,15 +76,15 @@ def test_a_name_asks_for_the_same_as_its_words(shipped: StaticEncoder, name: str
 
 
 def test_the_longest_piece_that_fits_comes_first():
-    assert Vocabulary(PIECES).pieces("parser parsers parse") == [5, 6, 5, 6, 7, 5]
+    assert WordPieces(PIECES).pieces("parser parsers parse") == [5, 6, 5, 6, 7, 5]
 
 
 def test_a_word_that_cannot_be_cut_into_pieces_is_left_out_whole():
-    assert Vocabulary(PIECES).pieces("parsing readx file") == [3]
+    assert WordPieces(PIECES).pieces("parsing readx file") == [3]
 
 
 def test_single_letters_and_endless_words_say_nothing():
-    vocabulary = Vocabulary(["a", "r", "##r", "rr"])
+    vocabulary = WordPieces(["a", "r", "##r", "rr"])
     assert vocabulary.pieces("a r") == []
     assert vocabulary.pieces("r" * (LONGEST_WORD + 1)) == []
     assert vocabulary.pieces("rr") == [3]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.graph.enrich.client import LanguageServer, Patience, ServerTrouble
+from whence.graph.enrich.client import LanguageServer, Patience, ServerError
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
 QUICK = Patience(start=20, answer=1, leave=0.5)
@@ -51,7 +51,7 @@ def eventually_gone(process: int) -> bool:
 )
 def test_a_server_that_goes_wrong_is_one_clear_line_and_its_process_is_gone(mode, complaint, tmp_path):
     noted = tmp_path / "process"
-    with pytest.raises(ServerTrouble) as trouble, LanguageServer(command(mode, "ask", str(noted)), tmp_path, patience=QUICK) as server:
+    with pytest.raises(ServerError) as trouble, LanguageServer(command(mode, "ask", str(noted)), tmp_path, patience=QUICK) as server:
         server.ask("ask", {})
     assert complaint in str(trouble.value)
     assert "\n" not in str(trouble.value)
@@ -60,7 +60,7 @@ def test_a_server_that_goes_wrong_is_one_clear_line_and_its_process_is_gone(mode
 
 def test_a_server_that_fails_at_the_start_is_gone_too(tmp_path):
     noted = tmp_path / "process"
-    with pytest.raises(ServerTrouble, match="refused to start"):
+    with pytest.raises(ServerError, match="refused to start"):
         LanguageServer(command("refuses", "initialize", str(noted)), tmp_path, patience=QUICK)
     assert eventually_gone(int(noted.read_text()))
 
@@ -82,7 +82,7 @@ def test_a_server_that_does_not_leave_when_asked_is_made_to(tmp_path):
 
 
 def test_a_server_that_does_not_read_does_not_hold_us_up(tmp_path):
-    with pytest.raises(ServerTrouble, match="no answer"), LanguageServer(command("hang", "ask"), tmp_path, patience=QUICK) as server:
+    with pytest.raises(ServerError, match="no answer"), LanguageServer(command("hang", "ask"), tmp_path, patience=QUICK) as server:
         server.ask_all("ask", [{"text": "x" * 500_000}] * 10)
 
 
@@ -98,5 +98,5 @@ def test_a_question_that_the_server_refuses_has_no_answer(tmp_path):
 
 
 def test_a_program_that_is_not_there_is_one_clear_line(tmp_path):
-    with pytest.raises(ServerTrouble, match="no-such-server cannot be started: No such file"):
+    with pytest.raises(ServerError, match="no-such-server cannot be started: No such file"):
         LanguageServer([str(tmp_path / "no-such-server")], tmp_path)

@@ -11,7 +11,7 @@ import pytest
 from enrich.real_servers import python_server, typescript_server
 from sample_trees import write
 from whence.core.types import LSP
-from whence.graph.enrich.client import LanguageServer, Patience, ServerTrouble, server_kind
+from whence.graph.enrich.client import LanguageServer, Patience, ServerError, server_kind
 from whence.graph.enrich.definitions import MOST_FAILURES, Enriched, Outlines, enrich
 from whence.parse.languages import language_of
 
@@ -126,5 +126,5 @@ def test_a_server_that_crashes_at_every_file_is_not_started_for_ever(tmp_path):
         lambda done, total: None,
     )
     assert [bool(one.trouble) for one in islice(found, MOST_FAILURES)] == [True] * MOST_FAILURES
-    with pytest.raises(ServerTrouble, match="ended"):
+    with pytest.raises(ServerError, match="ended"):
         next(found)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.graph.enrich.client import ServerTrouble, find_server, language_id, server_kind
+from whence.graph.enrich.client import ServerError, find_server, language_id, server_kind
 
 
 def program(path: Path) -> Path:
@@ -28,7 +28,7 @@ def test_a_server_that_the_repository_brought_along_is_run_only_when_it_is_named
     local = program(tmp_path / "node_modules/.bin/typescript-language-server")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}node_modules/.bin{os.pathsep}.")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ServerTrouble) as trouble:
+    with pytest.raises(ServerError) as trouble:
         find_server(server_kind("javascript"), tmp_path)
     assert f"--server '{local} --stdio'" in trouble.value.hint
     assert find_server(server_kind("javascript"), tmp_path, "node_modules/.bin/typescript-language-server --stdio") == [
@@ -45,14 +45,14 @@ def test_a_chosen_command_is_split_like_a_shell_does_and_comes_first(tmp_path, m
 
 def test_when_there_is_none_the_hint_says_how_to_install_one(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ServerTrouble) as trouble:
+    with pytest.raises(ServerError) as trouble:
         find_server(server_kind("typescript"), tmp_path)
     assert "npm i -g typescript-language-server" in trouble.value.hint
 
 
 @pytest.mark.parametrize("command", ["'unclosed", "   ", "no-such-program-anywhere --stdio"])
 def test_a_command_that_cannot_be_run_is_one_clear_line(command, tmp_path):
-    with pytest.raises(ServerTrouble) as trouble:
+    with pytest.raises(ServerError) as trouble:
         find_server(server_kind("python"), tmp_path, command)
     assert os.linesep not in str(trouble.value)
 

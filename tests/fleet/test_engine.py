@@ -11,7 +11,7 @@ import pytest
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus import engine as engines
-from whence.fleet.milvus.engine import Engine, Hit
+from whence.fleet.milvus.engine import Engine, EngineHit
 from whence.fleet.milvus.filters import EVERYTHING, NOTHING, equals, one_of, overlaps
 from whence.fleet.milvus.schemas import SCHEMAS
 
@@ -129,8 +129,8 @@ def test_the_nearest_sketches_come_first(either):
     rows = [{"id": f"p{number}", "repo": "r", "groups": ["g"], "file": f"f{number}", "sketch": one} for number, one in enumerate(sketches)]
     either.put("passages", rows)
     assert either.by_sketch("passages", bytes(32), 2, fields=["file"]) == [
-        Hit("p0", 0.0, {"file": "f0"}),
-        Hit("p1", -1.0, {"file": "f1"}),
+        EngineHit("p0", 0.0, {"file": "f0"}),
+        EngineHit("p1", -1.0, {"file": "f1"}),
     ]
     assert [hit.score for hit in either.by_sketch("passages", b"\xff" * 32, 10)] == [0.0, -255.0, -256.0]
     assert either.by_sketch("passages", bytes(32), 2, equals("repo", "other")) == []

@@ -15,12 +15,12 @@ from whence import Index
 from whence.core.errors import IndexDamaged
 from whence.core.types import Holding
 from whence.fleet import counts, file_blobs
-from whence.fleet.counts import Counting, Table, together
-from whence.fleet.file_blobs import Arrays, Piece, pieces_of
-from whence.fleet.remote_reader import Counts, GatheredSnapshot
+from whence.fleet.counts import CountTable, TermCounter, together
+from whence.fleet.file_blobs import Arrays, FileBlob, pieces_of
+from whence.fleet.remote_reader import RemoteSnapshot, TermCounts
 from whence.index.segment_writer import name_hash
 from whence.query.plan import make_plan
-from whence.retrieval.commits import Precedent
+from whence.retrieval.commits import CommitMatches
 from whence.search.pipeline import answer
 
 QUERIES = (
@@ -52,18 +52,18 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 @pytest.fixture(scope="module")
-def cut(index: Index) -> list[Piece]:
+def cut(index: Index) -> list[FileBlob]:
     return list(pieces_of(index.snapshot))
 
 
-def counts_of(arrays: list[Arrays]) -> Table:
-    counting = Counting()
+def counts_of(arrays: list[Arrays]) -> CountTable:
+    counting = TermCounter()
     for one in arrays:
         counting.add(one)
     return counting.table()
 
 
-def gathered(cut: list[Piece]) -> GatheredSnapshot:
+def gathered(cut: list[FileBlob]) -> RemoteSnapshot:
     """All pieces, read back from their bytes."""
     arrays = [file_blobs.unpacked(file_blobs.packed(one.arrays)) for one in cut]
     table = counts.unpacked(counts.packed(counts_of(arrays)))
@@ -71,8 +71,8 @@ def gathered(cut: list[Piece]) -> GatheredSnapshot:
     assert totals is not None
     known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
     mentioned = {int(one): table.mentioning(int(one)) for one in table.words}
-    all_counts = Counts(totals.files, totals.units, totals.windows, known, mentioned)
-    return GatheredSnapshot(arrays, [one.path for one in cut], all_counts, lambda row: cut[row].parsed, 256)
+    all_counts = TermCounts(totals.files, totals.units, totals.windows, known, mentioned)
+    return RemoteSnapshot(arrays, [one.path for one in cut], all_counts, lambda row: cut[row].parsed, 256)
 
 
 def test_every_live_file_is_a_piece(index, cut):
@@ -86,7 +86,7 @@ def test_gathered_pieces_rank_as_their_index_does(index, cut, query):
     whole, apart = index.snapshot, gathered(cut)
     asking = index._asking(query, 10, None, {})
     plan = make_plan(query, decay=asking.profile.decay, quoted=asking.profile.quoted)
-    of_files = Precedent(whole, plan)._scores
+    of_files = CommitMatches(whole, plan)._scores
     rows = {path: row for row, path in enumerate(whole.paths) if whole.alive[row]}
     apart.precedents = np.array([of_files[rows[one.path]] for one in cut], np.float32)
     expected = [(whole.path(one.hit.file), round(one.hit.score, 5)) for one in answer(query, asking)]
@@ -108,10 +108,10 @@ def test_some_of_the_pieces_score_as_all_of_them_do(index, cut):
     known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
     mentioned = {int(one): table.mentioning(int(one)) for one in table.words}
     arrays = [file_blobs.unpacked(file_blobs.packed(one.arrays)) for one in few]
-    alone = GatheredSnapshot(
+    alone = RemoteSnapshot(
         arrays,
         [one.path for one in few],
-        Counts(totals.files, totals.units, totals.windows, known, mentioned),
+        TermCounts(totals.files, totals.units, totals.windows, known, mentioned),
         lambda row: few[row].parsed,
         256,
     )

@@ -23,7 +23,7 @@ from whence.fleet.milvus.filters import EVERYTHING, equals
 from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WAITING, Registry, Repository
 from whence.fleet.rows import file_key, from_parts, packed_text, part_key, unpacked_text
-from whence.fleet.sync import Sent, fingerprint_of, send
+from whence.fleet.sync import SyncSummary, fingerprint_of, send
 from whence.index.archive_import import unpacked as unpacked_pack
 from whence.index.layout import Layout
 from whence.index.segment_writer import name_hash
@@ -36,7 +36,7 @@ FILES = {
     "docs/guide.md": "# Guide\n\nHow carts are filled, and what a session is for.\n",
 }
 ROWS = ("files", "texts", "units", "passages", "commits", "counts", "packs")
-Sending = Callable[..., Sent]
+Sending = Callable[..., SyncSummary]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def sent(engine: Engine, tree: Path) -> Sending:
     registry = Registry(engine)
     registry.add("acme/shop", str(tree), ["sales"])
 
-    def run(**options: Any) -> Sent:
+    def run(**options: Any) -> SyncSummary:
         found = registry.get("acme/shop")
         assert found is not None
         with Index.open(tree) as index:
@@ -332,7 +332,7 @@ def test_totals_that_nobody_needs_are_removed(engine: Engine, sent: Sending):
 def test_counts_that_do_not_fit_into_a_row_are_read_whole(engine: Engine):
     terms = np.arange(60_000, dtype=np.uint32)
     held = np.random.default_rng(7).integers(1, 1 << 30, (len(terms), 3)).astype(np.uint32)
-    table = counts.Table(terms, held, terms[:0], terms[:0])
+    table = counts.CountTable(terms, held, terms[:0], terms[:0])
     put_counts(engine, "huge", table, "huge", [])
     assert engine.count("counts", equals("bucket", 0)) > 4
     found = counted(engine, "huge", [0])

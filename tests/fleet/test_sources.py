@@ -9,7 +9,7 @@ import pytest
 from sample_histories import commit
 from sample_trees import git, write
 from whence.core.errors import UsageError, WhenceError
-from whence.fleet.sources import GitFailed, checked_out, checked_source, checkout_of, default_name, forget_checkout, head_of
+from whence.fleet.sources import GitError, checked_out, checked_source, checkout_of, default_name, forget_checkout, head_of
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_no_program_of_the_repository_or_of_the_configuration_is_run(remote: Pat
 
 
 def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, own_data_dir: Path):
-    with pytest.raises(GitFailed) as failed, checked_out(f"file://{tmp_path}/nothing", own_data_dir, 10):
+    with pytest.raises(GitError) as failed, checked_out(f"file://{tmp_path}/nothing", own_data_dir, 10):
         pass
     assert "\n" not in str(failed.value)
     assert "git ls-remote failed" in str(failed.value)
@@ -161,7 +161,7 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, own_data_dir: Pa
 
 def test_a_repository_without_a_commit_is_said_to_have_none(tmp_path: Path, own_data_dir: Path):
     git("init", "-q", "empty", cwd=tmp_path)
-    with pytest.raises(GitFailed, match="has no commit"), checked_out(f"file://{tmp_path}/empty", own_data_dir, 10):
+    with pytest.raises(GitError, match="has no commit"), checked_out(f"file://{tmp_path}/empty", own_data_dir, 10):
         pass
 
 

@@ -22,7 +22,7 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals
 from whence.fleet.registry import FAILED, READY, WAITING, WORKING, Registry
 from whence.fleet.sources import checkout_of
-from whence.fleet.worker import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, Outcome, Ways, work
+from whence.fleet.worker import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, SyncOutcome, WorkerHooks, work
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +46,10 @@ def repository(folder: Path, name: str, files: int = 2) -> Path:
     return root
 
 
-def done_by(engine: Engine, data: Path, worker: str = "ada", seconds: float = 30.0, **ways: object) -> dict[str, Outcome]:
+def done_by(engine: Engine, data: Path, worker: str = "ada", seconds: float = 30.0, **ways: object) -> dict[str, SyncOutcome]:
     """One pass of a worker."""
     leases = Leases(engine, worker, seconds, time.time)
-    return {one.name: one for one in work(engine, Registry(engine), leases, Ways(data, {}, **ways))}
+    return {one.name: one for one in work(engine, Registry(engine), leases, WorkerHooks(data, {}, **ways))}
 
 
 def test_what_waits_is_done_and_what_is_done_is_left(engine: Engine, data: Path, tmp_path: Path):
@@ -199,7 +199,7 @@ def test_two_workers_do_each_repository_once(engine: Engine, data: Path, tmp_pat
     registry, names = Registry(engine), [f"r{number}" for number in range(6)]
     for name in names:
         registry.add(name, str(repository(tmp_path, name)), [])
-    found: list[dict[str, Outcome]] = []
+    found: list[dict[str, SyncOutcome]] = []
     threads = [threading.Thread(target=lambda worker=worker: found.append(done_by(engine, data, worker))) for worker in ("ada", "bob")]
     for thread in threads:
         thread.start()

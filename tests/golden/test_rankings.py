@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from conftest import Golden
-from whence import Index, Result
-from whence.ranking.ledger import Line
+from whence import Index, SearchResult
+from whence.ranking.ledger import LedgerLine
 
 HERE = Path(__file__).parent
 QUERIES: list[tuple[str, dict[str, object]]] = [
@@ -37,7 +37,7 @@ def listing(index: Index, profile: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def line(place: int, result: Result) -> str:
+def line(place: int, result: SearchResult) -> str:
     moved = [entry for entry in result.why if entry.contribution != (1.0 if entry.operation == "x" else 0.0)]
     top = sorted(moved, key=lambda entry: (-abs(entry.contribution), entry.signal))[:3]
     reasons = ", ".join(f"{entry.signal} {_signed(entry)}" for entry in top)
@@ -46,7 +46,7 @@ def line(place: int, result: Result) -> str:
     return f"{place:>3}  {span:<48} {result.kind:<10} {result.name or '-':<24} {result.score:>8.3f}  {reasons}{matched}"
 
 
-def _signed(entry: Line) -> str:
+def _signed(entry: LedgerLine) -> str:
     return f"x {entry.contribution:.3f}" if entry.operation == "x" else f"{entry.contribution:+.3f}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conftest import Golden
 from whence import Index
-from whence.context.pack import Pack
+from whence.context.pack import ContextPack
 
 HERE = Path(__file__).parent
 TASKS = [
@@ -21,7 +21,7 @@ TASKS = [
 ]
 
 
-def listing(title: str, pack: Pack) -> str:
+def listing(title: str, pack: ContextPack) -> str:
     lines = (f"{at:>3}  {one.score:>6.2f}  {one.qualified_name:<28} {one.path}:{one.start_line}" for at, one in enumerate(pack.symbols, 1))
     return "\n".join([title, *lines]) + "\n"
 

@@ -16,7 +16,7 @@ from whence import Index
 from whence.core.errors import IndexBusy, IndexDamaged
 from whence.index.layout import Layout
 from whence.index.segment import open_segment
-from whence.index.store import Store
+from whence.index.store import IndexStore
 from whence.source import walk
 
 
@@ -64,7 +64,7 @@ def test_a_lock_whose_file_is_deleted_still_has_one_holder(tree: Path, own_data_
 def test_files_that_another_replaced_meanwhile_are_no_damage_and_files_that_are_lost_are(tree: Path, own_data_dir: Path) -> None:
     Index.open(tree).close()
     layout = layout_of(tree, own_data_dir)
-    store = Store(layout.database)
+    store = IndexStore(layout.database)
     tries = []
 
     def read() -> int:

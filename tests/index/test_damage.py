@@ -21,8 +21,8 @@ from whence.app.doctor.finding import FAILED
 from whence.app.doctor.index_files import look_at_index
 from whence.cli.main import main
 from whence.context.feedback import store as learned_store
-from whence.context.feedback.store import Learned
-from whence.context.feedback.verdicts import Record, records, say
+from whence.context.feedback.store import FeedbackStore
+from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import IndexBusy, StorageError
 from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
@@ -31,7 +31,7 @@ from whence.memory import note_rows as note_store
 from whence.memory.memory import Memory
 from whence.storage import sqlite
 
-VERDICT = Record("pond.py#walrus", True, "root", "feed the walrus", 1_700_000_000.0)
+VERDICT = Verdict("pond.py#walrus", True, "root", "feed the walrus", 1_700_000_000.0)
 HOLDING = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -50,7 +50,7 @@ def tree(tmp_path: Path) -> Path:
     git("commit", "-qm", "the walrus and the otter", cwd=root)
     with Index.open(root) as index:
         _ = index.graph
-        with closing(Learned.beside(index.layout.directory)) as learned:
+        with closing(FeedbackStore.beside(index.layout.directory)) as learned:
             say(learned, [VERDICT], index.settings.learn)
     return root
 
@@ -98,7 +98,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
     questions: dict[Path, Callable[[], object]] = {
         layout.database: search,
         notes: lambda: Memory.open(tmp_path / "notes"),
-        layout.directory / "learned.db": lambda: records(Learned.beside(layout.directory)),
+        layout.directory / "learned.db": lambda: records(FeedbackStore.beside(layout.directory)),
     }
     for path, ask in questions.items():
         with held(path):
@@ -109,7 +109,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
         ask()
     with Index.open(tree) as index, Memory.open(tmp_path / "notes") as memory:
         assert index.notes == memory.notes == []
-    assert records(Learned.beside(layout.directory)) == [VERDICT]
+    assert records(FeedbackStore.beside(layout.directory)) == [VERDICT]
 
 
 # What nobody can see.
@@ -170,17 +170,17 @@ def test_a_verdict_with_a_flipped_bit_is_refused_and_its_file_kept(tree: Path, l
     flip(path, what)
     damaged = path.read_bytes()
     with pytest.raises(StorageError, match=r"learned\.db is damaged"):
-        records(Learned(path))
+        records(FeedbackStore(path))
     with Index.open(tree) as index:
         assert index.context("feed the walrus").text
         assert "what was learned has no part" in index.notes[0]
     with pytest.raises(StorageError, match="damaged"):
-        say(Learned(path), [VERDICT], index.settings.learn)
+        say(FeedbackStore(path), [VERDICT], index.settings.learn)
     assert path.read_bytes() == damaged
     found = look_at_index(layout, Settings(), time.time_ns()).findings
     assert [one.name for one in found if one.level == FAILED] == ["learned"]
-    Learned(path).reset()
-    assert records(Learned(path)) == []
+    FeedbackStore(path).reset()
+    assert records(FeedbackStore(path)) == []
 
 
 @pytest.mark.parametrize("how", ["empty", "a link to nothing", "a folder", "a FIFO"])
@@ -194,12 +194,12 @@ def test_what_cannot_be_a_file_of_verdicts_is_said_to_be_damaged(tree: Path, lay
         "a FIFO": lambda: os.mkfifo(path),
     }[how]()
     with pytest.raises(StorageError, match="damaged"):
-        records(Learned(path))
+        records(FeedbackStore(path))
 
 
 def test_a_verdict_is_in_the_database_itself_as_soon_as_it_is_given(layout: Layout) -> None:
     path = layout.directory / "learned.db"
-    with closing(Learned(path)) as open_one:
+    with closing(FeedbackStore(path)) as open_one:
         assert records(open_one) == [VERDICT]
         assert path.with_name("learned.db-wal").stat().st_size == 0
         with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as without_log:
@@ -258,7 +258,7 @@ def test_a_schema_that_is_no_text_any_more_is_damage_like_any_other(tree: Path, 
     learned[learned.index(b"CREATE TABLE")] ^= 0x80
     path.write_bytes(learned)
     with pytest.raises(StorageError, match="damaged"):
-        records(Learned(path))
+        records(FeedbackStore(path))
     memory = Memory.open(tree.parent / "notes", data_dir=own_data_dir)
     memory.remember("The walrus sleeps.", topic="walrus")
     notes = memory.catalog.store.path

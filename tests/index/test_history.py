@@ -17,7 +17,7 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from whence import Index
 from whence.core.profiles import Profile, Weight
-from whence.index.history import MOST_TERMS, Past, message_terms, open_past, read_past
+from whence.index.history import MOST_TERMS, CommitIndex, message_terms, open_past, read_past
 from whence.source.history import MOST_FILES, Commit
 from whence.source.walk import RACY_NS
 from whence.storage.arrayfile import ArrayFile, write_arrays
@@ -350,7 +350,7 @@ COMMITS = st.lists(st.builds(Commit, st.integers(0, 1 << 40), MESSAGES, PATHS), 
 @given(newer=COMMITS, older=COMMITS, count=st.integers(1, 20))
 def test_a_past_comes_back_as_it_was_written(tmp_path_factory, newer: list[Commit], older: list[Commit], count: int):
     place = tmp_path_factory.mktemp("past") / "past"
-    past = Past.of(newer, Past.of(older, count=count), count=count)
+    past = CommitIndex.of(newer, CommitIndex.of(older, count=count), count=count)
     file = ArrayFile(place, write_arrays(place, past.arrays(), {}))
     listed = read_past(file).listed()
     assert listed == past.listed()

@@ -13,7 +13,7 @@ import pytest
 from sample_histories import commit
 from sample_trees import SOURCES, git, write
 from whence import Index
-from whence.index.build_log import ADOPTED, BUILT, MOST_RUNS, REFRESHED, REPAIRED, Run, keep_run, read_runs
+from whence.index.build_log import ADOPTED, BUILT, MOST_RUNS, REFRESHED, REPAIRED, BuildRecord, keep_run, read_runs
 from whence.index.layout import Layout
 
 FILES = {"app/cart.py": "def total(items):\n    return sum(items)\n", "app/price.py": "def price(item):\n    return item.price\n"}
@@ -29,14 +29,14 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def opened(tree: Path, data: Path, **settings: object) -> list[Run]:
+def opened(tree: Path, data: Path, **settings: object) -> list[BuildRecord]:
     """Open an index, close it, and read its runs."""
     with Index.open(tree, data_dir=data, settings={name.replace("__", "."): value for name, value in settings.items()}):
         pass
     return runs(tree, data)
 
 
-def runs(tree: Path, data: Path) -> list[Run]:
+def runs(tree: Path, data: Path) -> list[BuildRecord]:
     return read_runs(Layout(data, tree.resolve()).runs_file)
 
 
@@ -123,7 +123,7 @@ def test_runs_outlive_a_repair_and_only_the_last_hundred_are_kept(tree, data):
     opened(tree, data)
     place = Layout(data, tree.resolve()).runs_file
     for number in range(MOST_RUNS + 20):
-        keep_run(place, Run(at=float(number), seconds=1.0, what=REFRESHED))
+        keep_run(place, BuildRecord(at=float(number), seconds=1.0, what=REFRESHED))
     kept = read_runs(place)
     assert len(kept) == MOST_RUNS
     assert [kept[0].at, kept[-1].at] == [20.0, MOST_RUNS + 19.0]
@@ -152,7 +152,7 @@ def test_a_damaged_file_is_no_trouble_and_the_next_run_is_noted(tree, data, dama
 
 def test_lines_that_are_whole_are_read_beside_one_that_is_not(tmp_path):
     place = tmp_path / "runs.jsonl"
-    keep_run(place, Run(at=1.0, seconds=1.0, what=BUILT))
+    keep_run(place, BuildRecord(at=1.0, seconds=1.0, what=BUILT))
     with place.open("a", encoding="utf-8") as file:
         file.write('{"at": 2.0, "seco')
     assert [one.at for one in read_runs(place)] == [1.0]
@@ -161,7 +161,7 @@ def test_lines_that_are_whole_are_read_beside_one_that_is_not(tmp_path):
 def test_what_a_later_version_notes_besides_is_passed_over(tmp_path):
     place = tmp_path / "runs.jsonl"
     place.write_text(json.dumps({"at": 1, "seconds": 2, "what": BUILT, "mood": "good"}) + "\n", encoding="utf-8")
-    assert read_runs(place) == [Run(at=1.0, seconds=2.0, what=BUILT)]
+    assert read_runs(place) == [BuildRecord(at=1.0, seconds=2.0, what=BUILT)]
 
 
 @pytest.mark.parametrize("make", [lambda place: place.mkdir(), os.mkfifo], ids=["folder", "fifo"])
@@ -192,7 +192,7 @@ def test_it_is_for_the_eyes_of_its_owner(tree, data):
 
 def test_a_full_disk_costs_the_note_and_nothing_else(tmp_path):
     place = tmp_path / "runs.jsonl"
-    keep_run(place, Run(at=1.0, seconds=1.0, what=BUILT))
+    keep_run(place, BuildRecord(at=1.0, seconds=1.0, what=BUILT))
     limited = (
         "import resource, signal, sys; from pathlib import Path; from whence.index.build_log import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10));"

@@ -12,7 +12,7 @@ import pytest
 
 from whence.index.parsed import blob_arrays, pack_parsed
 from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, merge
-from whence.index.segment_writer import Digest, name_hash
+from whence.index.segment_writer import SegmentWriter, name_hash
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.storage.arrayfile import ArrayFile, write_arrays
@@ -29,7 +29,7 @@ FILES = {
 
 
 def digest(directory: Path, name: str, paths: Iterable[str]) -> Segment:
-    found, blobs = Digest(), []
+    found, blobs = SegmentWriter(), []
     for path in paths:
         source = FILES[path].encode()
         parsed = parse(source, language_of(path, source).name)
@@ -115,7 +115,7 @@ def test_the_terms_of_a_segment_are_sorted_so_that_they_can_be_found(tmp_path: P
 
 def test_a_nul_far_into_a_file_moves_no_word_to_another_unit(tmp_path: Path) -> None:
     source = b"def first():\n    alpha()\n\n# \0 \0 \0\n\ndef second():\n    omega()\n"
-    found = Digest()
+    found = SegmentWriter()
     found.add("a.py", source, parse(source, "python"))
     segment = Segment(ArrayFile(tmp_path / "a", write_arrays(tmp_path / "a", found.arrays(), {})))
     rows, _ = segment.unit_postings(segment.terms.find("omega"))

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from index.graph_edges import opened
-from whence.index.symbols import Symbols, Table, paths_of
+from whence.index.symbols import NameTable, SymbolTable, paths_of
 
 
-def owners(symbols: Symbols) -> dict[str, str]:
+def owners(symbols: SymbolTable) -> dict[str, str]:
     """What each member is a member of."""
     return {symbols.key(unit): symbols.key(int(symbols.owner[unit])) for unit in np.flatnonzero(symbols.owner >= 0).tolist()}
 
@@ -116,7 +116,7 @@ wanted = st.lists(st.integers(0, 8), max_size=8)
 
 @given(pairs, wanted, st.integers(0, 4))
 def test_a_table_gives_the_rows_of_each_key_in_the_order_they_came(rows: list[tuple[int, int]], keys: list[int], most: int) -> None:
-    table = Table(np.array([key for key, _ in rows], np.int64), np.array([row for _, row in rows], np.int64))
+    table = NameTable(np.array([key for key, _ in rows], np.int64), np.array([row for _, row in rows], np.int64))
     under = [[row for key, row in rows if key == one] for one in keys]
 
     def given_by(found: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:

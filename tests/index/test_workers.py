@@ -15,7 +15,7 @@ from whence import Index
 from whence.index import workers
 from whence.index.layout import Layout
 from whence.index.worker import Batch
-from whence.index.workers import Workers
+from whence.index.workers import WorkerPool
 from whence_bench.faults.trees_grammar import CRASHES, ENDING, LOOPS, plant_bad_grammar
 
 GOOD = "function walrus_{}(a)\n return a\nend\n"
@@ -43,7 +43,7 @@ def test_only_the_files_that_crash_or_never_end_are_left_out_and_it_is_said_how_
     monkeypatch.setattr(workers, "FILE_SECONDS", 1.0)
     files = {f"good_{number}{ENDING}": GOOD.format(number) for number in range(4)}
     root = write(tmp_path / "tree", {**files, f"a_crash{ENDING}": BAD.format(CRASHES), f"good_loop{ENDING}": BAD.format(LOOPS)})
-    with Workers(1, {**os.environ, **bad_grammar}) as pool:
+    with WorkerPool(1, {**os.environ, **bad_grammar}) as pool:
         found = list(pool.run([batch_of(root, tmp_path / "out")]))
     records = {record.path: record for outcome, _ in found for record in outcome.records}
     assert {path: record.reason for path, record in records.items() if record.reason} == {
@@ -82,7 +82,7 @@ def test_a_build_that_ends_well_or_is_interrupted_leaves_no_marker(tmp_path: Pat
 
 def test_a_process_that_is_killed_by_somebody_costs_no_file(tmp_path: Path) -> None:
     root = write(tmp_path / "tree", {f"part_{number}.py": f"def walrus_{number}(): pass\n" * 3_000 for number in range(6)})
-    with Workers(1, os.environ) as pool:
+    with WorkerPool(1, os.environ) as pool:
         killed = pool._free[0]
         outcomes = pool.run([batch_of(root, tmp_path / "out")])
         time.sleep(0.6)

@@ -6,7 +6,7 @@ import random
 
 import whence
 from sample_trees import git, write
-from whence.context.feedback.verdicts import Record
+from whence.context.feedback.verdicts import Verdict
 from whence_bench.faults.planted_secrets import draw
 
 
@@ -41,6 +41,6 @@ def test_a_file_with_a_secret_is_found_by_its_other_words_and_not_by_the_secret(
 
 def test_what_was_asked_is_remembered_without_the_secret_in_it():
     line, token = drawn("log in with «glpat-{w20}» and open the till")
-    record = Record("till.py#open_till", True, "root", line, 1.0)
+    record = Verdict("till.py#open_till", True, "root", line, 1.0)
     assert token not in record.task
     assert record.task.endswith("and open the till")

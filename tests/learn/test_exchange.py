@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learn.verdicts import CHOSEN, EXPIRE, OPEN, verdict
-from whence.context.feedback.store import Learned
-from whence.context.feedback.verdicts import Record, as_text, from_text, records, say
+from whence.context.feedback.store import FeedbackStore
+from whence.context.feedback.verdicts import Verdict, as_text, from_text, records, say
 from whence.context.feedback.vocabulary import pairs
 from whence.core.errors import UsageError
 
 ANY_TEXT = st.text(st.characters(), max_size=30)
 VERDICTS = st.builds(
-    Record,
+    Verdict,
     st.builds(lambda path, name: f"{path}#{name}", ANY_TEXT.filter(lambda path: path and "#" not in path), ANY_TEXT.filter(bool)),
     st.booleans(),
     ANY_TEXT.filter(bool),
@@ -29,13 +29,13 @@ VERDICTS = st.builds(
 
 
 @pytest.fixture
-def learned(tmp_path: Path) -> Learned:
-    return Learned(tmp_path / "learned.db")
+def learned(tmp_path: Path) -> FeedbackStore:
+    return FeedbackStore(tmp_path / "learned.db")
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Learned:
-    return Learned(tmp_path / "other.db")
+def other(tmp_path: Path) -> FeedbackStore:
+    return FeedbackStore(tmp_path / "other.db")
 
 
 def test_nothing_learned_is_an_empty_list(learned):
@@ -63,7 +63,7 @@ def test_the_text_does_not_depend_on_the_order_of_learning(learned, other):
 @given(st.lists(VERDICTS, max_size=6))
 def test_whatever_was_learned_comes_back_the_same_and_twice_counts_once(said):
     with TemporaryDirectory() as folder:
-        learned, other = Learned(Path(folder, "learned.db")), Learned(Path(folder, "other.db"))
+        learned, other = FeedbackStore(Path(folder, "learned.db")), FeedbackStore(Path(folder, "other.db"))
         say(learned, said, CHOSEN)
         text = as_text(learned)
         assert from_text(other, text, CHOSEN) == len(records(learned))

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, verdict
-from whence.context.feedback.store import VALUES_AT_ONCE, Learned
-from whence.context.feedback.verdicts import LONGEST_TASK, Opinion, boost, boosts, opinions, records, say, score
+from whence.context.feedback.store import VALUES_AT_ONCE, FeedbackStore
+from whence.context.feedback.verdicts import LONGEST_TASK, VerdictSummary, boost, boosts, opinions, records, say, score
 from whence.core.errors import UsageError
 
 
 @pytest.fixture
-def learned(tmp_path: Path) -> Learned:
-    return Learned(tmp_path / "learned.db")
+def learned(tmp_path: Path) -> FeedbackStore:
+    return FeedbackStore(tmp_path / "learned.db")
 
 
 def root_is(root: str):
@@ -59,7 +59,7 @@ def test_code_that_is_as_it_was_again_gets_its_verdicts_back(learned):
 
 def test_verdicts_that_no_longer_count_stay_listed_as_expired(learned):
     say(learned, [verdict(root="before", at=1), verdict(root="after", at=2), verdict(EXPIRE, root="before", at=3)], CHOSEN)
-    assert opinions(learned, root_is("after"), CHOSEN) == [Opinion(OPEN, 1, 0, 1, 0.25, 2), Opinion(EXPIRE, 0, 0, 1, 0.0, 3)]
+    assert opinions(learned, root_is("after"), CHOSEN) == [VerdictSummary(OPEN, 1, 0, 1, 0.25, 2), VerdictSummary(EXPIRE, 0, 0, 1, 0.0, 3)]
 
 
 def test_the_hash_is_asked_for_only_where_there_is_a_verdict(learned):

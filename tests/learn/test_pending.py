@@ -7,35 +7,35 @@ from pathlib import Path
 import pytest
 
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
-from whence.context.feedback.pending import FORGOTTEN_AFTER, Pending, Place, Returned
-from whence.context.feedback.store import Learned
-from whence.context.feedback.verdicts import Record, records, say
+from whence.context.feedback.pending import FORGOTTEN_AFTER, EditedRange, PendingFeedback, ReturnedSymbol
+from whence.context.feedback.store import FeedbackStore
+from whence.context.feedback.verdicts import Verdict, records, say
 from whence.context.feedback.vocabulary import pairs
 from whence.core.errors import UsageError
 
 TASK = "idle walrus"
-GIVEN = [Returned(OPEN, "r1", 10, 20), Returned(EXPIRE, "r2", 30, 40)]
+GIVEN = [ReturnedSymbol(OPEN, "r1", 10, 20), ReturnedSymbol(EXPIRE, "r2", 30, 40)]
 
 
 @pytest.fixture
-def learned(tmp_path: Path) -> Learned:
-    return Learned(tmp_path / "learned.db")
+def learned(tmp_path: Path) -> FeedbackStore:
+    return FeedbackStore(tmp_path / "learned.db")
 
 
 @pytest.fixture
-def pending(learned: Learned) -> Pending:
-    pending = Pending(learned, CHOSEN)
+def pending(learned: FeedbackStore) -> PendingFeedback:
+    pending = PendingFeedback(learned, CHOSEN)
     pending.returned(TASK, GIVEN, NOW)
     return pending
 
 
-def seen(symbol: str, *, useful: bool, root: str, at: float = NOW) -> Record:
-    return Record(symbol, useful, root, TASK, at, seen=True)
+def seen(symbol: str, *, useful: bool, root: str, at: float = NOW) -> Verdict:
+    return Verdict(symbol, useful, root, TASK, at, seen=True)
 
 
-def uses(learned: Learned, symbol: str, **signs: object) -> bool:
-    pending = Pending(learned, CHOSEN)
-    pending.returned(TASK, [Returned(symbol, "r1", 10, 20)], NOW)
+def uses(learned: FeedbackStore, symbol: str, **signs: object) -> bool:
+    pending = PendingFeedback(learned, CHOSEN)
+    pending.returned(TASK, [ReturnedSymbol(symbol, "r1", 10, 20)], NOW)
     return pending.used(**signs, now=NOW) == [symbol]  # type: ignore[arg-type]
 
 
@@ -57,7 +57,7 @@ def test_however_often_it_is_seen_it_counts_once(learned, pending):
 
 def test_what_was_never_used_by_the_next_answer_counts_as_not_useful(learned, pending):
     pending.used(text="expire_idle", now=NOW + 1)
-    assert pending.returned("another task", [Returned(OPEN, "r1")], NOW + 2) == 1
+    assert pending.returned("another task", [ReturnedSymbol(OPEN, "r1")], NOW + 2) == 1
     assert records(learned) == [seen(OPEN, useful=False, root="r1", at=NOW + 2), seen(EXPIRE, useful=True, root="r2", at=NOW + 1)]
     assert pending.waiting() == [OPEN]
 
@@ -119,13 +119,13 @@ def test_names_with_other_characters_are_found_too(learned, symbol, text, used):
 @pytest.mark.parametrize(
     ("place", "used"),
     [
-        (Place("shop/session.py"), True),
-        (Place("shop/session.py", 1, 10), True),
-        (Place("shop/session.py", 20, 25), True),
-        (Place("shop/session.py", 12, 13), True),
-        (Place("shop/session.py", 1, 9), False),
-        (Place("shop/session.py", 21, 30), False),
-        (Place("other/session.py", 12, 13), False),
+        (EditedRange("shop/session.py"), True),
+        (EditedRange("shop/session.py", 1, 10), True),
+        (EditedRange("shop/session.py", 20, 25), True),
+        (EditedRange("shop/session.py", 12, 13), True),
+        (EditedRange("shop/session.py", 1, 9), False),
+        (EditedRange("shop/session.py", 21, 30), False),
+        (EditedRange("other/session.py", 12, 13), False),
     ],
 )
 def test_lines_that_were_touched_use_what_lies_on_them(learned, place, used):
@@ -156,20 +156,20 @@ def test_processes_that_report_the_same_use_at_once_count_it_once(learned, pendi
 
 
 def test_sessions_do_not_settle_one_another(learned, pending):
-    other = Pending(learned, CHOSEN, "other")
-    assert other.returned("a task", [Returned(EXPIRE, "r2")], NOW + 1) == 0
+    other = PendingFeedback(learned, CHOSEN, "other")
+    assert other.returned("a task", [ReturnedSymbol(EXPIRE, "r2")], NOW + 1) == 0
     assert pending.used(text="expire_idle", now=NOW + 2) == [EXPIRE]
     assert other.waiting() == [EXPIRE]
 
 
 def test_a_session_that_never_asked_again_is_forgotten_without_a_verdict(learned, pending):
-    Pending(learned, CHOSEN, "other").returned("a task", [Returned(EXPIRE, "r2")], NOW + FORGOTTEN_AFTER + 1)
+    PendingFeedback(learned, CHOSEN, "other").returned("a task", [ReturnedSymbol(EXPIRE, "r2")], NOW + FORGOTTEN_AFTER + 1)
     assert pending.waiting() == []
     assert records(learned) == []
 
 
 def test_what_is_no_symbol_is_refused_and_nothing_is_changed(learned, pending):
     with pytest.raises(UsageError, match="no symbol"):
-        pending.returned("a task", [Returned("open", "r1")], NOW + 1)
+        pending.returned("a task", [ReturnedSymbol("open", "r1")], NOW + 1)
     assert pending.waiting() == [OPEN, EXPIRE]
     assert records(learned) == []

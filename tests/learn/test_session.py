@@ -11,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started
-from whence.context.feedback.session import Session
-from whence.context.feedback.store import Learned
+from whence.context.feedback.session import FeedbackSession
+from whence.context.feedback.store import FeedbackStore
 
 
 @pytest.fixture(params=["in memory", "kept"])
-def session(request: pytest.FixtureRequest, tmp_path: Path) -> Session:
-    return Session(CHOSEN) if request.param == "in memory" else Session(CHOSEN, Learned(tmp_path / "learned.db"), "talk")
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> FeedbackSession:
+    return (
+        FeedbackSession(CHOSEN) if request.param == "in memory" else FeedbackSession(CHOSEN, FeedbackStore(tmp_path / "learned.db"), "talk")
+    )
 
 
-def boost(session: Session, now: float, symbol: str = OPEN) -> float:
+def boost(session: FeedbackSession, now: float, symbol: str = OPEN) -> float:
     return float(session.boosts([symbol], now)[0])
 
 
@@ -79,31 +81,31 @@ def test_a_session_with_a_name_goes_on_in_another_process(tmp_path):
     path = tmp_path / "learned.db"
     program = f"from whence.context.feedback.session import Session\nSession(chosen, learned, 'talk').record([{OPEN!r}], {NOW})"
     assert started(program, path).communicate(timeout=30)[1] == ""
-    assert boost(Session(CHOSEN, Learned(path), "talk"), NOW) == 1.0
+    assert boost(FeedbackSession(CHOSEN, FeedbackStore(path), "talk"), NOW) == 1.0
 
 
 def test_sessions_do_not_see_one_another(tmp_path):
-    learned = Learned(tmp_path / "learned.db")
-    Session(CHOSEN, learned, "one").record([OPEN], NOW)
-    assert boost(Session(CHOSEN, learned, "other"), NOW) == 0.0
-    assert boost(Session(CHOSEN, learned), NOW) == 0.0
+    learned = FeedbackStore(tmp_path / "learned.db")
+    FeedbackSession(CHOSEN, learned, "one").record([OPEN], NOW)
+    assert boost(FeedbackSession(CHOSEN, learned, "other"), NOW) == 0.0
+    assert boost(FeedbackSession(CHOSEN, learned), NOW) == 0.0
 
 
 def test_a_session_without_a_name_writes_nothing(tmp_path):
-    Session(CHOSEN, Learned(tmp_path / "learned.db")).record([OPEN], NOW)
+    FeedbackSession(CHOSEN, FeedbackStore(tmp_path / "learned.db")).record([OPEN], NOW)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_has_faded_is_removed_whichever_session_it_was_of(tmp_path):
-    learned = Learned(tmp_path / "learned.db")
-    Session(CHOSEN, learned, "one").record([OPEN], NOW)
-    Session(CHOSEN, learned, "other").record([EXPIRE], NOW + 4000)
+    learned = FeedbackStore(tmp_path / "learned.db")
+    FeedbackSession(CHOSEN, learned, "one").record([OPEN], NOW)
+    FeedbackSession(CHOSEN, learned, "other").record([EXPIRE], NOW + 4000)
     assert learned.rows("SELECT count(*) FROM accesses") == [(1,)]
 
 
 def test_its_numbers_are_settings():
     chosen = replace(CHOSEN, session_half_life=10.0, session_cap=1.5, session_weight=0.3, session_kept=3)
-    session = Session(chosen)
+    session = FeedbackSession(chosen)
     session.record([OPEN, OPEN, OPEN, OPEN], NOW)
     assert session.contributions([OPEN], NOW)[0] == pytest.approx(0.3)
     assert boost(session, NOW + 20) == pytest.approx(0.75)
@@ -111,7 +113,7 @@ def test_its_numbers_are_settings():
 
 @given(st.lists(st.floats(0, 1e6), max_size=40), st.floats(0, 2e6))
 def test_a_boost_is_nothing_or_between_the_floor_and_the_cap(ages, now):
-    session = Session(CHOSEN)
+    session = FeedbackSession(CHOSEN)
     for at in sorted(ages):
         session.record([OPEN], at)
     assert (found := boost(session, now)) == 0 or 0.01 <= found <= 2.0

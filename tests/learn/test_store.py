@@ -17,9 +17,9 @@ import pytest
 
 from hindrances import environment, obeying_permissions, small_disk
 from learn.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
-from whence.context.feedback.pending import Pending, Returned
-from whence.context.feedback.session import Session
-from whence.context.feedback.store import FORMAT, Learned
+from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
+from whence.context.feedback.session import FeedbackSession
+from whence.context.feedback.store import FORMAT, FeedbackStore
 from whence.context.feedback.verdicts import boosts, forget, opinions, records, say
 from whence.context.feedback.vocabulary import learned_symbols, pairs
 from whence.core.errors import IndexDamaged, StorageError
@@ -36,18 +36,18 @@ def whole(path: Path) -> bool:
 
 
 def test_reading_where_nothing_was_learned_finds_nothing_and_creates_nothing(path):
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     assert records(learned) == opinions(learned, str, CHOSEN) == pairs(learned, CHOSEN) == learned_symbols(learned, "walrus", CHOSEN) == []
     assert boosts(learned, [OPEN], str, CHOSEN).tolist() == [0.0]
-    assert Session(CHOSEN, learned, "talk").boosts([OPEN], NOW).tolist() == [0.0]
-    assert Pending(learned, CHOSEN).used(text="open", now=NOW) == []
-    assert Pending(learned, CHOSEN).returned("nothing found", [], NOW) == 0
+    assert FeedbackSession(CHOSEN, learned, "talk").boosts([OPEN], NOW).tolist() == [0.0]
+    assert PendingFeedback(learned, CHOSEN).used(text="open", now=NOW) == []
+    assert PendingFeedback(learned, CHOSEN).returned("nothing found", [], NOW) == 0
     learned.reset()
     assert not path.parent.exists()
 
 
 def test_the_first_verdict_makes_the_file_and_nothing_beside_stays(path):
-    with closing(Learned(path)) as learned:
+    with closing(FeedbackStore(path)) as learned:
         say(learned, [verdict()], CHOSEN)
     assert [one.name for one in path.parent.iterdir()] == ["learned.db"]
     assert whole(path)
@@ -68,12 +68,12 @@ def test_processes_that_begin_at_once_lose_no_verdict(path):
     program = "for n in range(30):\n    say(learned, [Record('a.py#walrus', True, 'r', sys.argv[2], float(n))], chosen)"
     processes = [started(program, path, f"task {number}") for number in range(4)]
     assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 4
-    assert len(records(Learned(path))) == 4 * 30
+    assert len(records(FeedbackStore(path))) == 4 * 30
     assert whole(path)
 
 
 def test_threads_that_share_one_file_lose_no_verdict(path):
-    learned = Learned(path)
+    learned = FeedbackStore(path)
 
     def write(number: int) -> None:
         for at in range(20):
@@ -102,7 +102,7 @@ def test_a_process_killed_while_it_writes_leaves_whole_verdicts_only(path):
         process.send_signal(signal.SIGKILL)
         finished |= {float(line) for line in process.communicate()[0].splitlines(keepends=True) if line.endswith("\n")}
         assert process.returncode == -signal.SIGKILL
-    with closing(Learned(path)) as learned:
+    with closing(FeedbackStore(path)) as learned:
         before = records(learned)
         assert finished <= {one.at for one in before}
         assert [one.at for one in before if one.symbol == OPEN] == [one.at for one in before if one.symbol == EXPIRE]
@@ -122,14 +122,14 @@ def test_a_process_killed_while_it_makes_the_file_hinders_nobody(path, moment):
     process.communicate(timeout=30)
     assert process.returncode == -signal.SIGKILL
     assert not path.exists()
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     assert records(learned) == []
     say(learned, [verdict()], CHOSEN)
     assert records(learned) == [verdict()]
 
 
 def test_a_write_that_fails_in_the_middle_leaves_nothing_of_it(path):
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     say(learned, [verdict()], CHOSEN)
 
     def interrupted() -> None:
@@ -143,26 +143,26 @@ def test_a_write_that_fails_in_the_middle_leaves_nothing_of_it(path):
 
 
 def test_a_file_removed_by_another_process_is_made_anew(path):
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     say(learned, [verdict()], CHOSEN)
     for one in path.parent.iterdir():
         one.unlink()
     assert records(learned) == []
     say(learned, [verdict(EXPIRE)], CHOSEN)
-    assert records(Learned(path)) == [verdict(EXPIRE)]
+    assert records(FeedbackStore(path)) == [verdict(EXPIRE)]
 
 
 def test_a_file_with_nothing_in_it_was_cut_off_and_is_not_taken_for_none(path):
     path.parent.mkdir()
     path.touch()
     with pytest.raises(StorageError, match="is damaged: it is empty"):
-        records(Learned(path))
+        records(FeedbackStore(path))
     assert path.exists()
 
 
 @pytest.mark.parametrize("place", [b"odd \xff#?%41 folder", "naïve".encode()])
 def test_folders_of_any_name_will_do(tmp_path, place):
-    learned = Learned.beside(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + place)))
+    learned = FeedbackStore.beside(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + place)))
     say(learned, [verdict()], CHOSEN)
     assert records(learned) == [verdict()]
     assert learned.path.exists()
@@ -172,7 +172,7 @@ def test_a_damaged_file_is_one_line_that_says_what_to_do_and_is_not_taken_for_th
     path.parent.mkdir()
     path.write_bytes(b"no database " * 1000)
     with pytest.raises(StorageError, match="damaged") as raised:
-        records(Learned(path))
+        records(FeedbackStore(path))
     assert not isinstance(raised.value, IndexDamaged)
     assert "whence feedback reset" in raised.value.hint
     assert path.read_bytes() == b"no database " * 1000
@@ -181,7 +181,7 @@ def test_a_damaged_file_is_one_line_that_says_what_to_do_and_is_not_taken_for_th
 def test_reset_removes_a_damaged_file(path):
     path.parent.mkdir()
     path.write_bytes(b"no database " * 1000)
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     learned.reset()
     assert not path.exists()
     say(learned, [verdict()], CHOSEN)
@@ -189,39 +189,43 @@ def test_reset_removes_a_damaged_file(path):
 
 
 def test_a_file_of_a_newer_version_is_left_alone(path):
-    say(Learned(path), [verdict()], CHOSEN)
+    say(FeedbackStore(path), [verdict()], CHOSEN)
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"PRAGMA user_version = {FORMAT + 1}")
-    for work in (lambda: records(Learned(path)), lambda: say(Learned(path), [verdict()], CHOSEN), lambda: Learned(path).reset()):
+    for work in (
+        lambda: records(FeedbackStore(path)),
+        lambda: say(FeedbackStore(path), [verdict()], CHOSEN),
+        lambda: FeedbackStore(path).reset(),
+    ):
         with pytest.raises(StorageError, match="newer"):
             work()
     assert path.exists()
 
 
 def test_reset_leaves_no_word_of_it_in_any_file(path):
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     say(learned, [verdict(task="confidential walrus")], CHOSEN)
-    Pending(learned, CHOSEN).returned("confidential walrus", [Returned(OPEN, "r1")], NOW)
-    Session(CHOSEN, learned, "talk").record([OPEN], NOW)
+    PendingFeedback(learned, CHOSEN).returned("confidential walrus", [ReturnedSymbol(OPEN, "r1")], NOW)
+    FeedbackSession(CHOSEN, learned, "talk").record([OPEN], NOW)
     assert any(b"walrus" in one.read_bytes() for one in path.parent.iterdir())
     learned.reset()
     assert not any(word in one.read_bytes() for one in path.parent.iterdir() for word in (b"walrus", b"SessionStore"))
-    assert records(learned) == Pending(learned, CHOSEN).waiting() == []
+    assert records(learned) == PendingFeedback(learned, CHOSEN).waiting() == []
 
 
 def test_forgetting_one_symbol_leaves_the_others_and_no_word_of_the_one(path):
-    learned = Learned(path)
+    learned = FeedbackStore(path)
     say(learned, [verdict(task="confidential walrus"), verdict(EXPIRE)], CHOSEN)
-    Session(CHOSEN, learned, "talk").record([OPEN, EXPIRE], NOW)
+    FeedbackSession(CHOSEN, learned, "talk").record([OPEN, EXPIRE], NOW)
     assert forget(learned, [OPEN]) == 1
     assert records(learned) == [verdict(EXPIRE)]
     assert pairs(learned, CHOSEN) == []
-    assert Session(CHOSEN, learned, "talk").boosts([OPEN, EXPIRE], NOW).tolist() == [0.0, 1.0]
+    assert FeedbackSession(CHOSEN, learned, "talk").boosts([OPEN, EXPIRE], NOW).tolist() == [0.0, 1.0]
     assert not any(word in one.read_bytes() for one in path.parent.iterdir() for word in (b"walrus", b"SessionStore"))
 
 
 def test_where_nothing_can_be_written_it_is_still_read(path):
-    with closing(Learned(path)) as learned:
+    with closing(FeedbackStore(path)) as learned:
         say(learned, [verdict()], CHOSEN)
     path.chmod(0o400)
     path.parent.chmod(0o500)
@@ -240,7 +244,7 @@ def test_where_nothing_can_be_written_it_is_still_read(path):
 
 
 def test_a_full_disk_is_one_error_and_costs_nothing_that_was_learned(tmp_path):
-    with small_disk(tmp_path / "disk", "300k") as disk, closing(Learned(disk / "learned.db")) as learned:
+    with small_disk(tmp_path / "disk", "300k") as disk, closing(FeedbackStore(disk / "learned.db")) as learned:
         say(learned, [verdict()], CHOSEN)
         many = [verdict(f"a.py#{'x' * 400}{number}", task="walrus " * 60) for number in range(2_000)]
         with pytest.raises(StorageError, match="full") as raised:

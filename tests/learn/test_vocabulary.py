@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from learn.verdicts import CHOSEN, EXPIRE, OPEN, verdict
-from whence.context.feedback.store import Learned
+from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import forget, say
 from whence.context.feedback.vocabulary import (
     ACTION_VERBS,
     COMMON_WORDS,
     MOST_KEYWORDS,
     PROGRAMMING_WORDS,
-    Pair,
+    LearnedPair,
     keywords,
     learned_symbols,
     pairs,
@@ -24,11 +24,11 @@ from whence.context.feedback.vocabulary import (
 
 
 @pytest.fixture
-def learned(tmp_path: Path) -> Learned:
-    return Learned(tmp_path / "learned.db")
+def learned(tmp_path: Path) -> FeedbackStore:
+    return FeedbackStore(tmp_path / "learned.db")
 
 
-def seen(learned: Learned, task: str, times: int, symbol: str = OPEN) -> None:
+def seen(learned: FeedbackStore, task: str, times: int, symbol: str = OPEN) -> None:
     before = len(learned.rows("SELECT 1 FROM records"))
     say(learned, [verdict(symbol, task=task, at=before + number) for number in range(times)], CHOSEN)
 
@@ -105,7 +105,7 @@ def test_words_outlive_a_change_of_the_code(learned):
 def test_every_pair_is_listed_also_one_that_does_not_count_yet(learned):
     seen(learned, "idle walrus", 1)
     seen(learned, "idle", 1)
-    assert pairs(learned, CHOSEN) == [Pair("idl", OPEN, 2, 0.3), Pair("walrus", OPEN, 1, 0.0)]
+    assert pairs(learned, CHOSEN) == [LearnedPair("idl", OPEN, 2, 0.3), LearnedPair("walrus", OPEN, 1, 0.0)]
 
 
 def test_words_go_with_the_verdicts_they_came_from(learned):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from hindrances import environment
-from whence.context.feedback.verdicts import Record
+from whence.context.feedback.verdicts import Verdict
 from whence.core.settings_schema import LearnSettings
 
 CHOSEN = LearnSettings()
@@ -16,8 +16,8 @@ OPEN = "shop/session.py#SessionStore.open"
 EXPIRE = "shop/session.py#expire_idle"
 
 
-def verdict(symbol: str = OPEN, *, useful: bool = True, root: str = "r1", task: str = "", at: float = NOW, seen: bool = False) -> Record:
-    return Record(symbol, useful, root, task, at, seen)
+def verdict(symbol: str = OPEN, *, useful: bool = True, root: str = "r1", task: str = "", at: float = NOW, seen: bool = False) -> Verdict:
+    return Verdict(symbol, useful, root, task, at, seen)
 
 
 def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hindrances import environment
 from whence import Memory
-from whence.memory.result import Recalled
+from whence.memory.result import RecalledNote
 
 #: What another process begins with: `place` is where the store is, `memory` is open.
 _BEGINNING = """
@@ -35,11 +35,11 @@ def by_hand(place: Path, name: str, data: bytes | str) -> Path:
     return path
 
 
-def slugs(found: Iterable[Recalled]) -> list[str]:
+def slugs(found: Iterable[RecalledNote]) -> list[str]:
     return [one.note.slug for one in found]
 
 
-def texts(found: Iterable[Recalled]) -> list[str]:
+def texts(found: Iterable[RecalledNote]) -> list[str]:
     return [one.note.text for one in found]
 
 

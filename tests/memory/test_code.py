@@ -13,8 +13,8 @@ from textwrap import dedent, indent
 import pytest
 
 from whence.core.errors import UsageError
-from whence.memory.note import About
-from whence.memory.staleness import MOST_BYTES, CodeStates, State, hash_of, named, state_of
+from whence.memory.note import CodeRef
+from whence.memory.staleness import MOST_BYTES, CodeState, CodeStates, hash_of, named, state_of
 
 PYTHON = dedent('''\
     import os
@@ -84,7 +84,7 @@ def edited(root: Path, path: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def flask_run(tmp_path: Path) -> About:
+def flask_run(tmp_path: Path) -> CodeRef:
     written(tmp_path, "src/app.py", PYTHON)
     return named("src/app.py#Flask.run", tmp_path)
 
@@ -96,25 +96,25 @@ def test_code_is_changed_by_its_body_signature_decorators_and_comments_alone(tmp
     written(tmp_path, path, text)
     about = named(f"{path}#{symbol}", tmp_path)
     assert (about.code, len(about.hash)) == (f"{path}#{symbol}", 16)
-    assert state_of(about, tmp_path) is State.FRESH
+    assert state_of(about, tmp_path) is CodeState.FRESH
     written(tmp_path, path, text.replace("1", "2"))
-    assert state_of(about, tmp_path) is State.FRESH, "another function was edited"
+    assert state_of(about, tmp_path) is CodeState.FRESH, "another function was edited"
     for edit in edits:
         written(tmp_path, path, text.replace(edit, f"{edit[:-1]}Z{edit[-1]}"))
-        assert state_of(about, tmp_path) is State.CHANGED, edit
+        assert state_of(about, tmp_path) is CodeState.CHANGED, edit
     name = symbol.rpartition(".")[2]
     written(tmp_path, path, text.replace(f"{name}(", f"{name}_other("))
-    assert state_of(about, tmp_path) is State.GONE
+    assert state_of(about, tmp_path) is CodeState.GONE
 
 
 def test_code_that_moves_in_its_file_or_to_another_indentation_is_the_same(tmp_path, flask_run):
     head, cls = PYTHON.split("class Flask:")
     body, helper = cls.split("def helper():")
     written(tmp_path, "src/app.py", f"def helper():{helper}\n\n{head}class Flask:{body}")
-    assert state_of(flask_run, tmp_path) is State.FRESH
+    assert state_of(flask_run, tmp_path) is CodeState.FRESH
     deeper = indent(f"class Flask:{body}", "    ").replace("    at the margin\n    ", "at the margin\n")
     written(tmp_path, "src/app.py", f"if True:\n{deeper}\n")
-    assert state_of(flask_run, tmp_path) is State.FRESH, "the text in quotes stayed where it was"
+    assert state_of(flask_run, tmp_path) is CodeState.FRESH, "the text in quotes stayed where it was"
 
 
 @pytest.mark.parametrize("code", ["src/app.py#Flask.run", "src/app.py#Flask", "src/app.py"])
@@ -127,17 +127,17 @@ def test_blank_lines_line_ends_white_space_and_a_byte_order_mark_do_not_count(tm
         PYTHON.rstrip("\n"),
     ):
         written(tmp_path, "src/app.py", text)
-        assert state_of(about, tmp_path) is State.FRESH, repr(text)
+        assert state_of(about, tmp_path) is CodeState.FRESH, repr(text)
     (tmp_path / "src/app.py").write_bytes(PYTHON.encode("utf-16"))
-    assert state_of(about, tmp_path) is State.FRESH
+    assert state_of(about, tmp_path) is CodeState.FRESH
 
 
 def test_a_note_about_a_class_or_a_file_is_about_all_that_is_in_it(tmp_path, flask_run):
     container, file = named("src/app.py#Flask", tmp_path), named("src/app.py", tmp_path)
     edited(tmp_path, "src/app.py", "return 1", "return 2")
-    assert (state_of(container, tmp_path), state_of(file, tmp_path)) == (State.FRESH, State.CHANGED)
+    assert (state_of(container, tmp_path), state_of(file, tmp_path)) == (CodeState.FRESH, CodeState.CHANGED)
     edited(tmp_path, "src/app.py", "return None", "return self")
-    assert (state_of(container, tmp_path), state_of(flask_run, tmp_path)) == (State.CHANGED, State.FRESH)
+    assert (state_of(container, tmp_path), state_of(flask_run, tmp_path)) == (CodeState.CHANGED, CodeState.FRESH)
 
 
 @pytest.mark.parametrize("old", ["int: ...", "str: ...", "return one"])
@@ -146,7 +146,7 @@ def test_all_definitions_of_one_name_are_named_together(tmp_path, old):
     written(tmp_path, "a.py", text)
     about = named("a.py#f", tmp_path)
     edited(tmp_path, "a.py", old, old.replace(":", ": # really\n   ").replace("one", "None"))
-    assert state_of(about, tmp_path) is State.CHANGED
+    assert state_of(about, tmp_path) is CodeState.CHANGED
 
 
 def test_sections_of_prose_and_constants_can_be_named_and_rust_paths_written_as_in_rust(tmp_path):
@@ -172,32 +172,32 @@ def test_code_is_gone_with_its_file_or_when_something_else_is_in_its_place(tmp_p
     whole = named("src/app.py", tmp_path)
     file.rename(tmp_path / "src/moved.py")
 
-    def states() -> set[State]:
+    def states() -> set[CodeState]:
         return {state_of(about, tmp_path) for about in (flask_run, whole)}
 
-    assert states() == {State.GONE}
+    assert states() == {CodeState.GONE}
     file.mkdir()
-    assert states() == {State.GONE}
+    assert states() == {CodeState.GONE}
     file.rmdir()
     os.mkfifo(file)
-    assert states() == {State.GONE}
+    assert states() == {CodeState.GONE}
     file.unlink()
     file.symlink_to("moved.py")
-    assert states() == {State.GONE}
+    assert states() == {CodeState.GONE}
     file.unlink()
     file.write_bytes(b"\x7fELF\0\0")
-    assert states() == {State.GONE}
+    assert states() == {CodeState.GONE}
     file.write_text("")
-    assert states() == {State.GONE, State.CHANGED}
+    assert states() == {CodeState.GONE, CodeState.CHANGED}
 
 
 def test_without_a_hash_a_root_or_a_grammar_nothing_is_known(tmp_path, flask_run):
-    assert state_of(replace(flask_run, hash=""), tmp_path) is State.UNKNOWN
-    assert state_of(flask_run, None) is State.UNKNOWN
-    assert state_of(flask_run, tmp_path / "elsewhere") is State.UNKNOWN
-    assert state_of(flask_run, tmp_path / "src/app.py") is State.UNKNOWN
+    assert state_of(replace(flask_run, hash=""), tmp_path) is CodeState.UNKNOWN
+    assert state_of(flask_run, None) is CodeState.UNKNOWN
+    assert state_of(flask_run, tmp_path / "elsewhere") is CodeState.UNKNOWN
+    assert state_of(flask_run, tmp_path / "src/app.py") is CodeState.UNKNOWN
     written(tmp_path, "plain.txt", "run\n")
-    assert state_of(About("plain.txt#run", "0" * 16), tmp_path) is State.UNKNOWN
+    assert state_of(CodeRef("plain.txt#run", "0" * 16), tmp_path) is CodeState.UNKNOWN
 
 
 def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, flask_run):
@@ -220,14 +220,14 @@ def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, fla
 
 def test_a_file_that_is_too_large_or_minified_is_not_judged(tmp_path, flask_run):
     written(tmp_path, "src/app.py", PYTHON + "#" * 30_000)
-    assert state_of(flask_run, tmp_path) is State.UNKNOWN
+    assert state_of(flask_run, tmp_path) is CodeState.UNKNOWN
     written(tmp_path, "src/app.py", PYTHON + "# more\n" * (MOST_BYTES // 7))
-    assert state_of(flask_run, tmp_path) is State.UNKNOWN
+    assert state_of(flask_run, tmp_path) is CodeState.UNKNOWN
 
 
 @pytest.mark.skipif(not Path("/proc/version").exists(), reason="no such files here")
 def test_a_file_that_holds_more_than_it_says_is_not_judged():
-    assert state_of(About("version", "0" * 16), Path("/proc")) is State.UNKNOWN
+    assert state_of(CodeRef("version", "0" * 16), Path("/proc")) is CodeState.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_no_path_in_a_note_leads_out_of_the_root_or_raises(tmp_path, path):
     root.mkdir()
     (root / "out").symlink_to(tmp_path)
     about = replace(named("secret.py", tmp_path), code=path)
-    assert state_of(about, root) in (State.UNKNOWN, State.GONE)
+    assert state_of(about, root) in (CodeState.UNKNOWN, CodeState.GONE)
     assert hash_of(path, root) is None
     with pytest.raises(UsageError):
         named(path, root)
@@ -322,7 +322,7 @@ def test_a_memory_that_is_full_forgets_and_still_answers(tmp_path):
     written(tmp_path, "large.py", "".join(f"def f{n}(): pass\n" for n in range(20)))
     abouts.append(named("large.py#f7", tmp_path))
     for _ in range(2):
-        assert {states.state(about, tmp_path, LATER) for about in abouts} == {State.FRESH}
+        assert {states.state(about, tmp_path, LATER) for about in abouts} == {CodeState.FRESH}
         assert states._names == sum(len(held.hashes) for held in states._held.values())
     assert len(states._held) == 1
 

@@ -15,9 +15,9 @@ from memory.stores import opened
 from sample_histories import commit
 from sample_trees import git, whence, write
 from whence.memory import code_history
-from whence.memory.code_history import CodePast, past_of
-from whence.memory.note import About
-from whence.memory.staleness import State, named
+from whence.memory.code_history import CodeHistory, past_of
+from whence.memory.note import CodeRef
+from whence.memory.staleness import CodeState, named
 from whence.text.line_diff import compared, numbered
 
 DAY = 86_400
@@ -52,7 +52,7 @@ def edited(root: Path, old: str, new: str, path: str = "src/cart.py") -> None:
     (root / path).write_text(text.replace(old, new))
 
 
-def signs(past: CodePast) -> list[str]:
+def signs(past: CodeHistory) -> list[str]:
     return [f"{line.sign}{line.text}".rstrip() for line in past.lines]
 
 
@@ -63,14 +63,14 @@ def at(seconds: int) -> datetime:
 # What is found.
 def test_code_that_is_as_it_was_has_nothing_to_compare(root):
     past = past_of(named("src/cart.py#Cart.total", root), root, at(FIRST))
-    assert (past.state, past.lines, past.commit) == (State.FRESH, (), "")
+    assert (past.state, past.lines, past.commit) == (CodeState.FRESH, (), "")
 
 
 def test_code_that_changed_is_compared_with_what_the_note_was_written_about(root):
     about = named("src/cart.py#Cart.total", root)
     edited(root, "(1 - RATE)", "(1 - RATE / 2)")
     past = past_of(about, root, at(FIRST + DAY))
-    assert past.state is State.CHANGED
+    assert past.state is CodeState.CHANGED
     assert past.commit == git("rev-parse", "HEAD", cwd=root)
     assert past.time == FIRST
     assert signs(past) == [
@@ -102,8 +102,8 @@ def test_a_file_that_moved_is_followed_to_its_earlier_name(root):
     commit(root, "A better name", FIRST + DAY)
     edited(root, "(1 - RATE)", "1", "src/basket.py")
     commit(root, "No discount", FIRST + 2 * DAY)
-    past = past_of(About("src/basket.py#Cart.total", about.hash), root, at(FIRST))
-    assert (past.state, past.time) == (State.CHANGED, FIRST)
+    past = past_of(CodeRef("src/basket.py#Cart.total", about.hash), root, at(FIRST))
+    assert (past.state, past.time) == (CodeState.CHANGED, FIRST)
 
 
 def test_code_that_is_gone_is_shown_as_it_was(root):
@@ -111,7 +111,7 @@ def test_code_that_is_gone_is_shown_as_it_was(root):
     for gone in (lambda: edited(root, "def empty", "def clear"), (root / "src/cart.py").unlink):
         gone()
         past = past_of(about, root, at(FIRST))
-        assert past.state is State.GONE
+        assert past.state is CodeState.GONE
         assert signs(past) == ["-def empty(self):", "-    self.prices = []"]
 
 
@@ -130,7 +130,7 @@ def test_secrets_are_covered_on_both_sides(root):
     other = TOKEN[:4] + TOKEN[:3:-1]
     write(root, {"src/login.py": f'def login():\n    token = "{other}"\n    return token, 1\n'})
     past = past_of(about, root, at(FIRST))
-    assert past.state is State.CHANGED
+    assert past.state is CodeState.CHANGED
     text = "\n".join(signs(past))
     assert "return token, 1" in text
     assert TOKEN[4:] not in text
@@ -156,7 +156,7 @@ def test_code_that_was_never_committed_as_it_was_is_said_to_be_unknown(root, spo
     edited(root, "* 3", "* 4")
     spoil(root)
     past = past_of(about, root, at(FIRST))
-    assert (past.state, past.lines) == (State.CHANGED, ())
+    assert (past.state, past.lines) == (CodeState.CHANGED, ())
     assert said in past.said
 
 
@@ -177,7 +177,7 @@ def test_without_git_what_it_was_is_not_known(tmp_path):
 def test_what_cannot_be_judged_says_why(root, tmp_path):
     about = named("src/cart.py#Cart.total", root)
     assert past_of(about, None, None).said == "its repository is not known here"
-    assert past_of(About(about.code), root, None).said == "the note keeps no hash of it"
+    assert past_of(CodeRef(about.code), root, None).said == "the note keeps no hash of it"
     assert "is no folder on this machine" in past_of(about, tmp_path / "elsewhere", None).said
 
 
@@ -187,7 +187,7 @@ def test_looking_through_the_past_has_an_end(root, monkeypatch):
             root, f"# {number - 1}\n", f"# {number}\n"
         )
         commit(root, "Again", FIRST + number * DAY)
-    about = About("src/cart.py#Cart.total", "0" * 16)
+    about = CodeRef("src/cart.py#Cart.total", "0" * 16)
     monkeypatch.setattr(code_history, "MOST_SECONDS", 60.0)
     monkeypatch.setattr(code_history, "MOST_VERSIONS", 5)
     assert "any of the 5 versions" in past_of(about, root, None).said
@@ -233,7 +233,7 @@ def test_a_memory_tells_the_past_of_the_code_of_a_note(root, tmp_path):
         note = memory.remember("The total is without taxes.", about=["src/cart.py#Cart.total", "src/cart.py#Cart.empty"], repository=root)
         edited(root, "(1 - RATE)", "1")
         states = [past.state for past in memory.code_past(note)]
-        assert states == [State.CHANGED, State.FRESH]
+        assert states == [CodeState.CHANGED, CodeState.FRESH]
         assert [memory.code_state(about) for about in note.about] == states
 
 

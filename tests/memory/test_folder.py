@@ -19,35 +19,35 @@ import pytest
 from hindrances import obeying_permissions, small_disk
 from memory.writers import MORNING, MOST, started
 from whence.core.errors import StorageError, UsageError
-from whence.memory.folder import NoteFolder
-from whence.memory.note import About, Note
+from whence.memory.folder import NoteStore
+from whence.memory.note import CodeRef, Note
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> NoteFolder:
-    return NoteFolder(tmp_path / "notes")
+def folder(tmp_path: Path) -> NoteStore:
+    return NoteStore(tmp_path / "notes")
 
 
-def stored(folder: NoteFolder, text: str = "Text", **fields: object) -> Note:
+def stored(folder: NoteStore, text: str = "Text", **fields: object) -> Note:
     return folder.write(Note(text, **{"slug": "", "created": MORNING, **fields}), most_bytes=MOST)  # type: ignore[arg-type]
 
 
-def present(folder: NoteFolder, key: str) -> Note:
+def present(folder: NoteStore, key: str) -> Note:
     note = folder.read(key, most_bytes=MOST)
     assert note is not None
     return note
 
 
-def texts(folder: NoteFolder, key: str) -> list[str]:
+def texts(folder: NoteStore, key: str) -> list[str]:
     """All that a note ever said, oldest first."""
     return [note.text for note in [*folder.history(key, most_bytes=MOST), present(folder, key)]]
 
 
-def keys(folder: NoteFolder) -> list[str]:
+def keys(folder: NoteStore) -> list[str]:
     return [f"{one.folder}/{one.slug}" for one in folder.scan()]
 
 
-def by_hand(folder: NoteFolder, name: str, data: bytes | str = "By hand\n") -> Path:
+def by_hand(folder: NoteStore, name: str, data: bytes | str = "By hand\n") -> Path:
     path = folder.directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data.encode() if isinstance(data, str) else data)
@@ -58,7 +58,7 @@ def by_hand(folder: NoteFolder, name: str, data: bytes | str = "By hand\n") -> P
 
 
 def test_a_note_is_a_file_in_the_folder_of_its_project_and_is_read_as_it_was_given(folder):
-    note = stored(folder, "\n# Cache\r\n\nIs *off*.\n\n", project="My Shop", tags=("a", "b c"), about=(About("a.py#b", "1e5"),))
+    note = stored(folder, "\n# Cache\r\n\nIs *off*.\n\n", project="My Shop", tags=("a", "b c"), about=(CodeRef("a.py#b", "1e5"),))
     assert note.key == "my-shop/cache-is-off"
     assert present(folder, note.key) == note
     assert (folder.directory / "my-shop" / "cache-is-off.md").read_bytes().endswith(b"---\n\n\n# Cache\r\n\nIs *off*.\n\n\n")
@@ -377,7 +377,7 @@ def test_a_writer_waits_for_another_and_then_says_who_hinders_it(folder):
     assert process.stdout is not None
     process.stdout.readline()
     with pytest.raises(StorageError, match=r"another process has held .*\.lock for 0 s"):
-        NoteFolder(folder.directory, wait=0.05).write(Note("Text", ""), most_bytes=MOST)
+        NoteStore(folder.directory, wait=0.05).write(Note("Text", ""), most_bytes=MOST)
     assert present(folder, "general/text").text == "Text"
     process.kill()
     process.communicate()
@@ -435,7 +435,7 @@ os._exit(0)
 def test_a_writer_killed_at_each_single_step_leaves_the_old_note_or_the_new_one(folder):
     outcomes, code, step = set(), -9, 0
     while code:
-        place = NoteFolder(folder.directory / str(step))
+        place = NoteStore(folder.directory / str(step))
         stored(place, "One", topic="Cache")
         process = started(place.directory, step, program=STEPS)
         assert process.communicate(timeout=30)[1] == ""
@@ -477,7 +477,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_written_at_all(folder):
 
 def test_a_full_disk_takes_nothing_away(tmp_path):
     with small_disk(tmp_path / "disk", "64k") as disk:
-        folder, kept = NoteFolder(disk / "notes"), []
+        folder, kept = NoteStore(disk / "notes"), []
         with pytest.raises(StorageError, match=r"No space left on device .*make room"):
             kept.extend(stored(folder, f"{number} " + "x" * 3_000, topic=f"Topic {number % 3}") for number in range(100))
         assert len(kept) > 3

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from whence.core.errors import UsageError
 from whence.memory import front_matter
 from whence.memory.front_matter import parse, render, settled
-from whence.memory.note import GENERAL, KINDS, About, Note
+from whence.memory.note import GENERAL, KINDS, CodeRef, Note
 
 NOON = datetime(2026, 11, 16, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -27,7 +27,7 @@ ODD = st.one_of(
 TIMES = st.none() | st.datetimes(timezones=st.sampled_from([timezone.utc, timezone(timedelta(hours=-7))])).filter(
     lambda time: 1 < time.year < 9999
 )
-ABOUT = st.builds(About, ODD, ODD, ODD)
+ABOUT = st.builds(CodeRef, ODD, ODD, ODD)
 NOTES = st.builds(
     Note,
     text=ODD,
@@ -103,7 +103,7 @@ def test_the_file_is_one_that_a_person_would_write():
         source="review #7",
         created=NOON,
         updated=NOON + timedelta(seconds=90, microseconds=5),
-        about=(About("src/app.py#Cache.get", "0123456789012345", "/srv/shop"), About("src/b.py")),
+        about=(CodeRef("src/app.py#Cache.get", "0123456789012345", "/srv/shop"), CodeRef("src/b.py")),
         folder="shop",
     )
     assert render(note) == (

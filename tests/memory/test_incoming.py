@@ -12,15 +12,15 @@ import pytest
 
 from whence.core.errors import UsageError
 from whence.memory.export import export_folder, export_lines
-from whence.memory.folder import NoteFolder
-from whence.memory.import_ import LONGEST_TOPIC, Incoming, incoming
-from whence.memory.note import About, Note
+from whence.memory.folder import NoteStore
+from whence.memory.import_ import LONGEST_TOPIC, ImportedNotes, incoming
+from whence.memory.note import CodeRef, Note
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 ANN = {"speaker": "Ann", "text": "Tea is at four.", "ts": 1683554167}
 
 
-def take(path: Path, **wish) -> Incoming:
+def take(path: Path, **wish) -> ImportedNotes:
     return incoming(path, **{"project": "", "topic": "", "kind": None, "most_bytes": 100_000} | wish)
 
 
@@ -185,7 +185,7 @@ TEA = Note(
     created=NOON,
     updated=NOON,
     valid_until=NOON,
-    about=(About("src/tea.py#brew", "0123456789abcdef", "/home/ann/kettle"),),
+    about=(CodeRef("src/tea.py#brew", "0123456789abcdef", "/home/ann/kettle"),),
     archived=NOON,
     folder="house-rules",
 )
@@ -203,7 +203,7 @@ def test_notes_that_were_exported_keep_everything(tmp_path):
 
 def test_an_export_taken_in_and_exported_again_has_the_same_bytes(tmp_path):
     export_folder([TEA, MILK, BARE], tmp_path / "one")
-    folder = NoteFolder(tmp_path / "notes")
+    folder = NoteStore(tmp_path / "notes")
     for draft in take(tmp_path / "one").drafts:
         folder.write(draft.note, most_bytes=100_000)
     stored = [folder.read(f"{found.folder}/{found.slug}", most_bytes=100_000) for found in folder.scan()]
@@ -220,7 +220,7 @@ def test_importing_twice_stores_once(tmp_path):
     write(tmp_path, "vault/tea.md", "# Tea\nAt four.")
     write(tmp_path, "vault/b/tea.md", "# Tea\nAt five.")
     write(tmp_path, "vault/talk.jsonl", [ANN])
-    folder = NoteFolder(tmp_path / "notes")
+    folder = NoteStore(tmp_path / "notes")
     for _ in range(2):
         for draft in take(tmp_path / "vault").drafts:
             written = folder.write(draft.note, most_bytes=100_000)

@@ -20,7 +20,7 @@ from whence import Memory
 from whence.core.errors import StorageError, UsageError
 from whence.memory.compaction import doubles
 from whence.memory.note import Note
-from whence.memory.transfer import Brought, Step, apply, bring_in, give_out, lines, plan
+from whence.memory.transfer import CompactionStep, ImportSummary, apply, bring_in, give_out, lines, plan
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -40,7 +40,7 @@ def put(memory: Memory, text: str, name: str, *, age: int = 0, **fields: object)
     return memory.put(made)
 
 
-def done(steps: list[Step]) -> list[tuple[str, str]]:
+def done(steps: list[CompactionStep]) -> list[tuple[str, str]]:
     return [(step.action, step.key) for step in steps]
 
 
@@ -261,7 +261,15 @@ def test_notes_in_trouble_and_notes_made_from_others_are_left_alone(tmp_path):
         by_hand(tmp_path, "app/count.md", "---\nkind: nonsense\n---\n\nCount\n")
         assert plan(memory, NOW) == []
         assert (
-            apply(memory, [Step("prune", "app/count"), Step("archive", "app/summary"), Step("merge", "app/pack", "app/pack-again")], NOW)
+            apply(
+                memory,
+                [
+                    CompactionStep("prune", "app/count"),
+                    CompactionStep("archive", "app/summary"),
+                    CompactionStep("merge", "app/pack", "app/pack-again"),
+                ],
+                NOW,
+            )
             == []
         )
 
@@ -277,9 +285,9 @@ def test_a_step_whose_reason_is_gone_is_not_done(memory):
     memory.edit("app/held", valid_until=NOW + DAY)
     memory.forget("app/deleted")
     assert apply(memory, steps, NOW) == []
-    assert apply(memory, [Step("merge", "app/newer", "app/newer")], NOW) == []
+    assert apply(memory, [CompactionStep("merge", "app/newer", "app/newer")], NOW) == []
     with pytest.raises(UsageError, match="no step 'burn'"):
-        apply(memory, [Step("burn", "app/older")], NOW)
+        apply(memory, [CompactionStep("burn", "app/older")], NOW)
 
 
 # Taking in.
@@ -293,7 +301,7 @@ def write(place: Path, **files: str) -> Path:
     return place
 
 
-def counts(brought: Brought) -> tuple[int, int, int, int]:
+def counts(brought: ImportSummary) -> tuple[int, int, int, int]:
     return brought.new, brought.changed, brought.unchanged, len(brought.problems)
 
 

@@ -12,7 +12,7 @@ from memory.stores import by_hand, opened
 from whence import Memory
 from whence.core.errors import UsageError
 from whence.memory.compaction import merge, united
-from whence.memory.note import About, Note
+from whence.memory.note import CodeRef, Note
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -59,7 +59,7 @@ def test_it_holds_whenever_one_of_them_did():
 
 
 def test_code_that_two_know_is_as_the_later_one_knows_it():
-    old, new, other = About("a.py", "1" * 16, "/r"), About("a.py", "2" * 16, "/r"), About("a.py", "3" * 16, "/s")
+    old, new, other = CodeRef("a.py", "1" * 16, "/r"), CodeRef("a.py", "2" * 16, "/r"), CodeRef("a.py", "3" * 16, "/s")
     later = note("b", about=(old, other), updated=NOW - DAY)
     assert united([note("a", about=(new,), updated=NOW), later]).about == (new, other)
     assert united([later, note("a", about=(new,), updated=NOW)]).about == (new, other)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from whence.core.errors import StorageError, UsageError
 from whence.memory.export import MANIFEST, export_folder, export_lines, note_from_line
-from whence.memory.note import About, Note
+from whence.memory.note import CodeRef, Note
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 TEA = Note(
@@ -29,7 +29,7 @@ TEA = Note(
     updated=NOON,
     valid_from=NOON,
     valid_until=NOON,
-    about=(About("src/tea.py#brew", "0123456789abcdef", "/home/ann/kettle"), About("src/cup.py")),
+    about=(CodeRef("src/tea.py#brew", "0123456789abcdef", "/home/ann/kettle"), CodeRef("src/cup.py")),
     archived=NOON,
     folder="house-rules",
 )
@@ -170,7 +170,7 @@ moments = st.none() | st.integers(-(10**10), 10**11).map(lambda seconds: datetim
         tags=st.lists(plain, max_size=3).map(tuple),
         created=moments,
         archived=moments,
-        about=st.lists(st.builds(About, plain, plain, plain), max_size=2).map(tuple),
+        about=st.lists(st.builds(CodeRef, plain, plain, plain), max_size=2).map(tuple),
         other=st.lists(st.tuples(plain, plain), max_size=2).map(tuple),
         trouble=plain,
     )

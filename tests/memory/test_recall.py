@@ -13,7 +13,7 @@ from memory.stores import by_hand, opened, slugs, texts
 from sample_trees import git, write
 from whence import Memory
 from whence.memory.note import CATEGORIES, KINDS
-from whence.memory.result import Recalled, is_low_confidence
+from whence.memory.result import RecalledNote, is_low_confidence
 
 NOON = datetime.now(timezone.utc).replace(hour=12, minute=0, second=0, microsecond=0)
 #: Everyday notes that have little to do with each other.
@@ -41,7 +41,7 @@ def household(memory: Memory) -> Memory:
     return memory
 
 
-def strengths(found: list[Recalled]) -> dict[str, float]:
+def strengths(found: list[RecalledNote]) -> dict[str, float]:
     """What the words of each note are worth by the rule M3; the rest of a score is its semantic part."""
     for one in found:
         assert one.score == pytest.approx(sum(line.contribution for line in one.why if line.operation == "+"))

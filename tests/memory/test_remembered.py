@@ -10,8 +10,8 @@ import pytest
 from memory.stores import by_hand, opened
 from whence import Memory
 from whence.core.errors import UsageError
-from whence.memory.note import About
-from whence.memory.staleness import State
+from whence.memory.note import CodeRef
+from whence.memory.staleness import CodeState
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_an_edit_leaves_code_as_it_was_known_where_it_is_given_so(memory, code):
     code.write_text(code.read_text(encoding="utf-8").replace("return 1", "return 3"), encoding="utf-8")
     edited = memory.edit(note.key, text="Another text.\n", about=note.about)
     assert edited.about == note.about
-    assert memory.code_state(edited.about[0]) is State.CHANGED
+    assert memory.code_state(edited.about[0]) is CodeState.CHANGED
 
 
 def test_an_edit_that_expects_another_note_stores_nothing(memory):
@@ -86,9 +86,9 @@ def test_a_note_is_not_still_true_of_code_that_is_gone_and_says_what_to_do(memor
 
 def test_code_is_in_the_repository_that_is_named_or_in_that_around_the_notes(tmp_path, code):
     with Memory.open(tmp_path / ".whence" / "notes", data_dir=tmp_path / "data") as team:
-        assert team.root_of(About("a.py", "1" * 16, "/elsewhere")) == Path("/elsewhere")
+        assert team.root_of(CodeRef("a.py", "1" * 16, "/elsewhere")) == Path("/elsewhere")
         own = team.code("src/a.py#one", tmp_path)
         assert own.repository == ""
         assert team.root_of(own) == tmp_path
-        assert team.code_state(own) is State.FRESH
-        assert team.code_state(About("src/a.py", "", "")) is State.UNKNOWN
+        assert team.code_state(own) is CodeState.FRESH
+        assert team.code_state(CodeRef("src/a.py", "", "")) is CodeState.UNKNOWN

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.memory.transcripts import NAMED, Session, parts_of, sessions_in, sessions_of, text_of, time_of
+from whence.memory.transcripts import NAMED, TranscriptSession, parts_of, sessions_in, sessions_of, text_of, time_of
 
 
 def lines(*records: object) -> list[bytes]:
     return [record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n" for record in records]
 
 
-def read(*records: object) -> list[Session]:
+def read(*records: object) -> list[TranscriptSession]:
     sessions, problems = sessions_of(lines(*records), name="talk")
     assert problems == []
     return sessions
 
 
-def said(session: Session) -> list[tuple[str, str]]:
+def said(session: TranscriptSession) -> list[tuple[str, str]]:
     return [(turn.speaker, turn.text) for turn in session.turns]
 
 

@@ -9,7 +9,7 @@ import pytest
 from whence.core.errors import SettingError
 from whence.text import prose as module
 from whence.text.analyzer import STOP_WORDS, parts
-from whence.text.prose import LANGUAGES, NONE, Language, language_of
+from whence.text.prose import LANGUAGES, NONE, ProseLanguage, language_of
 
 #: A sentence of each language, and those of its words that say something.
 SENTENCES = {
@@ -111,7 +111,7 @@ def test_none_keeps_everything_as_it_is_written():
 @pytest.mark.parametrize("name", ["klingon", "", "English", "porter", "../english"])
 def test_an_unknown_language_is_refused_with_the_names_that_are_allowed(name):
     with pytest.raises(SettingError, match=r"memory\.language") as refused:
-        Language(name)
+        ProseLanguage(name)
     assert repr(name) in str(refused.value)
     assert all(allowed in refused.value.hint for allowed in (*LANGUAGES, NONE))
 

@@ -11,7 +11,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from whence.memory.folder import NoteFolder
+from whence.memory.folder import NoteStore
 from whence.memory.note import Note
 
 MOST = 100_000
@@ -19,7 +19,7 @@ MORNING = datetime(2026, 11, 16, 8, 0, 0, tzinfo=timezone.utc)
 
 
 def write_notes(directory: Path, count: int, prefix: str, topics: int = 0) -> None:
-    folder = NoteFolder(directory)
+    folder = NoteStore(directory)
     for number in range(count):
         text = f"{prefix} wrote {number}\n\n" + "All of it is here. " * (number % 50) + "The end."
         topic = f"topic {number % topics}" if topics else ""

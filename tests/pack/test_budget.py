@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.context.budget import Form, Head, Piece, pack
+from whence.context.budget import Detail, PackHeader, PackItem, pack
 from whence.context.render import RENDERERS, Json, Markdown, renderer
 from whence.core.errors import UsageError
 from whence.text import token_estimate
 
-HEAD = Head("add retry to the client", 'whence context "add retry to the client" --budget 20000', {"commit": "1a2b3c4"})
+HEAD = PackHeader("add retry to the client", 'whence context "add retry to the client" --budget 20000', {"commit": "1a2b3c4"})
 #: More than head and foot can take, for the tasks and hints that are made up here.
 ROOMY = 2_000
 
@@ -23,13 +23,13 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=30)
 any_number = st.floats(allow_nan=True, allow_infinity=True)
 line_numbers = st.integers(1, 12)
 any_piece = st.builds(
-    Piece,
+    PackItem,
     key=any_text, qualified_name=any_text, kind=st.sampled_from(["class", "method"]), path=st.sampled_from(["a.py", "b/c.rs", "`"]) | any_text,
     start_line=line_numbers, end_line=line_numbers, score=any_number | st.floats(-1, 1), walk=any_number | st.floats(0, 1),
     signature=any_text, doc=any_text, body=any_text | st.integers(0, 400).map("value = compute(value)\n".__mul__), because=any_text,
 )  # fmt: skip
 any_pieces = st.lists(any_piece, max_size=10)
-any_head = st.builds(Head, task=any_text, hint=any_text, freshness=st.dictionaries(any_text, any_text, max_size=2))
+any_head = st.builds(PackHeader, task=any_text, hint=any_text, freshness=st.dictionaries(any_text, any_text, max_size=2))
 formats = st.sampled_from(sorted(RENDERERS)).map(renderer)
 
 
@@ -42,7 +42,7 @@ def symbol(number, *, lines=5, score=None, path=None, first=1, **other):
         start_line=first, end_line=first + lines - 1, score=1 / (1 + number / 8) if score is None else score, walk=1.0,
         signature=f"def {name}(value):", doc="Computes a value.", body=body, because="calls compute",
     )  # fmt: skip
-    return Piece(**(given | other))
+    return PackItem(**(given | other))
 
 
 def forms(packed):
@@ -112,29 +112,29 @@ def test_members_with_very_long_names_that_waited_when_their_class_was_printed_a
     others = [symbol(20, lines=20, score=0.3), symbol(21, lines=6, score=0.3), symbol(22, lines=18, score=1.0)]
     packed = pack([whole, *methods, *others], 1_500, Markdown(), head=HEAD)
     assert packed.inside == tuple(methods)
-    assert forms(packed) == {Form.BODY: 4}
+    assert forms(packed) == {Detail.BODY: 4}
 
 
 def test_a_small_budget_gives_no_bodies_and_the_smallest_pointers_only():
     pieces = [symbol(number) for number in range(50)]
-    assert {form for budget in range(90, 105) for form in forms(pack(pieces, budget, Markdown(), head=HEAD))} == {Form.POINTER}
-    assert Form.BODY not in forms(pack(pieces, 150, Markdown(), head=HEAD))
+    assert {form for budget in range(90, 105) for form in forms(pack(pieces, budget, Markdown(), head=HEAD))} == {Detail.POINTER}
+    assert Detail.BODY not in forms(pack(pieces, 150, Markdown(), head=HEAD))
     assert "- `pkg/module_0.py:1 function_0`\n" in pack(pieces, 104, Markdown(), head=HEAD).text
 
 
 def test_a_middling_budget_gives_bodies_first_then_signatures():
     packed = pack([symbol(number, lines=15) for number in range(200)], 8_000, Markdown(), head=HEAD)
-    ranks = {form: [rank for rank, shown in enumerate(packed.shown) if shown.form is form] for form in Form}
-    assert min(len(ranks[Form.BODY]), len(ranks[Form.SIGNATURE])) >= 5
+    ranks = {form: [rank for rank, shown in enumerate(packed.shown) if shown.form is form] for form in Detail}
+    assert min(len(ranks[Detail.BODY]), len(ranks[Detail.SIGNATURE])) >= 5
     middles = [sum(found) / len(found) for found in ranks.values() if found]
     assert middles == sorted(middles)
-    assert packed.shown[0].form is Form.BODY
+    assert packed.shown[0].form is Detail.BODY
 
 
 def test_a_generous_budget_gives_every_body():
     pieces = [symbol(number, lines=15) for number in range(200)]
     packed = pack(pieces, 200_000, Markdown(), head=HEAD)
-    assert forms(packed) == {Form.BODY: 200}
+    assert forms(packed) == {Detail.BODY: 200}
     assert packed.left_out == ()
 
 
@@ -156,44 +156,44 @@ def test_a_body_of_twenty_thousand_lines_is_shown_by_its_signature_and_keeps_not
     huge = symbol(0, lines=20_000)
     packed = pack([huge, *(symbol(number) for number in range(1, 20))], 3_000, Markdown(), head=HEAD)
     assert packed.shown[0].piece is huge
-    assert packed.shown[0].form is Form.SIGNATURE
+    assert packed.shown[0].form is Detail.SIGNATURE
     assert len(packed.shown) == 20
-    assert forms(packed)[Form.BODY] >= 10
+    assert forms(packed)[Detail.BODY] >= 10
 
 
 def test_one_long_body_does_not_take_the_whole_budget_from_many_short_ones():
     packed = pack([symbol(0, lines=150), *(symbol(number) for number in range(1, 60))], 3_000, Markdown(), head=HEAD)
-    assert packed.shown[0].form is Form.SIGNATURE
+    assert packed.shown[0].form is Detail.SIGNATURE
     assert len(packed.shown) > 30
 
 
 def test_a_symbol_far_better_than_all_others_does_not_take_the_room_of_their_names():
     pieces = [symbol(0, lines=30, score=1.0), *(symbol(number, score=0.001) for number in range(1, 60))]
     packed = pack(pieces, 600, Markdown(), head=HEAD)
-    assert packed.shown[0].form is Form.SIGNATURE
+    assert packed.shown[0].form is Detail.SIGNATURE
     assert len(packed.shown) > 12
 
 
 def test_of_equally_good_symbols_the_short_ones_get_their_bodies_first():
     pieces = [symbol(0, lines=25, score=1.0), *(symbol(number, lines=4, score=1.0) for number in range(1, 60))]
     packed = pack(pieces, 3_000, Markdown(), head=HEAD)
-    assert packed.shown[0].form is Form.SIGNATURE
-    assert 5 < forms(packed)[Form.BODY] < 59
+    assert packed.shown[0].form is Detail.SIGNATURE
+    assert 5 < forms(packed)[Detail.BODY] < 59
 
 
 def test_symbols_whose_lines_only_overlap_are_both_printed():
     packed = pack([symbol(0, path="a.py", lines=10), symbol(1, path="a.py", first=5, lines=10)], 2_000, Markdown(), head=HEAD)
-    assert forms(packed) == {Form.BODY: 2}
+    assert forms(packed) == {Detail.BODY: 2}
 
 
 def test_the_only_symbol_comes_with_its_body_when_it_fits():
     packed = pack([symbol(0, lines=100)], 3_000, Markdown(), head=HEAD)
-    assert forms(packed) == {Form.BODY: 1}
+    assert forms(packed) == {Detail.BODY: 1}
 
 
 def test_a_symbol_whose_file_is_gone_is_shown_by_its_signature():
     packed = pack([symbol(0, body="")], 3_000, Markdown(), head=HEAD)
-    assert forms(packed) == {Form.SIGNATURE: 1}
+    assert forms(packed) == {Detail.SIGNATURE: 1}
 
 
 def test_scores_of_zero_and_below_still_rank():
@@ -208,7 +208,7 @@ def test_of_two_equal_symbols_the_one_nearer_in_the_walk_gets_its_body():
     others = [symbol(number, score=0.5, lines=1) for number in range(2, 12)]
     packed = pack([far, near, *others], 600, Markdown(), head=HEAD)
     shown = {shown.piece.qualified_name: shown.form for shown in packed.shown}
-    assert (shown["function_1"], shown["function_0"]) == (Form.BODY, Form.SIGNATURE)
+    assert (shown["function_1"], shown["function_0"]) == (Detail.BODY, Detail.SIGNATURE)
 
 
 def a_class_with_methods(score_of_class, score_of_methods):
@@ -232,14 +232,14 @@ def test_a_class_too_long_to_print_is_a_signature_with_the_methods_that_matter()
     long = dataclasses.replace(whole, body=whole.body + "    setting = 1\n" * 5_000, end_line=5_031)
     packed = pack([long, *methods], 1_500, Markdown(), head=HEAD)
     shown = {shown.piece.qualified_name: shown.form for shown in packed.shown}
-    assert shown.pop("Client") is Form.SIGNATURE
-    assert set(shown.values()) == {Form.BODY}
+    assert shown.pop("Client") is Detail.SIGNATURE
+    assert set(shown.values()) == {Detail.BODY}
     assert len(shown) == 5
 
 
 def test_equal_lines_in_two_files_are_not_taken_for_one_inside_the_other():
     packed = pack([symbol(0, path="a.py"), symbol(1, path="b.py")], 2_000, Markdown(), head=HEAD)
-    assert forms(packed) == {Form.BODY: 2}
+    assert forms(packed) == {Detail.BODY: 2}
 
 
 def test_a_budget_too_small_for_head_and_foot_is_refused_and_the_least_is_named():
@@ -260,7 +260,7 @@ def test_a_budget_of_nothing_is_refused(budget):
 
 def test_a_task_as_long_as_an_issue_does_not_raise_the_least_budget_beyond_a_few_hundred():
     task = "the client must try again when the server does not answer " * 500
-    assert pack([symbol(0)], 300, Markdown(), head=Head(task)).tokens <= 300
+    assert pack([symbol(0)], 300, Markdown(), head=PackHeader(task)).tokens <= 300
 
 
 def test_no_pieces_give_an_account_of_nothing():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.app.budget import MORE, Cut, check_budget, cut_json, cut_text
+from whence.app.budget import MORE, BudgetedText, check_budget, cut_json, cut_text
 from whence.core.errors import UsageError
 from whence.text.token_estimate import count
 
@@ -43,12 +43,12 @@ an_answer = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-def body(cut: Cut) -> str:
+def body(cut: BudgetedText) -> str:
     """A text without its last line."""
     return cut.text[: cut.text.rindex("\n", 0, -1) + 1] if "\n" in cut.text[:-1] else ""
 
 
-def without_budget(cut: Cut) -> dict:
+def without_budget(cut: BudgetedText) -> dict:
     return {name: value for name, value in json.loads(cut.text).items() if name != "budget"}
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whence.text.dates import OPEN, Span, day_of, spans_of
+from whence.text.dates import OPEN, DateSpan, day_of, spans_of
 
 TODAY = date(2023, 5, 17)  # a Wednesday
 WORDS = (
@@ -32,7 +32,7 @@ def said(text: str, today: date | None = TODAY) -> list[str]:
     return [shown(span) for span in spans_of(text, today.toordinal() if today else None)]
 
 
-def shown(span: Span) -> str:
+def shown(span: DateSpan) -> str:
     first = "" if span.first == 0 else date.fromordinal(span.first).isoformat()
     last = "" if span.last == OPEN else date.fromordinal(span.last).isoformat()
     return first if first == last else f"{first}..{last}"

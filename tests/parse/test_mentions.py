@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Golden
-from whence.core.types import EDGE_KINDS, Mention, Parsed
+from whence.core.types import EDGE_KINDS, Parsed, Reference
 from whence.parse.languages import LANGUAGES
 from whence.parse.lines import line_starts, windows
-from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, Heard, joining_of, mentions, receiver_of
+from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, mentions, receiver_of
 from whence.parse.units import parse
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -23,7 +23,7 @@ LONGEST = 3.0
 WITHOUT_RELATIONS = {"markdown", "html"}
 
 
-def speaker(parsed: Parsed, one: Mention) -> str:
+def speaker(parsed: Parsed, one: Reference) -> str:
     """Who mentions: a unit, the file around the units, or a type that is named at the place."""
     return one.receiver if one.unit < 0 else parsed.units[one.unit].qualified_name or "(the file)"
 
@@ -212,5 +212,5 @@ def test_no_text_takes_more_than_its_length_is_worth(text: str, language: str) -
     lines = line_starts(source)
     units = list(windows(lines, 0, len(lines) - 1, source))
     started = time.thread_time()
-    mentions(source, Heard(language, units, [], [], [], [], []))
+    mentions(source, CollectedReferences(language, units, [], [], [], [], []))
     assert time.thread_time() - started < LONGEST

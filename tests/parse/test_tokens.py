@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.index.segment_writer import Digest
+from whence.index.segment_writer import SegmentWriter
 from whence.parse.units import parse
 from whence.query.plan import make_plan
 from whence.storage.arrayfile import Strings
@@ -24,7 +24,7 @@ TEXTS = st.text(max_size=200) | st.text(alphabet=string.printable + "éßİǅ漢
 
 def document_terms(text: str) -> set[str]:
     """The terms a file with this text is indexed under, its path aside."""
-    digest = Digest()
+    digest = SegmentWriter()
     source = text.encode()
     digest.add("", source, parse(source, "unknown"))
     arrays = digest.arrays()
@@ -98,7 +98,7 @@ def test_a_query_drops_repeats() -> None:
 
 def test_a_document_keeps_its_counts() -> None:
     def codes(text: bytes) -> list[int]:
-        digest = Digest()
+        digest = SegmentWriter()
         digest.add("", text, parse(text, "unknown"))
         return [int(code) for code in digest.arrays()["postings.code"]]
 

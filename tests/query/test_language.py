@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.query.parser import Both, Condition, Either, Leaf, note_passes, read
+from whence.query.parser import AllOf, AnyOf, Condition, Leaf, note_passes, read
 
 #: Ordinary text, one on a line: nothing in it is an operator.
 PLAIN = r"""
@@ -461,7 +461,7 @@ def test_how_a_query_was_read_is_said_in_one_line() -> None:
 
 def test_a_group_that_is_not_wanted_is_turned_inside_out() -> None:
     (condition,) = read("retry -(lang:go path:test)").conditions
-    assert isinstance(condition, Either)
+    assert isinstance(condition, AnyOf)
     assert all(isinstance(part, Leaf) and part.negated for part in condition.parts)
 
 
@@ -539,5 +539,5 @@ def test_text_without_the_characters_of_operators_is_always_plain(text: str) -> 
 
 def test_what_must_all_hold_in_a_group_stays_together() -> None:
     (condition,) = read("((lang:go path:cmd) OR path:lib) retry").conditions
-    assert isinstance(condition, Either)
-    assert isinstance(condition.parts[0], Both)
+    assert isinstance(condition, AnyOf)
+    assert isinstance(condition.parts[0], AllOf)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.query.plan import MOST_WORDS, Plan, make_plan
+from whence.query.plan import MOST_WORDS, QueryPlan, make_plan
 
 
-def plan(text: str, *, decay: float = 0.1, quoted: float = 0.3) -> Plan:
+def plan(text: str, *, decay: float = 0.1, quoted: float = 0.3) -> QueryPlan:
     return make_plan(text, decay=decay, quoted=quoted)
 
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from sample_trees import write
-from whence.source.excluded import LeftOut, count_matching
+from whence.source.excluded import ExcludedMatches, count_matching
 from whence.source.walk import Walker
 
 NOW = 2_000_000_000_000_000_000
@@ -46,8 +46,8 @@ def test_files_in_ignored_folders_and_single_ones_are_counted_and_named_but_not_
 
 def test_every_word_must_be_there(tree):
     assert looked_for(tree, "rabbit", "consum").examples == ("local.py", "generated/deep/down/more.py")
-    assert looked_for(tree, "rabbit", "walrus") == LeftOut(0, 8, 8)
-    assert looked_for(tree, " ") == LeftOut(0, 0, 0)
+    assert looked_for(tree, "rabbit", "walrus") == ExcludedMatches(0, 8, 8)
+    assert looked_for(tree, " ") == ExcludedMatches(0, 0, 0)
     assert str(looked_for(tree, "walrus")) == ""
 
 
@@ -94,5 +94,5 @@ def test_files_that_hold_passwords_or_keys_are_never_opened_and_records_of_tools
 def test_a_pipe_is_not_waited_for_and_a_root_that_is_gone_holds_nothing(tmp_path):
     write(tmp_path, {".gitignore": "out/\n", "out/a.py": "rabbit\n"})
     os.mkfifo(tmp_path / "out" / "pipe")
-    assert looked_for(tmp_path, "rabbit") == LeftOut(1, 2, 2, ("out/a.py",))  # and the rule file itself, which is hidden
-    assert count_matching(tmp_path / "gone", [], ["rabbit"], in_time=lambda: True) == LeftOut(0, 0, 0)
+    assert looked_for(tmp_path, "rabbit") == ExcludedMatches(1, 2, 2, ("out/a.py",))  # and the rule file itself, which is hidden
+    assert count_matching(tmp_path / "gone", [], ["rabbit"], in_time=lambda: True) == ExcludedMatches(0, 0, 0)

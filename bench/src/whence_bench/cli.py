@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli.shared import Progress
+from whence.cli.shared import ProgressBar
 from whence.core.errors import StorageError, UsageError
 from whence_bench.cli_agents import agents, confidence, pastes
 from whence_bench.cli_faults import faults
@@ -60,7 +60,7 @@ def search(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
 
     loaded = corpora.load(Path(corpus), names)
     place = Path(index_dir) if index_dir else None
-    progress = Progress("measuring")
+    progress = ProgressBar("measuring")
     try:
         if how["ablate"] or how["learn"] or how["judged_file"]:
             text, figures = _taken_apart(loaded, place, progress, **how)
@@ -77,7 +77,14 @@ def search(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
 
 
 def _taken_apart(
-    loaded: Corpus, place: Path | None, progress: Progress, *, profiles: tuple[str, ...], ablate: bool, learn: bool, judged_file: str | None
+    loaded: Corpus,
+    place: Path | None,
+    progress: ProgressBar,
+    *,
+    profiles: tuple[str, ...],
+    ablate: bool,
+    learn: bool,
+    judged_file: str | None,
 ) -> tuple[str, dict[str, Any]]:
     """The parts of a profile, or weights learned without the repository asked."""
     from whence.core.profiles import PROFILES  # noqa: PLC0415
@@ -124,7 +131,7 @@ def context(corpus: str, names: tuple[str, ...], index_dir: str | None, files: F
     from whence_bench.context import corpus as context_corpus  # noqa: PLC0415
 
     loaded = context_corpus.load(Path(corpus), names)
-    progress = Progress("measuring")
+    progress = ProgressBar("measuring")
     try:
         text, figures = _contexts(loaded, Path(index_dir) if index_dir else None, progress, **how)
     finally:
@@ -139,7 +146,7 @@ def context(corpus: str, names: tuple[str, ...], index_dir: str | None, files: F
 def _contexts(
     loaded: ContextCorpus,
     place: Path | None,
-    progress: Progress,
+    progress: ProgressBar,
     *,
     profiles: tuple[str, ...],
     ablate: bool,
@@ -172,7 +179,7 @@ def _contexts(
     return tables.as_text(done), benchmark.as_json(done, loaded)
 
 
-def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: Progress) -> ContextRun:
+def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: ProgressBar) -> ContextRun:
     """Every task answered with weights that its repository had no part in."""
     from whence_bench.context import learning  # noqa: PLC0415
     from whence_bench.context.run import Run  # noqa: PLC0415
@@ -209,7 +216,7 @@ def history(corpus: str, names: str | None, files: Files, judged_file: str | Non
     found, missing = fetching.histories_in(Path(corpus), only)
     for name in missing:
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
-    progress = Progress("measuring")
+    progress = ProgressBar("measuring")
     try:
         chosen = how["profiles"] or ("default", "classic")
         done = benchmark.run(found, chosen, how["count"] or benchmark.QUESTIONS, how["per_repository"], progress, _warn)
@@ -274,7 +281,7 @@ def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict
     from whence_bench.memory import run as benchmark  # noqa: PLC0415
 
     loaded = memory_corpus.load(corpus)
-    progress = Progress("measuring")
+    progress = ProgressBar("measuring")
     try:
         done = benchmark.run(loaded, progress, learn=learn or ablate)
         text, figures = [benchmark.as_text(done)], benchmark.as_json(done)

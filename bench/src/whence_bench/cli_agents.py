@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli.shared import Progress
+from whence.cli.shared import ProgressBar
 from whence_bench.cli_files import Files, into_files
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _measured(run: Callable[..., Any], corpus: str, names: tuple[str, ...], inde
     """What a benchmark measures on a corpus, with progress; and the corpus."""
     from whence_bench.search.corpus import load  # noqa: PLC0415
 
-    loaded, progress = load(Path(corpus), names), Progress("measuring")
+    loaded, progress = load(Path(corpus), names), ProgressBar("measuring")
     try:
         return run(loaded, Path(index_dir) if index_dir else None, progress, **how), loaded
     finally:

@@ -49,7 +49,7 @@ _dumped = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class BudgetedText:
     """An output within its budget. It ends with a newline: printing another would not be counted."""
 
     text: str
@@ -59,7 +59,7 @@ class Cut:
     whole: int  # the least budget with which nothing is left out
 
 
-def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bool = False) -> Cut:
+def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bool = False) -> BudgetedText:
     """The beginning of a text and a last line that says what was asked, given and left out, within `budget` tokens.
 
     `foot` stands before that line and stays when the text is cut, unless the budget is small. `coloured` is a text for
@@ -72,7 +72,7 @@ def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bo
     whole = _fixed(lambda number: everything + _weight(_closing(number, number, 0, "")))
     given = _fixed(lambda number: everything + _weight(_closing(budget, number, 0, "")))
     if given <= budget:
-        return Cut("".join((*lines, *last)) + _closing(budget, given, 0, ""), budget, given, 0, whole)
+        return BudgetedText("".join((*lines, *last)) + _closing(budget, given, 0, ""), budget, given, 0, whole)
     how = _how(rest, whole)
     room = _room(budget, lambda number: _closing(number, number, len(weights), how))
     of_foot = sum(weights[len(lines) :])
@@ -87,10 +87,10 @@ def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bo
     left_out = len(weights) - kept - len(last)
     weight = _weight(seen(shown))
     given = _fixed(lambda number: weight + _weight(_closing(budget, number, left_out, how)))
-    return Cut(shown + _closing(budget, given, left_out, how), budget, given, left_out, whole)
+    return BudgetedText(shown + _closing(budget, given, left_out, how), budget, given, left_out, whole)
 
 
-def cut_json(value: Any, budget: int, *, rest: Rest) -> Cut:
+def cut_json(value: Any, budget: int, *, rest: Rest) -> BudgetedText:
     """A JSON document on one line, with an object "budget" in it, within `budget` tokens; a list becomes the field "items".
 
     A budget that cannot hold that object is a UsageError that names the least.
@@ -135,9 +135,9 @@ def _with_budget(document: str, asked: int, given: int, left_out: int, how: str)
     return f'{document[:-1]}{"," if document != "{}" else ""}"{BUDGET}":{said}}}\n'
 
 
-def _document(text: str, left_out: int, how: str, budget: int, whole: int) -> Cut:
+def _document(text: str, left_out: int, how: str, budget: int, whole: int) -> BudgetedText:
     given = _fixed(lambda number: _weight(_with_budget(text, budget, number, left_out, how)))
-    return Cut(_with_budget(text, budget, given, left_out, how), budget, given, left_out, whole)
+    return BudgetedText(_with_budget(text, budget, given, left_out, how), budget, given, left_out, whole)
 
 
 def _how(rest: Rest, whole: int) -> str:

@@ -20,7 +20,7 @@ from typing import IO, cast
 GRACE = 1.0
 
 
-class Building:
+class BuildProcess:
     """One run of the builder."""
 
     def __init__(self, root: Path, settings: Mapping[str, str], *, anew: bool = False) -> None:

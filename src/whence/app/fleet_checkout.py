@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from whence.app.index import Index
-from whence.core.errors import FleetError, PackRefused, StorageError, UsageError
+from whence.core.errors import ArchiveRefused, FleetError, StorageError, UsageError
 from whence.core.settings import load_settings
 from whence.fleet.access import Caller, check, visible
-from whence.fleet.archives import Portable, pack_of, portable_of
+from whence.fleet.archives import FleetArchive, pack_of, portable_of
 from whence.fleet.milvus.engine import Engine, Row
 from whence.fleet.milvus.filters import equals
 from whence.fleet.registry import Repository
@@ -40,7 +40,7 @@ OLD = 3_600
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FleetCheckout:
     """A repository that lies here."""
 
     repository: Repository
@@ -50,7 +50,7 @@ class Fetched:
 
 
 @contextmanager
-def fetched(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progress | None = None) -> Iterator[Fetched]:
+def fetched(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progress | None = None) -> Iterator[FleetCheckout]:
     """The index of one repository that the caller may see, opened; kept in the folder of all indexes."""
     repository = _one(fleet, name)
     portable = portable_of(fleet.engine, repository.name, fleet.caller)
@@ -64,7 +64,7 @@ def fetched(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progr
     index, said = _opened(fleet, repository, place / "tree", where, progress)
     _forget_others(place, where, now)
     with index:
-        yield Fetched(repository, index, reused, said)
+        yield FleetCheckout(repository, index, reused, said)
 
 
 def _one(fleet: Fleet, name: str) -> Repository:
@@ -85,7 +85,7 @@ def _files(engine: Engine, caller: Caller, name: str) -> list[Row]:
     return sorted(mine, key=lambda row: str(row["path"]))
 
 
-def _named(repository: Repository, portable: Portable | None, rows: Iterable[Row]) -> str:
+def _named(repository: Repository, portable: FleetArchive | None, rows: Iterable[Row]) -> str:
     """A name that is another one when anything of the repository is: for people, and told apart by all that it holds."""
     state = hashlib.blake2s(digest_size=8)
     for part in (portable.digest if portable else "", *(f"{row['path']}\0{row['hash']}" for row in rows)):
@@ -152,7 +152,7 @@ def _opened(fleet: Fleet, repository: Repository, tree: Path, where: Path, progr
             made_with = load_settings(layout.root)[0].index_fingerprint()
             with unpacked(file, layout, made_with, portable.digest) as (_, estate):
                 return Index.open(tree, data_dir=where, progress=progress, inherit=estate), ()
-    except PackRefused as refused:
+    except ArchiveRefused as refused:
         said = refused.message.replace(str(tree.parent.parent), "").rpartition("/pack ")[2]
         return Index.open(tree, data_dir=where, progress=progress), (f"the portable index of {repository.name} is not used: it {said}",)
 

@@ -18,7 +18,7 @@ from whence.core.types import Freshness, Parsed
 from whence.embed.registry import SHIPPED
 from whence.index.opened import OpenIndex
 from whence.query.lexer import fault
-from whence.query.parser import Asked, Condition, Leaf
+from whence.query.parser import Condition, Leaf, ParsedQuery
 from whence.query.parser import read as read_query
 from whence.query.paste import question_in
 from whence.retrieval.filters import file_mask, restrict, unit_mask
@@ -27,23 +27,23 @@ from whence.search.asking import make_asking, with_content
 from whence.search.confidence import confidence_of
 from whence.search.explain import Why, explain, explain_symbol, find_target
 from whence.search.options import check_compared
-from whence.search.pipeline import Asking, Ranked, answer, ranked_with
-from whence.search.related import Example, related
-from whence.search.result import Answer, Result
+from whence.search.pipeline import RankedPool, SearchRun, answer, ranked_with
+from whence.search.related import RelatedQuery, related
+from whence.search.result import SearchResponse, SearchResult
 from whence.source.read import without_secrets
 from whence.storage.arrayfile import Array
 
 if TYPE_CHECKING:
-    from whence.context.builder import Packing
-    from whence.context.pack import Pack
-    from whence.graph.names import Completion, Named
-    from whence.graph.neighbourhood import Neighbourhood, Surroundings
+    from whence.context.builder import ContextBuilder
+    from whence.context.pack import ContextPack
+    from whence.graph.names import Completion, NamedSymbol
+    from whence.graph.neighbourhood import Neighbourhood, NeighbourhoodFinder
     from whence.graph.neighbours import Neighbour
     from whence.graph.package_hash import PackageHashes
     from whence.graph.questions import Questions
-    from whence.graph.shortest_path import Step
+    from whence.graph.shortest_path import PathStep
     from whence.search.explain import Absence, Rival
-    from whence.source.excluded import LeftOut
+    from whence.source.excluded import ExcludedMatches
 
 #: Seconds that may be spent on files that are not indexed.
 LEFT_OUT_SECONDS = 0.3
@@ -85,7 +85,9 @@ class Index(OpenIndex):
         return self._weights[name]
 
     @_from_one_view
-    def search(self, query: str = "", *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Answer:
+    def search(
+        self, query: str = "", *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any
+    ) -> SearchResponse:
         """The best files for a query, best first: exactly k of them when that many match.
 
         A query may hold operators (docs/query.md); `plain` reads it as words alone.
@@ -99,11 +101,11 @@ class Index(OpenIndex):
         notes = (question.because, *notes) if question.because else notes
         found = answer(read.text, asking)
         if asking.restriction is not None and not asking.restriction.units.any():
-            return Answer(notes=(*notes, NOTHING_LEFT))
+            return SearchResponse(notes=(*notes, NOTHING_LEFT))
         sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
-        return Answer((Result(self, one) for one in found), confidence=sure, notes=notes, found=found)
+        return SearchResponse((SearchResult(self, one) for one in found), confidence=sure, notes=notes, found=found)
 
-    def left_out(self, words: Sequence[str]) -> LeftOut:
+    def left_out(self, words: Sequence[str]) -> ExcludedMatches:
         """How many files that are not indexed hold all of some words, as far as can be told in a moment (Z1)."""
         from whence.source.excluded import count_matching  # noqa: PLC0415  -- only where an answer is in doubt
 
@@ -148,7 +150,9 @@ class Index(OpenIndex):
 
         return kept_out(units, self.snapshot, options, read.conditions, left_by)
 
-    def _ranked_with(self, target: str, read: Asked, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> tuple[Array, Ranked]:
+    def _ranked_with(
+        self, target: str, read: ParsedQuery, k: int | None, profile: str | None, asked: Mapping[str, Any]
+    ) -> tuple[Array, RankedPool]:
         """The units that a target stands for, and the answer to a query with at least one of them in it."""
         asking, _ = self._restricted(read, self._asking(read.query, k, profile, with_content(read, asked)))
         if not read.text.strip():
@@ -156,7 +160,7 @@ class Index(OpenIndex):
         units = find_target(self.snapshot, target)
         return units, ranked_with(read.text, asking, units)
 
-    def _restricted(self, read: Asked, asking: Asking) -> tuple[Asking, tuple[str, ...]]:
+    def _restricted(self, read: ParsedQuery, asking: SearchRun) -> tuple[SearchRun, tuple[str, ...]]:
         """What a query is asked with, narrowed to what its operators leave, and how it was read."""
         if read.notes:
             raise UsageError(
@@ -169,7 +173,7 @@ class Index(OpenIndex):
         left = restrict(read.conditions, self.snapshot, files, units, self.read_text, lambda leaf: self._units_named(read, leaf, told))
         return replace(asking, restriction=replace(left, optional=read.optional)), (read.said, *left.notes, *told)
 
-    def _units_named(self, read: Asked, leaf: Leaf, told: list[str]) -> Array:
+    def _units_named(self, read: ParsedQuery, leaf: Leaf, told: list[str]) -> Array:
         """The units that `sym:`, `callers:` or `callees:` stands for, surest first; a name that nothing bears is refused."""
         if leaf.of == "sym" and len(units := self.snapshot.definitions(leaf.value)):
             return units
@@ -190,33 +194,35 @@ class Index(OpenIndex):
         return ordered[ordered < self.snapshot.units]
 
     @_from_one_view
-    def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[Result]:
+    def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[SearchResult]:
         """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
         check_compared(asked)
         asking = self._asking("related", k, None, asked)
         unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
-        return [Result(self, found) for found in related(self._example(unit), asking)]
+        return [SearchResult(self, found) for found in related(self._example(unit), asking)]
 
     @_from_one_view
-    def context(self, task: str = "", **asked: Any) -> Pack:
+    def context(self, task: str = "", **asked: Any) -> ContextPack:
         """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
 
         Instead of a task, `files=[...]` asks for what depends on files, and `diff="HEAD"` for what a change reaches.
         `asked` are the fields of `packing.Wanted`: budget, profile, format, session, ...
         """
-        from whence.context.builder import Packing, Wanted  # noqa: PLC0415  -- a search does without
+        from whence.context.builder import ContextBuilder, ContextRequest  # noqa: PLC0415  -- a search does without
 
-        packing: Packing = self._made("packing", lambda: Packing(self, self.graph, self.encoder))
-        return packing.pack(Wanted.of(task, self.settings.context, asked), time.time())
+        packing: ContextBuilder = self._made("packing", lambda: ContextBuilder(self, self.graph, self.encoder))
+        return packing.pack(ContextRequest.of(task, self.settings.context, asked), time.time())
 
     @_from_one_view
     def why_symbol(self, task: str, name: str, **asked: Any) -> Why:
         """Why a symbol stands where it stands among those for a task, or is not there."""
-        from whence.context.builder import Packing, Wanted  # noqa: PLC0415
+        from whence.context.builder import ContextBuilder, ContextRequest  # noqa: PLC0415
 
         units = np.array([unit for one in self.questions.meant(name) for unit in one.nodes if unit < self.snapshot.units], np.int64)
-        packing = Packing(self, self.graph, self.encoder)
-        return explain_symbol(task, units, packing.ranked(Wanted.of(task, self.settings.context, asked), time.time(), include=units))
+        packing = ContextBuilder(self, self.graph, self.encoder)
+        return explain_symbol(
+            task, units, packing.ranked(ContextRequest.of(task, self.settings.context, asked), time.time(), include=units)
+        )
 
     # Questions to the graph (W5). A name that several symbols bear, or none, is a UsageError that lists them, or the nearest.
     @property
@@ -248,20 +254,20 @@ class Index(OpenIndex):
         return self.questions.tests(self.questions.one(name), depth=depth).neighbours()
 
     @_from_one_view
-    def path(self, source: str, target: str, *, hops: int = 12) -> list[Step] | None:
+    def path(self, source: str, target: str, *, hops: int = 12) -> list[PathStep] | None:
         """The shortest way from one symbol to another, edge by edge; None when there is none."""
         return self.questions.path([self.questions.one(source)], [self.questions.one(target)], hops=hops)
 
     @_from_one_view
-    def around(self, symbol: Named, **how: Any) -> Neighbourhood:
+    def around(self, symbol: NamedSymbol, **how: Any) -> Neighbourhood:
         """What a walk from a symbol comes to most, and the edges among that; `how` as in `Surroundings.around`."""
-        from whence.graph.neighbourhood import Surroundings  # noqa: PLC0415
+        from whence.graph.neighbourhood import NeighbourhoodFinder  # noqa: PLC0415
 
-        surroundings: Surroundings = self._made("surroundings", lambda: Surroundings(self.graph))
+        surroundings: NeighbourhoodFinder = self._made("surroundings", lambda: NeighbourhoodFinder(self.graph))
         return surroundings.around(symbol, **how)
 
     @_from_one_view
-    def completed(self, text: str, most: int) -> list[tuple[Named, int]]:
+    def completed(self, text: str, most: int) -> list[tuple[NamedSymbol, int]]:
         """Symbols for the beginning or a part of a name, the most used first, each with how often it is used."""
         from whence.graph.names import Completion  # noqa: PLC0415
 
@@ -281,20 +287,20 @@ class Index(OpenIndex):
         packages: PackageHashes = self._made("packages", lambda: PackageHashes(self.snapshot.symbols, self.store.hashes))
         return packages.of(key)
 
-    def _example(self, unit: int) -> Example:
+    def _example(self, unit: int) -> RelatedQuery:
         path = self.snapshot.path(int(self.snapshot.file_of_unit[unit]))
         first, last = int(self.snapshot.column("units.first")[unit]), int(self.snapshot.column("units.last")[unit])
         lines = (self.read_text(path) or "").split("\n")[first - 1 : last]
         parents = [one.parents for one in (self.parsed(path) or Parsed("", ())).units if one.first_line == first and one.last_line == last]
-        return Example(unit, " ".join((*(parents[0] if parents else ()), self.snapshot.unit_name(unit))), "\n".join(lines))
+        return RelatedQuery(unit, " ".join((*(parents[0] if parents else ()), self.snapshot.unit_name(unit))), "\n".join(lines))
 
     @_from_one_view
-    def ranked(self, query: str, profile: Profile) -> Ranked:
+    def ranked(self, query: str, profile: Profile) -> RankedPool:
         """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
         asking = replace(self._asking(query, None, None, {}), profile=profile, weights=FieldWeights.of(profile))
         return ranked_with(query, asking)
 
-    def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> Asking:
+    def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> SearchRun:
         return make_asking(
             query,
             k,

@@ -11,18 +11,18 @@ from whence.core.errors import QueryError
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.search.confidence import Confidence
-    from whence.source.excluded import LeftOut
+    from whence.source.excluded import ExcludedMatches
 
 #: Of a task it is said that it is not here only below this share of the line.
 SHARE_FOR_TASKS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class LowConfidence:
     """How sure the surest of some roots is, and what was left out of them that holds the words."""
 
     confidence: Confidence
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ExcludedMatches, ...] = ()
     searched: str = "all"  # which content
 
     def __str__(self) -> str:
@@ -66,10 +66,10 @@ def doubt_of_task(index: Index, task: str) -> str:
         return ""
     if sure is None or sure.probability >= sure.line * SHARE_FOR_TASKS:
         return ""
-    return str(Doubt(sure))
+    return str(LowConfidence(sure))
 
 
-def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False) -> Doubt | None:
+def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False) -> LowConfidence | None:
     """What is to be said of the answers of some roots together; None where nothing was asked in words, or of no files.
 
     Who is hurried is not told of files that are not indexed: reading them takes a moment.
@@ -80,5 +80,5 @@ def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | No
     surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)
     searched = content or judged[0][0].settings.search.content
     if surest.here or hurried:
-        return Doubt(surest, (), searched)
-    return Doubt(surest, tuple(found for index, of in judged if (found := index.left_out(of.sought)).matching), searched)
+        return LowConfidence(surest, (), searched)
+    return LowConfidence(surest, tuple(found for index, of in judged if (found := index.left_out(of.sought)).matching), searched)

@@ -21,7 +21,7 @@ from whence.core.errors import StorageError, WhenceError
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.memory.note import About, Note
+    from whence.memory.note import CodeRef, Note
 
 #: Notes that are named after an answer; the rest is counted.
 MOST_NAMED = 3
@@ -31,7 +31,7 @@ Shown = Mapping[str, set[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class NoteHint:
     """A note, the code in an answer that it speaks of, and what has become of that code where it is not as it was."""
 
     key: str
@@ -43,18 +43,18 @@ class Hint:
         return safe(f"note: {self.key} speaks of {', '.join(said)}")
 
 
-def hints_of(index: Index, shown: Shown) -> list[Hint]:
+def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
     """The notes that speak of what is shown of an index, in its order: of the folder that settings name, as recall would find them."""
     directory = _directory(index) if shown else None
     database = _database(index, directory) if directory else None
     if directory is None or database is None:
         return []
     from whence.memory.keys import is_team_folder  # noqa: PLC0415  -- only where there are notes
-    from whence.memory.note_rows import NoteStore  # noqa: PLC0415  -- as above
+    from whence.memory.note_rows import NoteDatabase  # noqa: PLC0415  -- as above
 
     roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
     try:
-        with closing(NoteStore(database)) as store:
+        with closing(NoteDatabase(database)) as store:
             keys = list(dict.fromkeys(key for key, _ in store.speaking_of(roots, shown)))
     except StorageError:  # the index is derived, and the next command of memory mends it or says what is wrong
         return []
@@ -70,19 +70,19 @@ def by_file(keys: Sequence[str]) -> Shown:
     return shown
 
 
-def hint_lines(hints: Sequence[Hint]) -> list[str]:
+def hint_lines(hints: Sequence[NoteHint]) -> list[str]:
     """A line for each of the first notes, and how many there are beside them."""
     more = len(hints) - MOST_NAMED
     return [*map(str, hints[:MOST_NAMED]), *([f"note: and {more} more"] if more > 0 else [])]
 
 
-def print_hints(hints: Sequence[Hint], style: Callable[..., str], *, err: bool = False) -> None:
+def print_hints(hints: Sequence[NoteHint], style: Callable[..., str], *, err: bool = False) -> None:
     """The same after an answer."""
     for line in hint_lines(hints):
         click.echo(style(line, fg="cyan"), err=err, color=True)
 
 
-def notes_json(hints: Sequence[Hint]) -> dict[str, Any]:
+def notes_json(hints: Sequence[NoteHint]) -> dict[str, Any]:
     """The same as a part of a JSON document; nothing where there are none."""
     listed = [
         {"key": one.key, "codes": list(one.codes), "changed": [{"code": code, "said": said} for code, said in one.changed.items()]}
@@ -114,13 +114,13 @@ def _database(index: Index, directory: Path) -> Path | None:
 
 
 # What they speak of.
-def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[Hint]:
+def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[NoteHint]:
     """Hints from the files of notes, as they are now."""
-    from whence.memory.folder import NoteFolder  # noqa: PLC0415  -- as above
+    from whence.memory.folder import NoteStore  # noqa: PLC0415  -- as above
     from whence.memory.staleness import CHANGED, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
 
-    folder, states, now = NoteFolder(directory), CodeStates(index.layout.grammars), time.time()
-    hints: list[Hint] = []
+    folder, states, now = NoteStore(directory), CodeStates(index.layout.grammars), time.time()
+    hints: list[NoteHint] = []
     for key in keys:
         try:
             note = folder.read(key, most_bytes=index.settings.memory.max_bytes)
@@ -131,7 +131,7 @@ def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[st
         about = [one for one in note.about if one.repository in roots and _is_shown(one, shown)]
         found = {one.code: states.state(one, index.root, time.time_ns()) for one in about}
         if found:
-            hints.append(Hint(key, tuple(found), {code: CHANGED[state] for code, state in found.items() if state in CHANGED}))
+            hints.append(NoteHint(key, tuple(found), {code: CHANGED[state] for code, state in found.items() if state in CHANGED}))
     return hints
 
 
@@ -144,7 +144,7 @@ def _holds(note: Note, now: float) -> bool:
     return note.archived is None and note.kind not in GENERATED and begun and not ended
 
 
-def _is_shown(about: About, shown: Shown) -> bool:
+def _is_shown(about: CodeRef, shown: Shown) -> bool:
     """Whether some code is in an answer: itself, what it is part of, or a part of it."""
     if about.path not in shown:
         return False

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio
 
-from whence.app.build_process import Building
+from whence.app.build_process import BuildProcess
 from whence.core.errors import FleetError, IndexDamaged, RootError, StorageError, UsageError, WhenceError
 from whence.core.settings import load_settings
-from whence.core.types import Work
+from whence.core.types import PendingWork
 from whence.index.viewed import BEHIND
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.core.settings_schema import Settings
     from whence.fleet.search import Fleet
-    from whence.index.watch import Follower
+    from whence.index.watch import TreeWatcher
     from whence.memory.memory import Memory
 
 
 _T = TypeVar("_T")
 
 
-class FleetDesk:
+class FleetSession:
     """Answers questions about the fleet, one at a time, in a thread of its own."""
 
     def __init__(self, settings: Mapping[str, str]) -> None:
@@ -95,7 +95,7 @@ OWN_SETTINGS = {"index.lock_wait": "0.5"}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BuildProgress:
     """How far the index of a root is."""
 
     indexed: int = 0  # files that can be found
@@ -105,43 +105,43 @@ class Standing:
     note: str = ""
 
 
-def ready(index: Index | None, standing: Standing) -> Index:
+def ready(index: Index | None, standing: BuildProgress) -> Index:
     """The index, where there is anything in it."""
     if index is None or (standing.building and not standing.indexed):
         raise UsageError(f"the index is being built, {standing.share:.0%} done", hint="ask again in a moment; search answers already")
     return index
 
 
-class Desk:
+class IndexSession:
     """Answers questions about one root, one at a time. All work with the index is done in one thread of its own."""
 
     def __init__(self, root: Path, settings: Mapping[str, str], *, rest: float = SECONDS_BEFORE_REST) -> None:
         self.root, self._seconds_before_rest = root, rest
         self.given = dict(settings)  # on the command line
         self._given = {**OWN_SETTINGS, **settings}
-        self._building: Building | None = None
-        self._waited_for: Building | None = None  # callers wait for a build once; after that they are answered at once
+        self._building: BuildProcess | None = None
+        self._waited_for: BuildProcess | None = None  # callers wait for a build once; after that they are answered at once
         self._index: Index | None = None
         self._file: tuple[int, int] | None = None  # which file the index was when it was opened
         self._memory: Memory | None = None
-        self._follower: Follower | None = None
+        self._follower: TreeWatcher | None = None
         self._settled = False  # whether the index was true to its files when it was last looked at
         self._trouble = ""
         self._rest: list[asyncio.TimerHandle] = []  # when nobody has asked for a while, memory is given back
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
 
-    async def ask(self, question: Callable[[Index | None, Standing], _T], report: Report | None = None, *, patient: bool = True) -> _T:
+    async def ask(self, question: Callable[[Index | None, BuildProgress], _T], report: Report | None = None, *, patient: bool = True) -> _T:
         """Put a question to the index as it is now, or to what there is of it where it is being built (None: nothing yet).
 
         Whoever is patient waits a moment for a build that has just begun.
         """
         answer = await self._run(lambda: self._answered(question, patient=patient))
-        if isinstance(answer, Building):
+        if isinstance(answer, BuildProcess):
             await self._wait(answer, report)
             answer = await self._run(lambda: self._answered(question, patient=False))
         return cast("_T", answer)
 
-    async def refresh(self, *, anew: bool = False) -> Standing:
+    async def refresh(self, *, anew: bool = False) -> BuildProgress:
         """Look at all files, whatever a watcher says, and take in what changed; or build everything anew, beside the server."""
         return await self._run(lambda: self._refreshed(anew=anew))
 
@@ -169,7 +169,7 @@ class Desk:
         for timer in self._rest:
             timer.cancel()
 
-    async def _wait(self, building: Building, report: Report | None) -> None:
+    async def _wait(self, building: BuildProcess, report: Report | None) -> None:
         """Wait for a build as long as is bearable; it goes on in any case."""
         deadline = time.monotonic() + (await self._run(self.settings)).mcp.patience
         while building.running and time.monotonic() < deadline:
@@ -188,7 +188,7 @@ class Desk:
         self._thread.shutdown(wait=False)
 
     # In the desk's own thread.
-    def _answered(self, question: Callable[[Index | None, Standing], _T], *, patient: bool) -> _T | Building:
+    def _answered(self, question: Callable[[Index | None, BuildProgress], _T], *, patient: bool) -> _T | BuildProcess:
         """Look and answer in one go, for others ask in between; or the build that is to be waited for."""
         try:
             return self._looked_and_answered(question, patient=patient)
@@ -196,19 +196,19 @@ class Desk:
             self._let_go()  # when it is opened again, what is damaged is made anew
             return self._looked_and_answered(question, patient=patient)
 
-    def _looked_and_answered(self, question: Callable[[Index | None, Standing], _T], *, patient: bool) -> _T | Building:
+    def _looked_and_answered(self, question: Callable[[Index | None, BuildProgress], _T], *, patient: bool) -> _T | BuildProcess:
         standing = self._look()
         if patient and self._building is not None and self._building is not self._waited_for:
             return self._building
         return question(self._index, standing)
 
-    def _refreshed(self, *, anew: bool) -> Standing:
+    def _refreshed(self, *, anew: bool) -> BuildProgress:
         self._settled, self._trouble = False, ""
         if anew and not (self._building is not None and self._building.running):
             self._let_go()  # what is there is removed
-            self._building = Building(self.root, self._for_builds(), anew=True)
+            self._building = BuildProcess(self.root, self._for_builds(), anew=True)
             return self._standing()
-        return cast("Standing", self._answered(lambda _, standing: standing, patient=False))
+        return cast("BuildProgress", self._answered(lambda _, standing: standing, patient=False))
 
     def _be_small(self) -> None:
         """Give back what answers were made from: many servers stand idle, one for each session of each agent."""
@@ -242,7 +242,7 @@ class Desk:
             self._memory = Memory.open(repository=self.root, command_line=self._given)
         return self._memory
 
-    def _look(self) -> Standing:
+    def _look(self) -> BuildProgress:
         """Open the index, or bring it up to date: at once where that is quick, else beside."""
         if self._building is not None and not self._building.running:
             self._trouble, self._building = self._building.trouble, None
@@ -258,7 +258,7 @@ class Desk:
                     self._build()
                 else:
                     self._whole().refresh()
-                    work = Work(0, needed=not self._whole().freshness.fresh)
+                    work = PendingWork(0, needed=not self._whole().freshness.fresh)
             self._settled = not work.needed
         except StorageError:  # not there, damaged, or of another version: a build makes it anew
             self._let_go()
@@ -266,18 +266,18 @@ class Desk:
                 self._build()
         return self._standing()
 
-    def _opened(self) -> Work:
+    def _opened(self) -> PendingWork:
         """The index as it is on disk now, and what is to be done to it."""
         from whence.app.index import Index  # noqa: PLC0415  -- a server that is not asked stays small
-        from whence.index.watch import Follower  # noqa: PLC0415  -- as above
+        from whence.index.watch import TreeWatcher  # noqa: PLC0415  -- as above
 
         if self._index is None:
             self._index = Index.open(self.root, refresh=False, command_line=self._given)
             self._file = _file_of(self._index)
-            self._follower = Follower(self._index) if self._index.settings.mcp.watch else None
+            self._follower = TreeWatcher(self._index) if self._index.settings.mcp.watch else None
         changed = self._follower is None or self._follower.changed()
         if self._settled and not changed:
-            return Work(0, needed=False)
+            return PendingWork(0, needed=False)
         self._index.notes = [note for note in self._index.notes if not note.startswith(BEHIND)]
         return self._index.look()
 
@@ -294,7 +294,7 @@ class Desk:
                 raise RootError(trouble)
             self._index.notes.append(f"{BEHIND}: {trouble}")
             return
-        self._building = Building(self.root, self._for_builds())
+        self._building = BuildProcess(self.root, self._for_builds())
 
     def _for_builds(self) -> dict[str, str]:
         """The settings of a build beside the server, which may wait for another writer."""
@@ -307,12 +307,12 @@ class Desk:
             self._index.close()
         self._index, self._follower, self._settled = None, None, False
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> BuildProgress:
         building = self._building
         if self._index is None or not self._index.snapshot.live_files:
-            return Standing(building=building is not None, share=building.share if building else 1.0)
+            return BuildProgress(building=building is not None, share=building.share if building else 1.0)
         indexed, freshness = self._index.snapshot.live_files, self._index.freshness
-        return Standing(indexed, freshness.changed, building is not None, building.share if building else 1.0, freshness.note)
+        return BuildProgress(indexed, freshness.changed, building is not None, building.share if building else 1.0, freshness.note)
 
 
 def give_memory_back() -> None:

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from whence.app.session import SECONDS_BEFORE_REST, Desk, FleetDesk
+from whence.app.session import SECONDS_BEFORE_REST, FleetSession, IndexSession
 from whence.cli.shared import IN_A_FILE
 from whence.core.errors import RootError, UsageError
 
 
-class Roots:
+class AllowedRoots:
     """The folders that were allowed when the server was started."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -72,22 +72,22 @@ def _inside(path: Path, allowed: Sequence[Path]) -> tuple[Path, str] | None:
     return None
 
 
-class House:
+class Workspace:
     """The roots of a server, each with its desk."""
 
     def __init__(
         self, folders: Sequence[Path], settings: Mapping[str, str], session: str = "", *, rest: float = SECONDS_BEFORE_REST
     ) -> None:
-        self.roots = Roots(folders)
+        self.roots = AllowedRoots(folders)
         self.session = session  # under this name what was shown is remembered, for hooks that report what was used (L4)
-        self.fleet = FleetDesk(settings)
-        self._desks = {folder: Desk(folder, settings, rest=rest) for folder in self.roots.folders}
+        self.fleet = FleetSession(settings)
+        self._desks = {folder: IndexSession(folder, settings, rest=rest) for folder in self.roots.folders}
 
-    def desk(self, root: Path) -> Desk:
+    def desk(self, root: Path) -> IndexSession:
         """The desk of a root."""
         return self._desks[root]
 
-    def desks(self, name: str = "") -> list[Desk]:
+    def desks(self, name: str = "") -> list[IndexSession]:
         """The desks that a call is about: of a root that it names, or all."""
         return [self.desk(self.roots.chosen(name))] if name else list(self._desks.values())
 
@@ -117,11 +117,11 @@ class House:
             return root, written  # a name may hold such marks, too
         return own, f"{below}{found['rest']}"
 
-    def label(self, desk: Desk) -> str:
+    def label(self, desk: IndexSession) -> str:
         """What stands before a path, so that it is clear which root it is of."""
         return self.roots.label(desk.root)
 
-    def inner(self, desk: Desk) -> tuple[str, ...]:
+    def inner(self, desk: IndexSession) -> tuple[str, ...]:
         """The paths of other roots that lie in this one: they answer for themselves."""
         others = (folder for folder in self.roots.folders if folder != desk.root and folder.is_relative_to(desk.root))
         return tuple(f"{folder.relative_to(desk.root).as_posix()}/" for folder in others)
@@ -134,7 +134,7 @@ class House:
 
 
 @asynccontextmanager
-async def closing(house: House) -> AsyncIterator[None]:
+async def closing(house: Workspace) -> AsyncIterator[None]:
     """A house that is closed at the end, whatever that is."""
     try:
         yield

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whence.cli.shared import Progress, json_option, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.shared import ProgressBar, json_option, print_json, safe, say_notes, set_option, settings_of, targets_of
 from whence.core.errors import StorageError, UsageError
 from whence.source import git
 
@@ -116,7 +116,7 @@ def _target(path: str) -> Target:
 def _opened(target: Target, values: dict[str, str], **how: object) -> Index:
     from whence.app.index import Index  # noqa: PLC0415
 
-    progress = Progress(f"indexing {safe(target.root.name)}")
+    progress = ProgressBar(f"indexing {safe(target.root.name)}")
     try:
         return Index.open(target.root, command_line=values, progress=progress, **how)  # type: ignore[arg-type]
     finally:

@@ -22,7 +22,7 @@ from whence.cli.shared import complaint, is_freshness
 from whence.core.errors import WhenceError
 
 if TYPE_CHECKING:
-    from whence.app.budget import Cut
+    from whence.app.budget import BudgetedText
 
 #: What has no budget: it runs until it is stopped, answers another program in that program's form, writes what is to be
 #: read back (a part of a backup is none), or shows a change and asks whether to make it (nobody agrees to a part of it).
@@ -110,7 +110,7 @@ def _complain(error: WhenceError, budget: int) -> None:
         raise click.exceptions.Exit(_FAILED) from error
 
 
-def _cut(collected: _Collected, budget: int, *, as_json: bool) -> Cut:
+def _cut(collected: _Collected, budget: int, *, as_json: bool) -> BudgetedText:
     """What was printed, cut in the form that was asked for."""
     from whence.app.budget import cut_json, cut_text  # noqa: PLC0415  -- loads numpy
 

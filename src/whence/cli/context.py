@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.low_confidence import doubt_of_task, nothing_for
-from whence.app.note_hints import Hint, by_file, hints_of, notes_json, print_hints
+from whence.app.note_hints import NoteHint, by_file, hints_of, notes_json, print_hints
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.shared import (
     Target,
@@ -33,7 +33,7 @@ from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.context.pack import Pack, Symbol
+    from whence.context.pack import ContextPack, Symbol
 
 #: A name for a conversation: what it was shown is remembered for a few minutes (L1).
 SESSION = "WHENCE_SESSION"
@@ -152,7 +152,7 @@ def freshness_facts(index: Index) -> dict[str, Any]:
     return {name: found[name] for name in ("commit", "changed_files", "fresh")}
 
 
-def _print_pack(index: Index, pack: Pack, options: dict[str, Any]) -> None:
+def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> None:
     """The text, and notes that speak of what is in it: beside it, for they are no part of its budget, or in JSON where they fit into it."""
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = hints_of(index, by_file(shown))
@@ -162,7 +162,7 @@ def _print_pack(index: Index, pack: Pack, options: dict[str, Any]) -> None:
         print_hints(hints, styler("never"), err=True)
 
 
-def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
+def _with_notes(pack: ContextPack, hints: Sequence[NoteHint]) -> str | None:
     """A pack in JSON with its notes and what it costs then; None when that is more than was asked for."""
     from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
 
@@ -174,7 +174,7 @@ def _with_notes(pack: Pack, hints: Sequence[Hint]) -> str | None:
     return text if tokens <= pack.budget else None
 
 
-def _print_list(index: Index, pack: Pack, options: dict[str, Any]) -> None:
+def _print_list(index: Index, pack: ContextPack, options: dict[str, Any]) -> None:
     best = pack.symbols[: options["k"]]
     hints = hints_of(index, by_file([one.key for one in best]))
     if options["as_json"]:

@@ -14,7 +14,7 @@ import click
 from whence.cli.shared import color_option, json_option, print_json, safe, set_option, settings_of, styler, targets_of
 
 if TYPE_CHECKING:
-    from whence.app.doctor.checks import Circumstances
+    from whence.app.doctor.checks import DoctorContext
     from whence.app.doctor.finding import Finding
 
 WELL, NOT_WELL = 0, 1
@@ -67,15 +67,15 @@ def doctor(path: str, questions: int | None, fix: bool, as_json: bool, color: st
     return NOT_WELL if any(one.level == FAILED for one in findings) else WELL
 
 
-def _circumstances(path: str, questions: int | None, assignments: tuple[str, ...]) -> Circumstances:
-    from whence.app.doctor.checks import Circumstances  # noqa: PLC0415
+def _circumstances(path: str, questions: int | None, assignments: tuple[str, ...]) -> DoctorContext:
+    from whence.app.doctor.checks import DoctorContext  # noqa: PLC0415
     from whence.core.settings import Layer, merge  # noqa: PLC0415
     from whence.index.layout import default_data_dir  # noqa: PLC0415
 
     environment, values = dict(os.environ), settings_of(assignments)
     merge([Layer("command line", values)])  # a wrong name here is wrong use; in a file it is a finding
     root = targets_of((path,))[0].root
-    return Circumstances(
+    return DoctorContext(
         root,
         default_data_dir(environment, Path.home()),
         Path.home(),
@@ -90,10 +90,10 @@ def _circumstances(path: str, questions: int | None, assignments: tuple[str, ...
 def _agents(root: Path) -> Iterator[Finding]:
     """Which agents know whence, here or for the user."""
     from whence.app.agents.plan import standing  # noqa: PLC0415
-    from whence.app.agents.registry import AGENTS, Scope  # noqa: PLC0415
+    from whence.app.agents.registry import AGENTS, InstallScope  # noqa: PLC0415
     from whence.app.doctor.finding import OK, SKIPPED, WARNING, Finding  # noqa: PLC0415
 
-    scopes = (Scope(Path.home(), dict(os.environ), root), Scope(Path.home(), dict(os.environ)))
+    scopes = (InstallScope(Path.home(), dict(os.environ), root), InstallScope(Path.home(), dict(os.environ)))
     found = [standing(agent, scope) for agent in AGENTS for scope in scopes]
     for one in found:
         if one.trouble:
@@ -110,7 +110,7 @@ def _agents(root: Path) -> Iterator[Finding]:
         yield Finding("agents", SKIPPED, "none is found on this machine")
 
 
-def _mended(here: Circumstances) -> list[str]:
+def _mended(here: DoctorContext) -> list[str]:
     from whence.app.doctor.storage import index_folders, remove_orphans  # noqa: PLC0415
 
     return remove_orphans(index_folders(here.data_dir))
@@ -133,7 +133,7 @@ def _print_sum(findings: list[Finding]) -> None:
     click.echo(f"{len(levels)} checks: {said}")
 
 
-def _print_all(here: Circumstances, findings: list[Finding], done: list[str]) -> None:
+def _print_all(here: DoctorContext, findings: list[Finding], done: list[str]) -> None:
     from whence.app.doctor.finding import worst  # noqa: PLC0415
 
     checks = [

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.main import FAILED, FOUND
-from whence.cli.shared import Progress, Target, json_option, open_indexes, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.shared import (
+    ProgressBar,
+    Target,
+    json_option,
+    open_indexes,
+    print_json,
+    safe,
+    say_notes,
+    set_option,
+    settings_of,
+    targets_of,
+)
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 
@@ -104,11 +115,11 @@ class _Run:
 
     def find(self, *, alone: bool) -> bool:
         """Find the server; only when there is none at all, that is the end."""
-        from whence.graph.enrich.client import ServerTrouble, find_server  # noqa: PLC0415
+        from whence.graph.enrich.client import ServerError, find_server  # noqa: PLC0415
 
         try:
             self.command = find_server(self.kind, self.index.root, self.options["command"] or self._setting())
-        except ServerTrouble as trouble:
+        except ServerError as trouble:
             if alone:
                 raise
             self.trouble, self.hint = trouble.message, trouble.hint
@@ -127,7 +138,7 @@ class _Run:
 
     def ask(self, target: Target) -> None:
         """Ask about every file that is not finished, keeping what is found as it comes."""
-        from whence.graph.enrich.client import LanguageServer, Patience, ServerTrouble  # noqa: PLC0415
+        from whence.graph.enrich.client import LanguageServer, Patience, ServerError  # noqa: PLC0415
         from whence.graph.enrich.definitions import Outlines  # noqa: PLC0415
         from whence.graph.enrich.definitions import enrich as enriched  # noqa: PLC0415
 
@@ -136,7 +147,7 @@ class _Run:
         paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
         patience = Patience(answer=wait, start=wait) if wait else Patience()
         outlines = Outlines(index.root, languages, index.settings.index.max_file_bytes)
-        progress = Progress(f"asking {safe(self.command[0].rpartition('/')[2])}")
+        progress = ProgressBar(f"asking {safe(self.command[0].rpartition('/')[2])}")
         began = kept = time.monotonic()
         waiting: list[Enriched] = []
         try:
@@ -152,7 +163,7 @@ class _Run:
                 if time.monotonic() - kept > SECONDS_BETWEEN_WRITES:
                     self._keep(waiting)
                     kept = time.monotonic()
-        except ServerTrouble as trouble:
+        except ServerError as trouble:
             self.trouble, self.hint = trouble.message, f"the command was {shlex.join(self.command)}; what was found is kept"
         finally:  # also when interrupted
             progress.close()
@@ -173,9 +184,9 @@ class _Run:
         return chosen
 
     def _record(self) -> Any:
-        from whence.graph.enrich.definitions import RECORD, Record  # noqa: PLC0415
+        from whence.graph.enrich.definitions import RECORD, EnrichRecord  # noqa: PLC0415
 
-        return Record(self.index.layout.directory / RECORD)
+        return EnrichRecord(self.index.layout.directory / RECORD)
 
     def _count(self, one: Enriched, waiting: list[Enriched]) -> None:
         if one.trouble:

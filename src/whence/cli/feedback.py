@@ -20,10 +20,10 @@ from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.context.feedback.pending import Place
-    from whence.context.feedback.store import Learned
-    from whence.context.feedback.verdicts import Opinion
-    from whence.context.feedback.vocabulary import Pair
+    from whence.context.feedback.pending import EditedRange
+    from whence.context.feedback.store import FeedbackStore
+    from whence.context.feedback.verdicts import VerdictSummary
+    from whence.context.feedback.vocabulary import LearnedPair
     from whence.core.settings_schema import LearnSettings
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
@@ -89,7 +89,7 @@ def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple
     from whence.context.feedback.vocabulary import pairs  # noqa: PLC0415
 
     with _learning(place, assignments) as (target, chosen, learned):
-        held: list[Opinion] = []
+        held: list[VerdictSummary] = []
         if learned.rows("SELECT 1 FROM records LIMIT 1"):
             with open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,):
                 say_notes([index])
@@ -188,14 +188,16 @@ def used(
 
     For hooks: no index is opened. What was not used by the next answer counts as not useful.
     """
-    from whence.context.feedback.pending import Pending  # noqa: PLC0415
+    from whence.context.feedback.pending import PendingFeedback  # noqa: PLC0415
 
     if text_file is None and not touched and not names:
         raise UsageError("nothing to look at", hint="give --text-file, --place or --symbol")
     text = _texts_in(_read(text_file)) if text_file is not None else ""
     with _learning(place, assignments) as (target, chosen, learned):
         places = [_touched(target, one) for one in touched]
-        found = Pending(learned, chosen, session).used(text=text, places=places, names=names, now=time.time()) if chosen.enabled else []
+        found = (
+            PendingFeedback(learned, chosen, session).used(text=text, places=places, names=names, now=time.time()) if chosen.enabled else []
+        )
     if as_json:
         print_json({"used": found})
     else:
@@ -208,10 +210,10 @@ def used(
 @contextmanager
 def _learning(
     place: str, assignments: tuple[str, ...] = (), *, must_be_on: bool = False
-) -> Iterator[tuple[Target, LearnSettings, Learned]]:
+) -> Iterator[tuple[Target, LearnSettings, FeedbackStore]]:
     """What was learned about the repository around a place, and the settings that say what it is worth."""
     from whence.app.index import load_settings  # noqa: PLC0415
-    from whence.context.feedback.store import Learned  # noqa: PLC0415
+    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target = targets_of((place,))[0]
@@ -219,7 +221,7 @@ def _learning(
     if must_be_on and not chosen.enabled:
         raise UsageError("learning is switched off", hint="set learn.enabled=true")
     layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
-    with closing(Learned.beside(layout.directory)) as learned:
+    with closing(FeedbackStore.beside(layout.directory)) as learned:
         yield target, chosen, learned
 
 
@@ -249,8 +251,8 @@ def _texts_in(raw: str) -> str:
     return "\n".join(texts)
 
 
-def _touched(target: Target, written: str) -> Place:
-    from whence.context.feedback.pending import END_OF_FILE, Place  # noqa: PLC0415
+def _touched(target: Target, written: str) -> EditedRange:
+    from whence.context.feedback.pending import END_OF_FILE, EditedRange  # noqa: PLC0415
 
     found = _PLACE.match(written)
     first, last = (int(found["first"] or 1), int(found["last"] or found["first"] or END_OF_FILE)) if found else (0, 0)
@@ -261,7 +263,7 @@ def _touched(target: Target, written: str) -> Place:
         inside = Path(path.parent.resolve(), path.name).relative_to(target.root).as_posix()
     except ValueError as error:
         raise UsageError(f"{safe(found['path'])} is not in {safe(str(target.root))}", hint="--path names the repository") from error
-    return Place(inside, first, last)
+    return EditedRange(inside, first, last)
 
 
 # Saying.
@@ -276,7 +278,7 @@ def _say(
     as_json: bool,
     assignments: tuple[str, ...],
 ) -> int:
-    from whence.context.feedback.verdicts import Record, opinions, say  # noqa: PLC0415
+    from whence.context.feedback.verdicts import Verdict, opinions, say  # noqa: PLC0415
 
     with (
         _learning(place, assignments, must_be_on=True) as (target, chosen, learned),
@@ -285,7 +287,7 @@ def _say(
         say_notes([index])
         keys = list(dict.fromkeys(_one_of(name, index.symbol_keys(name)) for name in symbols))
         now = time.time()
-        records = [Record(key, useful, index.subgraph_root(key), task, now) for key in keys]
+        records = [Verdict(key, useful, index.subgraph_root(key), task, now) for key in keys]
         say(learned, records, chosen, session)
         held = {one.symbol: one for one in opinions(learned, lambda symbol: _root_now(index, symbol), chosen, keys)}
     if as_json:
@@ -304,7 +306,7 @@ def _one_of(name: str, keys: list[str]) -> str:
     return keys[0]
 
 
-def _known_as(learned: Learned, name: str) -> list[str]:
+def _known_as(learned: FeedbackStore, name: str) -> list[str]:
     """The symbols of which something was learned and that a name may stand for; they need not exist any more."""
     from whence.context.feedback.verdicts import records  # noqa: PLC0415
 
@@ -325,7 +327,7 @@ def _root_now(index: Index, symbol: str) -> str:
         return ""
 
 
-def _reset(learned: Learned) -> int | None:
+def _reset(learned: FeedbackStore) -> int | None:
     """Forget everything; how many verdicts those were, or None when they could not be read any more."""
     from whence.core.errors import StorageError  # noqa: PLC0415
 
@@ -339,12 +341,12 @@ def _reset(learned: Learned) -> int | None:
 
 
 # Showing.
-def _tally(one: Opinion) -> str:
+def _tally(one: VerdictSummary) -> str:
     expired = f", {one.expired} expired" if one.expired else ""
     return f"{one.useful} useful, {one.useless} not{expired}: {one.boost:+.3f}"
 
 
-def _print_learned(held: list[Opinion], words: list[Pair], *, enabled: bool) -> None:
+def _print_learned(held: list[VerdictSummary], words: list[LearnedPair], *, enabled: bool) -> None:
     if not enabled:
         click.echo("learning is switched off; this is what was learned before")
     if not held:
@@ -358,7 +360,7 @@ def _print_learned(held: list[Opinion], words: list[Pair], *, enabled: bool) -> 
         click.echo(f"  {safe(pair.keyword)} -> {safe(pair.symbol)}: {pair.count} times, {pair.weight:.2f}")
 
 
-def _opinion_json(one: Opinion) -> dict[str, Any]:
+def _opinion_json(one: VerdictSummary) -> dict[str, Any]:
     return {
         "symbol": one.symbol,
         "useful": one.useful,
@@ -369,5 +371,5 @@ def _opinion_json(one: Opinion) -> dict[str, Any]:
     }
 
 
-def _pair_json(one: Pair) -> dict[str, Any]:
+def _pair_json(one: LearnedPair) -> dict[str, Any]:
     return {"word": one.keyword, "symbol": one.symbol, "count": one.count, "weight": round(one.weight, 6)}

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.shared import Progress, ago, color_option, complaint, json_option, print_json, safe, set_option, settings_of, styler
+from whence.cli.shared import ProgressBar, ago, color_option, complaint, json_option, print_json, safe, set_option, settings_of, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.core.settings_schema import FleetSettings
     from whence.fleet.milvus.engine import Engine
     from whence.fleet.registry import Registry, Repository
-    from whence.fleet.symbols import Definition, Symbols
-    from whence.fleet.worker import Outcome
+    from whence.fleet.symbols import Definition, FleetSymbols
+    from whence.fleet.worker import SyncOutcome
 
 
 #: Files of one repository that are listed below a definition.
@@ -55,7 +55,7 @@ def symbols(name: str, **options: Any) -> int:
     return FOUND if found.definitions else NOTHING_FOUND
 
 
-def _print(found: Symbols, style: Any) -> None:
+def _print(found: FleetSymbols, style: Any) -> None:
     for one in found.definitions:
         where = style(safe(f"{one.repository}/{one.path}"), fg="magenta", bold=True)
         click.echo(f"{where}:{one.line}  {one.kind} {style(safe(found.name), bold=True)}", color=True)
@@ -65,7 +65,7 @@ def _print(found: Symbols, style: Any) -> None:
     click.echo(style(f"{defined}, {len(found.uses)} files that use the name, of {found.files} looked at", dim=True), color=True)
 
 
-def _uses(found: Symbols, of: Definition) -> list[str]:
+def _uses(found: FleetSymbols, of: Definition) -> list[str]:
     """The files that may mean a definition, by repository; what else they may mean is counted."""
     lines: list[str] = []
     for repository in dict.fromkeys(one.repository for one in found.uses):
@@ -207,9 +207,9 @@ def index(patterns: tuple[str, ...], force: bool, worker: str, watch: float | No
     what changed is sent. Ends when nothing is left to do.
     """
     from whence.fleet.leases import Leases  # noqa: PLC0415
-    from whence.fleet.worker import Ways, work  # noqa: PLC0415
+    from whence.fleet.worker import WorkerHooks, work  # noqa: PLC0415
 
-    ways = Ways(_data_dir(), settings_of(assignments), force, lambda one: _fits(one, patterns), _shown)
+    ways = WorkerHooks(_data_dir(), settings_of(assignments), force, lambda one: _fits(one, patterns), _shown)
     with _opened(assignments) as (engine, registry):
         if watch is None and not any(ways.chosen(one) for one in registry.all()):
             return _nothing_to_do(patterns, as_json)
@@ -314,8 +314,8 @@ def _data_dir() -> Path:
 
 
 @contextmanager
-def _shown(label: str) -> Iterator[Progress]:
-    progress = Progress(safe(label))
+def _shown(label: str) -> Iterator[ProgressBar]:
+    progress = ProgressBar(safe(label))
     try:
         yield progress
     finally:
@@ -338,7 +338,7 @@ def _facts(one: Repository) -> dict[str, Any]:
     return {**asdict(one), "groups": list(one.groups), "commit": one.commit or None, "branch": one.branch or None}
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
+def _told(outcome: SyncOutcome) -> dict[str, Any]:
     sent = outcome.sent
     told: dict[str, Any] = {"name": outcome.name, "what": outcome.what, "said": outcome.said}
     if sent is not None:
@@ -349,7 +349,7 @@ def _told(outcome: Outcome) -> dict[str, Any]:
     return told
 
 
-def _say(outcome: Outcome, as_json: bool) -> None:
+def _say(outcome: SyncOutcome, as_json: bool) -> None:
     """One line for a repository; of a worker that goes on, one line of JSON."""
     import json  # noqa: PLC0415
 

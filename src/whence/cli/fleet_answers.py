@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.low_confidence import Doubt
+from whence.app.low_confidence import LowConfidence
 from whence.cli.context import print_context
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.search import print_bare, print_doubt, print_results, result_json
-from whence.cli.shared import Progress, ago, print_json, safe, settings_of, styler
+from whence.cli.shared import ProgressBar, ago, print_json, safe, settings_of, styler
 from whence.cli.why import print_receipt
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.fleet.registry import Repository
-    from whence.fleet.search import Fleet, FleetAnswer
+    from whence.fleet.search import Fleet, FleetResponse
 
 #: Options of a search that speak of a tree that lies here.
 _OF_TREES = {
@@ -52,7 +52,7 @@ def search_fleet(query: str, paths: tuple[str, ...], options: dict[str, Any], as
     with opened(options) as fleet:
         answer = fleet.search(query, k=options["k"], profile=options["profile"], plain=options["plain"], **asked)
         content = options["content"] or fleet.settings.search.content
-        doubt = Doubt(answer.confidence, searched=content) if answer.confidence is not None else None
+        doubt = LowConfidence(answer.confidence, searched=content) if answer.confidence is not None else None
         remarks = list(filter(None, answer.notes))
         for remark in remarks:
             click.echo(f"whence: {safe(remark)}", err=True)
@@ -95,7 +95,7 @@ def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: st
         )
     if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in files):
         raise UsageError("--files of a repository of the fleet are paths in it", hint="for instance src/app.py")
-    progress, where = Progress(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
+    progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
     try:
         with opened(options) as fleet, fetched(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
             for said in found.said:
@@ -123,7 +123,7 @@ def _foot(searched: Sequence[Repository], found: int, now: float) -> str:
     return f"{found} of {sum(one.files for one in searched)} files · {count} · {indexed}{oldest}"
 
 
-def _as_json(query: str, answer: FleetAnswer, remarks: list[str], doubt: Doubt | None, *, with_why: bool) -> dict[str, Any]:
+def _as_json(query: str, answer: FleetResponse, remarks: list[str], doubt: LowConfidence | None, *, with_why: bool) -> dict[str, Any]:
     from whence.source.read import without_secrets  # noqa: PLC0415  -- loaded with the fleet
 
     commits = {one.name: one.commit for one in answer.searched}

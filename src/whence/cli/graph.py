@@ -35,11 +35,11 @@ from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.graph.names import Named
-    from whence.graph.neighbours import Found, Neighbour
-    from whence.graph.questions import Answer, Questions
-    from whence.graph.shortest_path import Step
-    from whence.graph.unresolved import OpenCall, OpenCalls
+    from whence.graph.names import NamedSymbol
+    from whence.graph.neighbours import Neighbour, NeighbourRows
+    from whence.graph.questions import NeighbourAnswer, Questions
+    from whence.graph.shortest_path import PathStep
+    from whence.graph.unresolved import UnresolvedCall, UnresolvedCalls
 
 
 #: How code outside of any definition is called.
@@ -54,7 +54,7 @@ _PLACE, _NOTE = "place", "note"
 _LOOKS: dict[str, dict[str, Any]] = {_PLACE: {"fg": "magenta"}, _NOTE: {"dim": True}}
 
 
-def print_answers(question: str, index: Index, answers: list[Answer], options: dict[str, Any]) -> None:
+def print_answers(question: str, index: Index, answers: list[NeighbourAnswer], options: dict[str, Any]) -> None:
     """The answers to one question, for each symbol that it is about."""
     if options["as_json"]:
         found = [_answer_json(question, index, answer, options["limit"]) for answer in answers]
@@ -70,9 +70,9 @@ def print_answers(question: str, index: Index, answers: list[Answer], options: d
 
 def print_way(
     index: Index,
-    ends: tuple[list[Named], list[Named]],
-    way: list[Step] | None,
-    back: list[Step] | None,
+    ends: tuple[list[NamedSymbol], list[NamedSymbol]],
+    way: list[PathStep] | None,
+    back: list[PathStep] | None,
     steps: int,
     options: dict[str, Any],
 ) -> None:
@@ -111,7 +111,7 @@ class _Printer:
         self.say(freshness_words(self._index.freshness, time.time()), dim=True)
 
     # Answers.
-    def answer(self, question: str, answer: Answer, limit: int) -> None:
+    def answer(self, question: str, answer: NeighbourAnswer, limit: int) -> None:
         symbol = answer.symbol
         self.say(f"{_HEADS[question]} {_named(symbol)}{_place(self._index, symbol)}", bold=True)
         if question == "impact":
@@ -123,7 +123,7 @@ class _Printer:
         for line in _stops(question, answer):
             self.say(f"  {line}", dim=True)
 
-    def _impact(self, answer: Answer, limit: int) -> None:
+    def _impact(self, answer: NeighbourAnswer, limit: int) -> None:
         for what, found in (("code", answer.code), ("tests", answer.tests)):
             if len(found.node):
                 counts = ", ".join(f"{count} at distance {distance}" for distance, count in _counts(found).items())
@@ -132,7 +132,7 @@ class _Printer:
         if not len(answer.found.node):
             self.say("  nothing")
 
-    def _neighbours(self, found: Found, limit: int, *, defined: bool = False) -> None:
+    def _neighbours(self, found: NeighbourRows, limit: int, *, defined: bool = False) -> None:
         shown = found.take(np.arange(len(found.node))[:limit]).shown()
         far = bool(len(found.node)) and int(found.distance.max()) > 1
         looks = ("", _PLACE, "", "", _NOTE)
@@ -152,7 +152,7 @@ class _Printer:
         distance = (str(one.distance),) if far else ()
         return (*distance, one.qualified_name or TOP_LEVEL, place, one.kind, f"{one.provenance} {one.confidence:.2f}", ", ".join(notes))
 
-    def _lead_out(self, stops: OpenCalls, limit: int) -> None:
+    def _lead_out(self, stops: UnresolvedCalls, limit: int) -> None:
         """Calls that are no edges: where the graph stops."""
         if stops.total:
             looks = ("", _PLACE, _NOTE)
@@ -161,7 +161,7 @@ class _Printer:
             if stops.total > limit:
                 self.say(f"  and {stops.total - min(limit, len(stops.first))} more")
 
-    def way(self, start: Named, way: list[Step]) -> None:
+    def way(self, start: NamedSymbol, way: list[PathStep]) -> None:
         if not way:
             self.say(f"{_named(start)} is both", bold=True)
         else:
@@ -186,7 +186,7 @@ class _Printer:
             click.echo(f"  {'  '.join(shown).rstrip()}", color=True)
 
 
-def _stops(question: str, answer: Answer) -> Iterable[str]:
+def _stops(question: str, answer: NeighbourAnswer) -> Iterable[str]:
     """Where the graph stops, in a few lines."""
     stops, by_name = answer.stops, int(answer.found.by_name.sum())
     if by_name:
@@ -201,19 +201,19 @@ def _stops(question: str, answer: Answer) -> Iterable[str]:
         yield f"other uses: {', '.join(f'{count} {kind}' for kind, count in answer.other_uses)} (--all-kinds)"
 
 
-def _calls(stops: OpenCalls) -> str:
+def _calls(stops: UnresolvedCalls) -> str:
     return f"{stops.total} call{'s' if stops.total != 1 else ''}"
 
 
-def _counts(found: Found) -> dict[int, int]:
+def _counts(found: NeighbourRows) -> dict[int, int]:
     return {int(one): int(count) for one, count in zip(*np.unique(found.distance, return_counts=True), strict=True)}
 
 
-def _named(symbol: Named) -> str:
+def _named(symbol: NamedSymbol) -> str:
     return f"{symbol.name or TOP_LEVEL}  {symbol.kind}"
 
 
-def _place(index: Index, symbol: Named) -> str:
+def _place(index: Index, symbol: NamedSymbol) -> str:
     many = f" ({len(symbol.nodes)} definitions)" if len(symbol.nodes) > 1 else ""
     return f"  {_path(index, symbol.path)}:{symbol.line}{many}" if symbol.path else ""
 
@@ -223,7 +223,7 @@ def _path(index: Index, path: str) -> str:
 
 
 # JSON.
-def _answer_json(question: str, index: Index, answer: Answer, limit: int) -> dict[str, Any]:
+def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: int) -> dict[str, Any]:
     parts = [answer.code, answer.tests] if question == "impact" else [answer.found]
     shown = [one for part in parts for one in part.take(np.arange(len(part.node))[:limit]).shown()]
     found: dict[str, Any] = {
@@ -247,12 +247,12 @@ def _answer_json(question: str, index: Index, answer: Answer, limit: int) -> dic
     return found
 
 
-def _by_distance(code: Found, tests: Found) -> list[tuple[int, int, int]]:
+def _by_distance(code: NeighbourRows, tests: NeighbourRows) -> list[tuple[int, int, int]]:
     here, there = _counts(code), _counts(tests)
     return [(distance, here.get(distance, 0), there.get(distance, 0)) for distance in sorted(here | there)]
 
 
-def _symbol_json(index: Index, symbol: Named) -> dict[str, Any]:
+def _symbol_json(index: Index, symbol: NamedSymbol) -> dict[str, Any]:
     return {
         "key": symbol.key,
         "name": symbol.name,
@@ -267,7 +267,7 @@ def _neighbour_json(index: Index, one: Neighbour) -> dict[str, Any]:
     return asdict(one) | {"path": _path(index, one.path), "defined_path": _path(index, one.defined_path)}
 
 
-def _open_call_json(index: Index, one: OpenCall) -> dict[str, Any]:
+def _open_call_json(index: Index, one: UnresolvedCall) -> dict[str, Any]:
     return {"call": one.written, "caller": one.caller, "path": _path(index, one.path), "line": one.line, "because": one.because}
 
 
@@ -377,7 +377,9 @@ def _chosen(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
     return named | NEEDS if all_kinds else named or CALLS
 
 
-def _ask(question: str, symbol: str, asking: Callable[[Questions], Callable[[Named], Answer]], options: dict[str, Any]) -> int:
+def _ask(
+    question: str, symbol: str, asking: Callable[[Questions], Callable[[NamedSymbol], NeighbourAnswer]], options: dict[str, Any]
+) -> int:
 
     with _asked(options) as (index, where):
         named = _meant(index, where, symbol, every=options["every"])
@@ -396,7 +398,7 @@ def _asked(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
         yield index, where
 
 
-def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[Named]:
+def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[NamedSymbol]:
     """The symbols that a name means: one, or with `every` all of them."""
     from whence.graph.names import listed  # noqa: PLC0415
 

@@ -21,7 +21,7 @@ from whence.cli.shared import safe
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from whence.app.agents.hook_events import Touched
+    from whence.app.agents.hook_events import FileTouch
     from whence.core.settings_schema import Settings
 
 #: Seconds after which a hook gives up; an agent waits for it.
@@ -184,7 +184,7 @@ def _report(given: dict[str, Any], agent: str) -> None:
 
     folder = folder_of(given, Path.cwd())
     done = reported(given, folder)
-    by_root: dict[Path, list[tuple[str, Touched]]] = {}
+    by_root: dict[Path, list[tuple[str, FileTouch]]] = {}
     for one in done.touched:
         path = Path(one.path.parent.resolve(), one.path.name)
         root = repository_root(path.parent)
@@ -197,18 +197,18 @@ def _report(given: dict[str, Any], agent: str) -> None:
         _used(root, touched, done.text, os.environ.get(_SESSION) or agent)
 
 
-def _used(root: Path, touched: list[tuple[str, Touched]], text: str, session: str) -> None:
+def _used(root: Path, touched: list[tuple[str, FileTouch]], text: str, session: str) -> None:
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     directory = Layout(default_data_dir(dict(os.environ), Path.home()), root).directory
     if not directory.is_dir():
         return  # nothing was ever asked of this repository
-    from whence.context.feedback.pending import Pending, Place  # noqa: PLC0415  -- loads SQLite
-    from whence.context.feedback.store import Learned  # noqa: PLC0415
+    from whence.context.feedback.pending import EditedRange, PendingFeedback  # noqa: PLC0415  -- loads SQLite
+    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
 
     chosen = _settings(root)[0].learn
     if not chosen.enabled:
         return
-    places = [Place(path, one.first, one.last) for path, one in touched]
-    with closing(Learned.beside(directory)) as learned:
-        Pending(learned, chosen, session).used(text=text, places=places, now=time.time())
+    places = [EditedRange(path, one.first, one.last) for path, one in touched]
+    with closing(FeedbackStore.beside(directory)) as learned:
+        PendingFeedback(learned, chosen, session).used(text=text, places=places, now=time.time())

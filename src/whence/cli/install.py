@@ -17,9 +17,9 @@ from whence.cli.shared import color_option, json_option, print_json, safe, style
 from whence.core.errors import UsageError, WhenceError
 
 if TYPE_CHECKING:
-    from whence.app.agents.changes import Change
-    from whence.app.agents.plan import Standing
-    from whence.app.agents.registry import Agent, Scope
+    from whence.app.agents.changes import FileChange
+    from whence.app.agents.plan import InstallState
+    from whence.app.agents.registry import Agent, InstallScope
 
 #: Exit codes of both: it is as asked; it is not, changes were only shown; something was refused.
 DONE, ONLY_SHOWN = FOUND, NOTHING_FOUND
@@ -35,7 +35,7 @@ class Planned:
     """The changes for an agent, or why there are none."""
 
     agent: Agent
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     trouble: WhenceError | None = None
     said: tuple[str, ...] = ()
 
@@ -74,7 +74,7 @@ def install(agents: tuple[str, ...], **options: Any) -> int:
         return _list_agents(scope, as_json=options["as_json"], color=options["color"])
     command = own_command(os.environ.get("PATH"), absolute=options["absolute"])
 
-    def plan(agent: Agent) -> Sequence[Change]:
+    def plan(agent: Agent) -> Sequence[FileChange]:
         return to_install(agent, scope, command, folder, hooks=options["hooks"], over_others=options["over_others"])
 
     planned = [_planned(agent, plan, _notes(agent, scope, hooks=options["hooks"])) for agent in chosen]
@@ -113,9 +113,9 @@ def uninstall(agents: tuple[str, ...], **options: Any) -> int:
 
 
 # What is asked.
-def _scope(*, user: bool) -> tuple[Scope, Path]:
+def _scope(*, user: bool) -> tuple[InstallScope, Path]:
     from whence.app.agents.record import records_folder  # noqa: PLC0415
-    from whence.app.agents.registry import Scope  # noqa: PLC0415
+    from whence.app.agents.registry import InstallScope  # noqa: PLC0415
     from whence.source.git import repository_root  # noqa: PLC0415
 
     environment = dict(os.environ)
@@ -123,10 +123,10 @@ def _scope(*, user: bool) -> tuple[Scope, Path]:
     root = None if user else repository_root(here) or here
     if root in (Path.home(), Path(here.anchor)):
         raise UsageError(f"{safe(str(here))} is no project", hint="go to one, or add --user")
-    return Scope(Path.home(), environment, root), records_folder(environment, Path.home())
+    return InstallScope(Path.home(), environment, root), records_folder(environment, Path.home())
 
 
-def _chosen(names: tuple[str, ...], scope: Scope, *, every: bool) -> list[Agent]:
+def _chosen(names: tuple[str, ...], scope: InstallScope, *, every: bool) -> list[Agent]:
     from whence.app.agents.plan import standing  # noqa: PLC0415
     from whence.app.agents.registry import AGENTS, ALIASES  # noqa: PLC0415
 
@@ -145,19 +145,19 @@ def _chosen(names: tuple[str, ...], scope: Scope, *, every: bool) -> list[Agent]
     return found
 
 
-def _notes(agent: Agent, scope: Scope, *, hooks: bool | None) -> tuple[str, ...]:
+def _notes(agent: Agent, scope: InstallScope, *, hooks: bool | None) -> tuple[str, ...]:
     of_hooks = "" if not hooks else agent.hooks.note if agent.hooks is not None else "it has no hooks that could call a command"
     return tuple(filter(None, (agent.project_note if scope.root else agent.user_note, of_hooks)))
 
 
-def _planned(agent: Agent, plan: Callable[[Agent], Sequence[Change]], said: tuple[str, ...] = ()) -> Planned:
+def _planned(agent: Agent, plan: Callable[[Agent], Sequence[FileChange]], said: tuple[str, ...] = ()) -> Planned:
     try:
         return Planned(agent, tuple(plan(agent)), said=said)
     except WhenceError as trouble:
         return Planned(agent, trouble=trouble)
 
 
-def _unlike(planned: Sequence[Planned]) -> list[tuple[Planned, list[Change]]]:
+def _unlike(planned: Sequence[Planned]) -> list[tuple[Planned, list[FileChange]]]:
     """The changes that are to be made, each file once: agents may share one."""
     seen: set[Path] = set()
     result = []
@@ -202,7 +202,7 @@ def _agreed(options: dict[str, Any]) -> bool:
     return click.confirm("Make these changes?", default=True)
 
 
-def _made(changes: Sequence[Change], folder: Path) -> WhenceError | None:
+def _made(changes: Sequence[FileChange], folder: Path) -> WhenceError | None:
     from whence.app.agents.changes import write  # noqa: PLC0415
 
     try:
@@ -221,7 +221,7 @@ def _print(text: str, *, err: bool = False) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if err else sys.stdout).fileno())
 
 
-def _show(one: Planned, changes: Sequence[Change], style: Callable[..., str], nothing: str) -> None:
+def _show(one: Planned, changes: Sequence[FileChange], style: Callable[..., str], nothing: str) -> None:
     from whence.app.agents.changes import difference  # noqa: PLC0415
 
     for line in (line for change in one.changes for line in change.said):
@@ -238,13 +238,13 @@ def _show(one: Planned, changes: Sequence[Change], style: Callable[..., str], no
             _print(style(safe(line), fg=color) if color else safe(line))
 
 
-def _say_done(one: Planned, changes: Sequence[Change]) -> None:
+def _say_done(one: Planned, changes: Sequence[FileChange]) -> None:
     words = {"new file": "wrote", "change in": "changed", "remove": "removed"}
     done = ", ".join(f"{words[_what(change)]} {safe(_short(change.path))}" for change in changes)
     _print(f"{one.agent.title}: {done}" + "".join(f"\n  note: {note}" for note in one.said))
 
 
-def _what(change: Change) -> str:
+def _what(change: FileChange) -> str:
     return "new file" if change.before is None else "remove" if change.after is None else "change in"
 
 
@@ -256,7 +256,7 @@ def _short(path: Path) -> str:
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
-def _as_json(one: Planned, changes: Sequence[Change], trouble: WhenceError | None, *, done: bool) -> dict[str, Any]:
+def _as_json(one: Planned, changes: Sequence[FileChange], trouble: WhenceError | None, *, done: bool) -> dict[str, Any]:
     from whence.app.agents.changes import difference  # noqa: PLC0415
 
     return {
@@ -269,11 +269,11 @@ def _as_json(one: Planned, changes: Sequence[Change], trouble: WhenceError | Non
 
 
 # Which there are.
-def _list_agents(scope: Scope, *, as_json: bool, color: str) -> int:
+def _list_agents(scope: InstallScope, *, as_json: bool, color: str) -> int:
     from whence.app.agents.plan import standing  # noqa: PLC0415
-    from whence.app.agents.registry import AGENTS, Scope  # noqa: PLC0415
+    from whence.app.agents.registry import AGENTS, InstallScope  # noqa: PLC0415
 
-    own = Scope(scope.home, scope.environment)
+    own = InstallScope(scope.home, scope.environment)
     rows = [(standing(agent, scope), standing(agent, own)) for agent in AGENTS]
     if as_json:
         print_json({"agents": [_standing_json(here, user) for here, user in rows]})
@@ -287,15 +287,15 @@ def _list_agents(scope: Scope, *, as_json: bool, color: str) -> int:
     return FOUND
 
 
-def _knows(one: Standing) -> str:
+def _knows(one: InstallState) -> str:
     if one.trouble:
         return safe(one.trouble)
     names = [name for name, there in (("server", one.server), ("instructions", one.instructions), ("hooks", one.hooks)) if there]
     return ", ".join(names) or "nothing"
 
 
-def _standing_json(here: Standing, user: Standing) -> dict[str, Any]:
-    def known(one: Standing) -> dict[str, Any]:
+def _standing_json(here: InstallState, user: InstallState) -> dict[str, Any]:
+    def known(one: InstallState) -> dict[str, Any]:
         return {"server": one.server, "instructions": one.instructions, "hooks": one.hooks, "trouble": one.trouble or None}
 
     return {"agent": here.agent.name, "title": here.agent.title, "found": here.installed, "project": known(here), "user": known(user)}

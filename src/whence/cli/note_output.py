@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli.shared import Progress, color_option, json_option, safe, set_option, settings_of
+from whence.cli.shared import ProgressBar, color_option, json_option, safe, set_option, settings_of
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def opened(options: dict[str, Any], trace: Trace | None = None) -> Iterator[Memo
         if options["directory"] is not None:
             raise UsageError("--team and --notes name two folders", hint="give one")
         values |= {"memory.place": "repository", "memory.directory": ""}
-    progress = Progress("reading notes")
+    progress = ProgressBar("reading notes")
     try:
         memory = Memory.open(options["directory"], command_line=values, progress=progress, trace=trace)
     finally:
@@ -103,10 +103,10 @@ def asked_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def count_of(memory: Memory, asked: dict[str, Any], *, generated: bool = False) -> int:
     """How many notes a question is asked of."""
-    from whence.memory.filters import NoteAsked, filters_of  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.filters import RecallRequest, filters_of  # noqa: PLC0415  -- loaded with the memory
     from whence.memory.recall import narrowed  # noqa: PLC0415  -- as above
 
-    filters = filters_of(NoteAsked.of(memory.settings.memory, **asked), time.time())
+    filters = filters_of(RecallRequest.of(memory.settings.memory, **asked), time.time())
     return int(narrowed(memory.catalog.corpus, memory.catalog, filters, generated=generated).allowed.sum())
 
 

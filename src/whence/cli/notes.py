@@ -28,14 +28,14 @@ from whence.cli.note_output import (
     usual_options,
     without_secrets,
 )
-from whence.cli.shared import Progress, print_json, safe, styler
+from whence.cli.shared import ProgressBar, print_json, safe, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from whence.memory.code_history import CodePast
+    from whence.memory.code_history import CodeHistory
     from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.memory.transfer import Step
+    from whence.memory.transfer import CompactionStep
 
 LISTED = 50
 #: Characters of a topic, or of the first words of a note, in a list on a terminal.
@@ -166,7 +166,7 @@ def compact(*, do_it: bool, **options: Any) -> int:
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
     with opened(options) as memory:
-        steps: Sequence[Step] = plan(memory, now)
+        steps: Sequence[CompactionStep] = plan(memory, now)
         if do_it:
             steps = apply(memory, steps, now)
     if options["as_json"]:
@@ -205,7 +205,7 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
     with opened(options) as memory:
-        progress = Progress("importing")
+        progress = ProgressBar("importing")
         try:
             place = Path(path).expanduser()
             brought = bring_in(memory, place, project=project, topic=topic, kind=kind, redact=redact, now=now, progress=progress)
@@ -279,7 +279,7 @@ def _row(note: Note) -> list[str]:
     return [note.key, day_of(note), note.kind, about, " ".join([*(f"#{tag}" for tag in note.tags), *state])]
 
 
-def _step_row(step: Step) -> list[str]:
+def _step_row(step: CompactionStep) -> list[str]:
     into = f"into {step.into}" if step.into else ""
     return [step.action, step.key, into, step.because]
 
@@ -314,7 +314,7 @@ def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
     return FOUND
 
 
-def _print_code_past(key: str, pasts: Sequence[CodePast], options: dict[str, Any]) -> int:
+def _print_code_past(key: str, pasts: Sequence[CodeHistory], options: dict[str, Any]) -> int:
     """What became of the code of a note: a line for each piece, and under it what went and what came."""
     if options["as_json"]:
         listed = [
@@ -333,7 +333,7 @@ def _print_code_past(key: str, pasts: Sequence[CodePast], options: dict[str, Any
     return FOUND if pasts else NOTHING_FOUND
 
 
-def _diff(past: CodePast) -> list[str]:
+def _diff(past: CodeHistory) -> list[str]:
     """A comparison as lines that begin with their sign."""
     return [f"{line.sign} {line.text}".rstrip() if line.sign != "@" else "..." for line in past.lines]
 

@@ -30,7 +30,7 @@ from whence.cli.shared import print_json, safe, styler, tracing
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.memory.result import Recalled
+    from whence.memory.result import RecalledNote
     from whence.text.injection import Instruction
 
 INDENT = " " * 6
@@ -93,7 +93,7 @@ def nothing_found(memory: Memory, searched: int, *, stale: bool = False) -> str:
     return f"nothing {'stale ' if stale else ''}found; {of}"
 
 
-def print_found(memory: Memory, query: str, found: Sequence[Recalled], options: dict[str, Any]) -> None:
+def print_found(memory: Memory, query: str, found: Sequence[RecalledNote], options: dict[str, Any]) -> None:
     """The notes that were found, by category."""
     from whence.memory.plan import make_note_plan  # noqa: PLC0415  -- loaded with the memory
     from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- as above
@@ -111,7 +111,9 @@ def print_found(memory: Memory, query: str, found: Sequence[Recalled], options: 
             _print_one(memory, place, one, words, style, options)
 
 
-def _print_one(memory: Memory, place: int, one: Recalled, words: Sequence[str], style: Callable[..., str], options: dict[str, Any]) -> None:
+def _print_one(
+    memory: Memory, place: int, one: RecalledNote, words: Sequence[str], style: Callable[..., str], options: dict[str, Any]
+) -> None:
     key = style(safe(one.note.key), fg="magenta", bold=True)
     score = style(f"{one.score:.2f}", dim=True)
     click.echo(f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip(), color=True)
@@ -171,7 +173,7 @@ def _print_stale(memory: Memory, asked: dict[str, Any], options: dict[str, Any])
     return FOUND if found else NOTHING_FOUND
 
 
-def recalled_json(memory: Memory, query: str, found: Sequence[Recalled], searched: int, *, with_why: bool) -> dict[str, Any]:
+def recalled_json(memory: Memory, query: str, found: Sequence[RecalledNote], searched: int, *, with_why: bool) -> dict[str, Any]:
     """The same as JSON."""
     from whence.memory.result import is_low_confidence  # noqa: PLC0415  -- loaded with the memory
     from whence.source.read import without_secrets  # noqa: PLC0415  -- the same

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.low_confidence import Doubt, doubt_of
-from whence.app.note_hints import Hint, hints_of, notes_json, print_hints
+from whence.app.low_confidence import LowConfidence, doubt_of
+from whence.app.note_hints import NoteHint, hints_of, notes_json, print_hints
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.shared import (
     color_option,
@@ -33,10 +33,10 @@ from whence.core.errors import QueryError, UsageError
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.cli.shared import Target
-    from whence.query.parser import Asked
-    from whence.ranking.ledger import Line
+    from whence.query.parser import ParsedQuery
+    from whence.ranking.ledger import LedgerLine
     from whence.search.confidence import Confidence
-    from whence.search.result import Result
+    from whence.search.result import SearchResult
 
 
 @click.command(
@@ -122,9 +122,9 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
 
 def _ask_each(
     query: str, targets: list[Target], indexes: list[Index], options: dict[str, Any]
-) -> tuple[list[tuple[Index, Result]], list[str], list[tuple[Index, Confidence | None]]]:
+) -> tuple[list[tuple[Index, SearchResult]], list[str], list[tuple[Index, Confidence | None]]]:
     """What every root answers, how the query was read, and how sure it is; a name that one root does not know may be known to another."""
-    found: list[tuple[Index, Result]] = []
+    found: list[tuple[Index, SearchResult]] = []
     remarks: dict[str, None] = {}
     refused: list[QueryError] = []
     judged: list[tuple[Index, Confidence | None]] = []
@@ -145,7 +145,7 @@ def _ask_each(
 
 
 # Notes (`in:notes`).
-def _search_notes(question: Asked, paths: tuple[str, ...], options: dict[str, Any]) -> int:
+def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[str, Any]) -> int:
     """Answer as `whence recall` does, with what the operators leave."""
     from whence.cli.note_output import count_of, opened  # noqa: PLC0415  -- only where notes are asked for
     from whence.cli.recall import nothing_found, print_found, recalled_json  # noqa: PLC0415  -- it needs this module
@@ -177,11 +177,11 @@ def asked_with(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in always} | {name: options[name] for name in given if options[name] is not None}
 
 
-def _usual_count(query: str, indexes: list[Index], found: list[tuple[Index, Result]]) -> int:
+def _usual_count(query: str, indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> int:
     return indexes[0].settings.search.k if query.strip() else len(found)
 
 
-def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> list[tuple[Index, Result]]:
+def _together(found: list[tuple[Index, SearchResult]], k: int, *, ranked: bool) -> list[tuple[Index, SearchResult]]:
     """The results of several roots as one answer."""
     return (sorted(found, key=lambda pair: -pair[1].score) if ranked else found)[:k]
 
@@ -189,10 +189,10 @@ def _together(found: list[tuple[Index, Result]], k: int, *, ranked: bool) -> lis
 def print_answer(
     query: str,
     indexes: list[Index],
-    found: list[tuple[Index, Result]],
+    found: list[tuple[Index, SearchResult]],
     options: dict[str, Any],
     remarks: Sequence[str] = (),
-    doubt: Doubt | None = None,
+    doubt: LowConfidence | None = None,
 ) -> None:
     """Results in the form that was asked for; that they are most likely none comes first, or beside them where only lines are wanted."""
     if options["as_json"]:
@@ -208,7 +208,7 @@ def print_answer(
         _print_foot(indexes, found, options, doubted=doubt is not None)
 
 
-def print_doubt(doubt: Doubt | None, shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> None:
+def print_doubt(doubt: LowConfidence | None, shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
     """That an answer is most likely none; beside it where only lines are wanted."""
     bare = options.get("only_paths") or options.get("counts") or options.get("line_numbers")
     if doubt is not None and str(doubt):
@@ -216,7 +216,7 @@ def print_doubt(doubt: Doubt | None, shown: Sequence[tuple[str, Result]], option
         click.echo(f"whence: {line}" if bare else styler(options["color"])(line, fg="yellow"), err=bool(bare), color=True)
 
 
-def print_bare(query: str, shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> bool:
+def print_bare(query: str, shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> bool:
     """Results as lines alone, by their paths as they are shown, where that was asked for."""
     if options.get("only_paths"):
         for path, _ in shown:
@@ -231,12 +231,12 @@ def print_bare(query: str, shown: Sequence[tuple[str, Result]], options: dict[st
     return True
 
 
-def _hints(indexes: list[Index], found: list[tuple[Index, Result]]) -> list[Hint]:
+def _hints(indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> list[NoteHint]:
     """Notes that speak of files in the answer, in its order."""
     return [one for index in indexes for one in hints_of(index, {result.path: None for of, result in found if of is index})]
 
 
-def _print_like_grep(shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> None:
+def _print_like_grep(shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
     style = styler(options["color"])
     for where, result in shown:
         path = style(safe(where), fg="magenta")
@@ -245,7 +245,7 @@ def _print_like_grep(shown: Sequence[tuple[str, Result]], options: dict[str, Any
             click.echo(f"{path}:{number}{safe(line.text)}", color=True)
 
 
-def print_results(shown: Sequence[tuple[str, Result]], options: dict[str, Any]) -> None:
+def print_results(shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
     """Results with their places and the lines that matter."""
     from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the answer
 
@@ -264,7 +264,7 @@ def print_results(shown: Sequence[tuple[str, Result]], options: dict[str, Any]) 
             print_why(result.why, style)
 
 
-def _print_foot(indexes: list[Index], found: list[tuple[Index, Result]], options: dict[str, Any], *, doubted: bool) -> None:
+def _print_foot(indexes: list[Index], found: list[tuple[Index, SearchResult]], options: dict[str, Any], *, doubted: bool) -> None:
     style, now = styler(options["color"]), time.time()
     for index in indexes:
         of = f"{index.root.name}: " if len(indexes) > 1 else ""
@@ -274,7 +274,7 @@ def _print_foot(indexes: list[Index], found: list[tuple[Index, Result]], options
         click.echo("nothing found" + ("" if doubted else _elsewhere(indexes, options)), err=True)
 
 
-def print_why(why: Sequence[Line], style: Any) -> None:
+def print_why(why: Sequence[LedgerLine], style: Any) -> None:
     """The ledger of a score, without the lines that change nothing."""
     for entry in why:
         if entry.tells:
@@ -299,7 +299,7 @@ def marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
     return "".join([*parts, safe(text[at:])])
 
 
-def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]], *, with_why: bool) -> dict[str, Any]:
+def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, SearchResult]], *, with_why: bool) -> dict[str, Any]:
     from whence.source.read import without_secrets  # noqa: PLC0415  -- loaded with the index
 
     return {
@@ -319,7 +319,7 @@ def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, Result]]
     }
 
 
-def result_json(path: str, result: Result, *, with_why: bool) -> dict[str, Any]:
+def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str, Any]:
     """A result as JSON, by its path as it is shown."""
     from whence.parse.provenance import flags_json  # noqa: PLC0415  -- loaded with the answer
 
@@ -345,7 +345,7 @@ def result_json(path: str, result: Result, *, with_why: bool) -> dict[str, Any]:
     return found
 
 
-def why_json(why: Sequence[Line]) -> list[dict[str, Any]]:
+def why_json(why: Sequence[LedgerLine]) -> list[dict[str, Any]]:
     """The ledger of a score as JSON."""
     return [
         {

@@ -91,7 +91,7 @@ def settings_of(assignments: tuple[str, ...]) -> dict[str, str]:
     return values
 
 
-class Progress:
+class ProgressBar:
     """A bar on a terminal for work that takes a while; nothing in a pipe (A6)."""
 
     def __init__(self, label: str) -> None:
@@ -122,7 +122,7 @@ def open_indexes(targets: list[Target], *, refresh: bool, values: dict[str, str]
     with ExitStack() as stack:
         opened = []
         for target in targets:
-            progress = Progress(f"indexing {safe(target.root.name)}")
+            progress = ProgressBar(f"indexing {safe(target.root.name)}")
             try:
                 index = Index.open(target.root, refresh=refresh, command_line=values, progress=progress, trace=trace)
             finally:

@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from whence.cli.main import FOUND
-from whence.cli.shared import Progress, json_option, safe, set_option, settings_of, styler, targets_of
+from whence.cli.shared import ProgressBar, json_option, safe, set_option, settings_of, styler, targets_of
 from whence.core.errors import RootError, WhenceError
 from whence.core.settings_schema import WatchSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from whence.core.types import Refreshed
+    from whence.core.types import RefreshSummary
     from whence.index.opened import OpenIndex
-    from whence.index.watch import Follower
+    from whence.index.watch import TreeWatcher
 
 #: Changes that never pause are taken in after this many times the quiet that is waited for.
 MOST_PAUSES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class WatchedIndex:
     """A tree is followed from now on, and how."""
 
     root: Path
@@ -46,21 +46,21 @@ class Taken:
     """Changes were taken in."""
 
     root: Path
-    did: Refreshed
+    did: RefreshSummary
     commit: str
     moved: bool  # whether the commit is another than before
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class WatchError:
     """Something that a user should know; watching goes on."""
 
     root: Path
     message: str
 
 
-Happening = Followed | Taken | Trouble
+Happening = WatchedIndex | Taken | WatchError
 
 
 @click.command(
@@ -83,7 +83,7 @@ def watch(paths: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -
     values = settings_of(assignments)
 
     def opened(root: Path) -> Index:
-        progress = Progress(f"indexing {safe(root.name)}")
+        progress = ProgressBar(f"indexing {safe(root.name)}")
         try:
             return Index.open(root, command_line=values, progress=progress)
         finally:
@@ -102,11 +102,11 @@ def _end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  -- as signals
 
 def _print_text(happening: Happening) -> None:
     name = safe(happening.root.name or str(happening.root))
-    if isinstance(happening, Trouble):
+    if isinstance(happening, WatchError):
         click.echo(f"whence: {name}: {safe(happening.message)}", err=True)
         return
     clock = styler("auto")(time.strftime("%H:%M:%S"), dim=True)
-    if isinstance(happening, Followed):
+    if isinstance(happening, WatchedIndex):
         what = f"{happening.files} files in {happening.folders} folders"
         how = f"looking through it now and then: {happening.looking}" if happening.looking else "watching"
         click.echo(f"{clock} {safe(str(happening.root))}: {what}; {safe(how)}")
@@ -117,7 +117,7 @@ def _print_text(happening: Happening) -> None:
 
 def _print_json(happening: Happening) -> None:
     said: dict[str, Any] = {"time": round(time.time(), 3), "root": str(happening.root)}
-    if isinstance(happening, Followed):
+    if isinstance(happening, WatchedIndex):
         said |= {"event": "followed", "files": happening.files, "folders": happening.folders, "looking": happening.looking}
     elif isinstance(happening, Taken):
         did = happening.did
@@ -154,7 +154,7 @@ class Kept:
     def __init__(self, root: Path, opened: Callable[[Path], OpenIndex]) -> None:
         self._root, self._opened = root, opened
         self._index: OpenIndex | None = None
-        self._follower: Follower | None = None
+        self._follower: TreeWatcher | None = None
         self._settings = WatchSettings()
         self._commit: str | None = None
         self._inode = 0
@@ -176,13 +176,13 @@ class Kept:
         """What to wait on for something to be noted."""
         return self._follower.handle if self._follower is not None else None
 
-    def _open(self) -> tuple[OpenIndex, Follower]:
-        from whence.index.watch import Follower  # noqa: PLC0415  -- numpy, not for help
+    def _open(self) -> tuple[OpenIndex, TreeWatcher]:
+        from whence.index.watch import TreeWatcher  # noqa: PLC0415  -- numpy, not for help
 
         self._index = self._opened(self._root)
         self._inode = _inode(self._index.layout.database)
         self._settings = self._index.settings.watch
-        self._follower = Follower(self._index)
+        self._follower = TreeWatcher(self._index)
         self._follower.start()
         return self._index, self._follower
 
@@ -222,8 +222,8 @@ class Kept:
             happened, fresh = self._take_in()
         except (WhenceError, OSError) as error:
             self._close()  # opening it again repairs what can be repaired
-            happened, fresh = [Trouble(self._root, str(error))], False
-        yield from (one for one in happened if not (self._troubled and isinstance(one, Trouble)))
+            happened, fresh = [WatchError(self._root, str(error))], False
+        yield from (one for one in happened if not (self._troubled and isinstance(one, WatchError)))
         self._troubled = not fresh
         self._settle(fresh=fresh)
 
@@ -250,11 +250,11 @@ class Kept:
             built = index.refresh() is not before
         did, freshness = index.refreshed, index.freshness
         moved, self._commit = self._commit not in (None, freshness.commit), freshness.commit
-        happened: list[Happening] = [Trouble(self._root, note) for note in index.notes]
+        happened: list[Happening] = [WatchError(self._root, note) for note in index.notes]
         index.notes.clear()
         if self._said != follower.looking:
             self._said = follower.looking
-            happened.append(Followed(self._root, len(index.tree.files), len(index.tree.folders), follower.looking))
+            happened.append(WatchedIndex(self._root, len(index.tree.files), len(index.tree.folders), follower.looking))
         if built:
             self._took = time.monotonic() - began
             if did.read or did.deleted or moved:

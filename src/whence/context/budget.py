@@ -29,7 +29,7 @@ LEAST_WORTH = 0.02
 MOST_OF_THE_TEXT, SHORT = 1 / 3, 64 * token_estimate.PARTS
 
 
-class Form(Enum):
+class Detail(Enum):
     """How much of a symbol is shown, from most to least; the value is what of it is known then."""
 
     BODY = 1.0
@@ -38,7 +38,7 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PackItem:
     """A ranked symbol with what could be shown of it."""
 
     key: str  # path#qualified.name
@@ -56,7 +56,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class PackHeader:
     """What is said beside the symbols: the task, how fresh the index is, and how to get what is left out."""
 
     task: str
@@ -80,13 +80,13 @@ class Tally:
 class Renderer(Protocol):
     """A format. Every text it gives ends with a newline, so that their weights add up."""
 
-    def head(self, head: Head) -> str:
+    def head(self, head: PackHeader) -> str:
         """What stands before the symbols."""
 
-    def symbol(self, piece: Piece, form: Form) -> str:
+    def symbol(self, piece: PackItem, form: Detail) -> str:
         """One symbol."""
 
-    def foot(self, head: Head, tally: Tally) -> str:
+    def foot(self, head: PackHeader, tally: Tally) -> str:
         """What stands after them: what was asked, given and left out."""
 
     def join(self, head: str, symbols: Sequence[str]) -> str:
@@ -94,27 +94,29 @@ class Renderer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownItem:
     """A symbol and how much of it is in the text."""
 
-    piece: Piece
-    form: Form
+    piece: PackItem
+    form: Detail
     weight: int  # that it adds to the text, in parts of a token
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedText:
     """A text within its budget. It ends with a newline: printing another would not be counted."""
 
     text: str
     tokens: int
     budget: int
-    shown: tuple[Shown, ...]  # best first, as in the text
-    inside: tuple[Piece, ...]  # in the text as part of the body of another
-    left_out: tuple[Piece, ...]
+    shown: tuple[ShownItem, ...]  # best first, as in the text
+    inside: tuple[PackItem, ...]  # in the text as part of the body of another
+    left_out: tuple[PackItem, ...]
 
 
-def pack(pieces: Sequence[Piece], budget: int, render: Renderer, *, head: Head, phantom_share: float = 0.0, beyond: int = 0) -> Packed:
+def pack(
+    pieces: Sequence[PackItem], budget: int, render: Renderer, *, head: PackHeader, phantom_share: float = 0.0, beyond: int = 0
+) -> PackedText:
     """The best of the pieces that a text of `budget` tokens can hold, its head and foot included.
 
     `beyond` are ranked symbols that are not even among the pieces: they count as left out.
@@ -133,17 +135,17 @@ def pack(pieces: Sequence[Piece], budget: int, render: Renderer, *, head: Head, 
     body = render.join(opening, [offer.text for _, offer in shown])
     tally = _tally([offer.form for _, offer in shown], len(steps.covered), len(ranked) + beyond, budget)
     foot, gave = _exact_foot(token_estimate.weigh([body])[0], render, head, tally)
-    return Packed(
+    return PackedText(
         text=body + foot,
         tokens=gave,
         budget=budget,
-        shown=tuple(Shown(ranked[row], offer.form, offer.weight) for row, offer in shown),
+        shown=tuple(ShownItem(ranked[row], offer.form, offer.weight) for row, offer in shown),
         inside=tuple(ranked[row] for row in sorted(steps.covered)),
         left_out=tuple(piece for row, piece in enumerate(ranked) if steps.shown[row] is None and row not in steps.covered),
     )
 
 
-def _offers(ranked: Sequence[Piece], room: int, render: Renderer) -> list[list[_Offer]]:
+def _offers(ranked: Sequence[PackItem], room: int, render: Renderer) -> list[list[_Offer]]:
     """What can be printed of each piece, least first; a form that weighs no more than a lesser one replaces it."""
     texts = [(row, form, render.symbol(piece, form)) for row, piece in enumerate(ranked) for form in _forms(piece, room)]
     offers: list[list[_Offer]] = [[] for _ in ranked]
@@ -154,17 +156,17 @@ def _offers(ranked: Sequence[Piece], room: int, render: Renderer) -> list[list[_
     return offers
 
 
-def _forms(piece: Piece, room: int) -> list[Form]:
+def _forms(piece: PackItem, room: int) -> list[Detail]:
     """The forms that a piece can take, least first. What can never fit is not looked at: a body may be a whole book."""
-    forms = [Form.POINTER]
+    forms = [Detail.POINTER]
     if piece.signature or piece.doc:
-        forms.append(Form.SIGNATURE)
+        forms.append(Detail.SIGNATURE)
     if piece.body and not piece.body.isspace() and token_estimate.least(piece.body) <= room:
-        forms.append(Form.BODY)
+        forms.append(Detail.BODY)
     return forms
 
 
-def _worths(ranked: Sequence[Piece], phantom_share: float) -> list[float]:
+def _worths(ranked: Sequence[PackItem], phantom_share: float) -> list[float]:
     """What it is worth to know all of each piece: score * walk^e, without the tokens (P1).
 
     Scores below zero are lifted so that the lowest is zero: only their distances mean something.
@@ -185,7 +187,7 @@ def _finite(number: float) -> float:
     return number if math.isfinite(number) else 0.0
 
 
-def _around(ranked: Sequence[Piece]) -> list[list[int]]:
+def _around(ranked: Sequence[PackItem]) -> list[list[int]]:
     """For each piece, the rows of those whose lines hold all of its lines; of two with the same lines the better holds the other."""
     around: list[list[int]] = [[] for _ in ranked]
     open_at, path = list[int](), ""
@@ -200,25 +202,25 @@ def _around(ranked: Sequence[Piece]) -> list[list[int]]:
     return around
 
 
-def _tally(forms: Sequence[Form], inside: int, pieces: int, asked: int) -> Tally:
+def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tally:
     return Tally(
         asked=asked,
         gave=asked,
-        bodies=forms.count(Form.BODY),
-        signatures=forms.count(Form.SIGNATURE),
-        pointers=forms.count(Form.POINTER),
+        bodies=forms.count(Detail.BODY),
+        signatures=forms.count(Detail.SIGNATURE),
+        pointers=forms.count(Detail.POINTER),
         inside=inside,
         left_out=pieces - len(forms) - inside,
     )
 
 
-def _frame(opening: str, budget: int, pieces: int, render: Renderer, head: Head) -> int:
+def _frame(opening: str, budget: int, pieces: int, render: Renderer, head: PackHeader) -> int:
     """What head and foot weigh at most: every number as long as it can get, and something left out."""
     longest = Tally(budget, budget, pieces, pieces, pieces, pieces, pieces)
     return sum(token_estimate.weigh([opening, render.foot(head, longest)]))
 
 
-def _least_budget(opening: str, pieces: int, render: Renderer, head: Head) -> int:
+def _least_budget(opening: str, pieces: int, render: Renderer, head: PackHeader) -> int:
     """The smallest budget that holds head and foot."""
     least = 1
     while (needed := token_estimate.whole(_frame(opening, least, pieces, render, head))) > least:
@@ -226,7 +228,7 @@ def _least_budget(opening: str, pieces: int, render: Renderer, head: Head) -> in
     return least
 
 
-def _exact_foot(before: int, render: Renderer, head: Head, tally: Tally) -> tuple[str, int]:
+def _exact_foot(before: int, render: Renderer, head: PackHeader, tally: Tally) -> tuple[str, int]:
     """The foot that tells the number of tokens of the whole text, itself included.
 
     All digits weigh the same, so only the number's length matters: a longer one is tried until it fits its own text.
@@ -243,7 +245,7 @@ def _exact_foot(before: int, render: Renderer, head: Head, tally: Tally) -> tupl
 class _Offer(NamedTuple):
     """One form that a piece can take."""
 
-    form: Form
+    form: Detail
     known: float  # the value of the form
     weight: int
     text: str
@@ -311,7 +313,7 @@ class _Steps:
             _, row, version = heappop(self._ready)
             if version != self._version[row] or self.shown[row] is None or self._weight + self._added(row) > room:
                 continue
-            if self._next(row).form is not Form.BODY or not self._absent_inside[row]:
+            if self._next(row).form is not Detail.BODY or not self._absent_inside[row]:
                 self._take(row)
 
     def _next(self, row: int) -> _Offer:
@@ -323,7 +325,7 @@ class _Steps:
     def _added(self, row: int) -> int:
         """What the next step of a piece adds to the weight of the text."""
         offer = self._next(row)
-        return offer.weight - self._weights[row] - (self._weight_inside[row] if offer.form is Form.BODY else 0)
+        return offer.weight - self._weights[row] - (self._weight_inside[row] if offer.form is Detail.BODY else 0)
 
     def _queue(self, row: int) -> None:
         """Put the next step of a piece where its density belongs."""
@@ -331,7 +333,7 @@ class _Steps:
             return
         offer = self._next(row)
         gain, added = self._worths[row] * (offer.known - self._known[row]), offer.weight - self._weights[row]
-        if offer.form is Form.BODY and self._inside[row]:
+        if offer.form is Detail.BODY and self._inside[row]:
             gain, added = gain + max(self._unknown_inside[row], 0.0), added - self._weight_inside[row]
         self._version[row] += 1
         heappush(self._ready, (-gain / max(added, 1), row, self._version[row]))
@@ -341,7 +343,7 @@ class _Steps:
         self._taken[row] += 1
         self.shown[row] = offer
         self._change(row, offer.known, offer.weight)
-        if offer.form is Form.BODY:
+        if offer.form is Detail.BODY:
             for part in self._inside[row]:
                 self._change(part, offer.known, 0)
                 self.shown[part] = None
@@ -349,7 +351,7 @@ class _Steps:
             self.covered.update(self._inside[row])
         self._queue(row)
         for holder in self._around[row]:
-            if self._has_next(holder) and self._next(holder).form is Form.BODY:
+            if self._has_next(holder) and self._next(holder).form is Detail.BODY:
                 self._queue(holder)
 
     def _change(self, row: int, known: float, weight: int) -> None:

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from whence.context.budget import Head
+from whence.context.budget import PackHeader
 from whence.context.classic.pipeline import classic_pool
-from whence.context.feedback.pending import Pending, Returned
-from whence.context.feedback.session import Session
-from whence.context.feedback.store import Learned
+from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
+from whence.context.feedback.session import FeedbackSession
+from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import boosts
 from whence.context.feedback.vocabulary import learned_symbols
-from whence.context.pack import Pack
-from whence.context.pipeline import RankedSymbols, Tasking, rank_symbols, ranked
+from whence.context.pack import ContextPack
+from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols, ranked
 from whence.context.render import RENDERERS
 from whence.context.review import rank_changes, rank_files
 from whence.core.errors import QueryError, StorageError, UsageError
@@ -44,7 +44,7 @@ _HINT = "a larger budget gives more; callers, callees or search go on from a nam
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ContextRequest:
     """What a pack is asked for: a task, or files, or a change."""
 
     task: str
@@ -60,7 +60,7 @@ class Wanted:
     freshness: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, task: str, chosen: ContextSettings, asked: Mapping[str, Any]) -> Wanted:
+    def of(cls, task: str, chosen: ContextSettings, asked: Mapping[str, Any]) -> ContextRequest:
         """What was asked, with settings where nothing was said; checked before any work."""
         given = {name: value for name, value in asked.items() if value is not None}
         if unknown := [name for name in given if name not in cls.__dataclass_fields__]:
@@ -87,7 +87,7 @@ class Wanted:
                 raise QueryError(f"{name} must be a whole number above 0, not {value!r}")
 
 
-class Ground(Protocol):
+class ContextIndex(Protocol):
     """The index that packs are made of."""
 
     settings: Settings
@@ -109,25 +109,25 @@ class Ground(Protocol):
         """A hash of a symbol's package."""
 
 
-class Packing:
+class ContextBuilder:
     """Makes packs of one snapshot, and remembers them as long as it stands (P4)."""
 
-    def __init__(self, ground: Ground, graph: Graph, encoder: Encoder | None) -> None:
+    def __init__(self, ground: ContextIndex, graph: Graph, encoder: Encoder | None) -> None:
         self.graph = graph
         self._ground, self._encoder = ground, encoder
-        self._kept: dict[tuple[Wanted, object], Pack] = {}
+        self._kept: dict[tuple[ContextRequest, object], ContextPack] = {}
         self._weights: dict[str, FieldWeights] = {}
-        self._learned = Learned.beside(ground.layout.directory)
+        self._learned = FeedbackStore.beside(ground.layout.directory)
 
-    def pack(self, wanted: Wanted, now: float) -> Pack:
+    def pack(self, wanted: ContextRequest, now: float) -> ContextPack:
         """The answer; the same for the same question until the code or what was learned of it changes."""
         key = (wanted, _stamp(self._learned.path))
         if key not in self._kept:
             ranked = self.ranked(wanted, now)
             while len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            head = Head(_asked(wanted), _HINT, wanted.freshness)
-            self._kept[key] = Pack(
+            head = PackHeader(_asked(wanted), _HINT, wanted.freshness)
+            self._kept[key] = ContextPack(
                 self._ground,
                 ranked,
                 head,
@@ -139,7 +139,7 @@ class Packing:
             )
         return self._kept[key]
 
-    def ranked(self, wanted: Wanted, now: float, include: Array | None = None) -> RankedSymbols:
+    def ranked(self, wanted: ContextRequest, now: float, include: Array | None = None) -> RankedSymbols:
         """The symbols, ranked."""
         if wanted.files:
             return rank_files(wanted.files, self._tasking("symbols_near", wanted, now, include))
@@ -156,7 +156,7 @@ class Packing:
         except QueryError as error:
             raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
 
-    def _classic(self, task: str, tasking: Tasking) -> RankedSymbols:
+    def _classic(self, task: str, tasking: ContextRun) -> RankedSymbols:
         """Symbols by the rules N, W and S."""
         profile, symbols = tasking.profile, tasking.snapshot.symbols
         plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
@@ -164,9 +164,9 @@ class Packing:
         pool = classic_pool(plan.text, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned, limits=limits)
         return ranked(pool, tasking)
 
-    def _tasking(self, name: str, wanted: Wanted, now: float, include: Array | None) -> Tasking:
+    def _tasking(self, name: str, wanted: ContextRequest, now: float, include: Array | None) -> ContextRun:
         profiles = self._ground.settings.profiles
-        return Tasking(
+        return ContextRun(
             self._ground.snapshot,
             self.graph,
             profiles["symbols_first"],
@@ -187,7 +187,7 @@ class Packing:
         return self._weights[name]
 
     # What use taught. Trouble with it is a note, never the end of an answer.
-    def _from_use(self, wanted: Wanted, now: float) -> Any:
+    def _from_use(self, wanted: ContextRequest, now: float) -> Any:
         chosen = self._ground.settings.learn
         if not chosen.enabled or not self._learned.path.exists():
             return None
@@ -216,11 +216,11 @@ class Packing:
         symbols = self._ground.snapshot.symbols
         return [(unit, weight) for key, weight in found for unit in symbols.with_key(key)]
 
-    def _session(self, name: str) -> Session | None:
+    def _session(self, name: str) -> FeedbackSession | None:
         """What is remembered under a name; without one nothing is, and the same question has the same answer (L1)."""
-        return Session(self._ground.settings.learn, self._learned, name) if name else None
+        return FeedbackSession(self._ground.settings.learn, self._learned, name) if name else None
 
-    def _remember(self, wanted: Wanted, keys: Sequence[str], now: float) -> None:
+    def _remember(self, wanted: ContextRequest, keys: Sequence[str], now: float) -> None:
         """In a session: what was shown (L1), and, where somebody reports what is used, what waits for that (L4)."""
         session, chosen = self._session(wanted.session), self._ground.settings.learn
         if session is None or not chosen.enabled:
@@ -228,15 +228,15 @@ class Packing:
         try:
             session.record(keys, now)
             if chosen.implicit:
-                Pending(self._learned, chosen, wanted.session).returned(wanted.task, [self._returned(key) for key in keys], now)
+                PendingFeedback(self._learned, chosen, wanted.session).returned(wanted.task, [self._returned(key) for key in keys], now)
         except StorageError as trouble:
             self._ground.notes.append(f"what was shown is not remembered: {trouble.message}")
 
-    def _returned(self, key: str) -> Returned:
+    def _returned(self, key: str) -> ReturnedSymbol:
         snapshot = self._ground.snapshot
         units = snapshot.symbols.with_key(key)
         first, last = (snapshot.column(name)[units].astype(int) for name in ("units.first", "units.last"))
-        return Returned(key, self._ground.subgraph_root(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
+        return ReturnedSymbol(key, self._ground.subgraph_root(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
 
 
 def _shown_path(root: Path, caller: str) -> Callable[[str], str]:
@@ -244,7 +244,7 @@ def _shown_path(root: Path, caller: str) -> Callable[[str], str]:
     return (lambda path: os.path.relpath(f"{root}/{path}", caller)) if caller else str
 
 
-def _asked(wanted: Wanted) -> str:
+def _asked(wanted: ContextRequest) -> str:
     if wanted.files:
         return f"files {' '.join(wanted.files)}"
     return f"changes since {wanted.diff}" if wanted.diff is not None else wanted.task

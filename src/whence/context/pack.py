@@ -9,18 +9,18 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.context.budget import Form, Head, Packed, Piece, Shown, pack
+from whence.context.budget import Detail, PackedText, PackHeader, PackItem, ShownItem, pack
 from whence.context.pipeline import RankedSymbols
 from whence.context.render import Flags, flags_shown, renderer
 from whence.core.types import Unit
-from whence.ranking.ledger import Line
+from whence.ranking.ledger import LedgerLine
 from whence.text.injection import Instruction
 
 #: More tokens than any text has.
 NO_BUDGET = 10**9
 
 
-class Source(Protocol):
+class PackSource(Protocol):
     """Where a pack reads what it shows."""
 
     def read_text(self, path: str) -> str | None:
@@ -84,7 +84,7 @@ class Symbol:
         return float(walked[self._row]) if walked is not None else 0.0
 
     @cached_property
-    def why(self) -> list[Line]:
+    def why(self) -> list[LedgerLine]:
         """The ledger whose sum is the score."""
         return self._ranked.ledger.lines(self._row)
 
@@ -97,14 +97,14 @@ class Symbol:
         return f"<Symbol {self.qualified_name} {self.path}:{self.start_line} {self.score:.3f}>"
 
 
-class Pack:
+class ContextPack:
     """The answer to a task. The text is made when it is first asked for."""
 
     def __init__(
         self,
-        source: Source,
+        source: PackSource,
         ranked: RankedSymbols,
-        head: Head,
+        head: PackHeader,
         *,
         budget: int,
         form: str,
@@ -114,7 +114,7 @@ class Pack:
     ) -> None:
         self._source, self._ranked, self._head, self._form, self._most, self._shown = source, ranked, head, form, most, shown
         self._shown_path = shown_path
-        self._flags: dict[tuple[str, Form], list[Instruction]] = {}  # by what of a symbol was looked through
+        self._flags: dict[tuple[str, Detail], list[Instruction]] = {}  # by what of a symbol was looked through
         self.task, self.budget = head.task, budget
 
     @cached_property
@@ -123,15 +123,15 @@ class Pack:
         return [Symbol(self._ranked, row) for row in self._ranked.order]
 
     @cached_property
-    def packed(self) -> Packed:
+    def packed(self) -> PackedText:
         """The text with what is in it and what is not."""
         packed = self.within(self.budget)
         self._shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
         return packed
 
-    def within(self, budget: int) -> Packed:
+    def within(self, budget: int) -> PackedText:
         """The same symbols under another budget, to look at: it is not remembered as shown."""
-        flags: dict[tuple[str, Form], list[Instruction]] = {}
+        flags: dict[tuple[str, Detail], list[Instruction]] = {}
         while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
             packed = self._cut(budget, flags)
             new = {(one.piece.key, one.form): one for one in packed.shown if (one.piece.key, one.form) not in flags}
@@ -140,24 +140,24 @@ class Pack:
                 return packed
 
     @cached_property
-    def uncut(self) -> Packed:
+    def uncut(self) -> PackedText:
         """Everything that is looked at, as if there were no budget; to know what is left out. Nothing in it is flagged."""
         return self._cut(NO_BUDGET, {})
 
-    def flags(self, one: Shown) -> list[Instruction]:
+    def flags(self, one: ShownItem) -> list[Instruction]:
         """What reads like an instruction in what is shown of a symbol."""
         key = (one.piece.key, one.form)
         if key not in self._flags:
             self._flags[key] = flags_shown(one.piece, one.form)
         return self._flags[key]
 
-    def _cut(self, budget: int, flags: Flags) -> Packed:
+    def _cut(self, budget: int, flags: Flags) -> PackedText:
         graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
         phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
         return pack(self._pieces, budget, renderer(self._form, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
 
     @cached_property
-    def _pieces(self) -> list[Piece]:
+    def _pieces(self) -> list[PackItem]:
         chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
         return pieces_of(self._source, chosen, self._shown_path)
 
@@ -178,7 +178,7 @@ class Pack:
         return [one.key for one in self.symbols if one.key not in within]
 
 
-def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[Piece]:
+def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[PackItem]:
     """Symbols with their signatures, comments and source, each file read once; paths as `shown_path` writes them."""
     places: dict[str, list[tuple[int, str]]] = {}
     for one in symbols:
@@ -189,7 +189,7 @@ def pieces_of(source: Source, symbols: Sequence[Symbol], shown_path: Callable[[s
     for one in symbols:
         unit = units[one.path].get(_place(one))
         found.append(
-            Piece(
+            PackItem(
                 one.key,
                 one.qualified_name,
                 one.kind,

@@ -22,15 +22,15 @@ from whence.index.snapshot import Snapshot
 from whence.index.symbols import keyed
 from whence.parse.paths import Role
 from whence.query.concepts import is_generic, matching, name_key
-from whence.query.plan import Plan, make_plan
+from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.ledger import Ledger
-from whence.ranking.pool import ASKED, CONCEPTS, LEARNED, MEANING, Beside, Pool, union
+from whence.ranking.pool import ASKED, CONCEPTS, LEARNED, MEANING, CandidatePool, GraphFacts, union
 from whence.ranking.score import place, score, trace_ranking
 from whence.retrieval import lexical
-from whence.retrieval.commits import Precedent
+from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import asked_of_vectors
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import Evidence, FieldWeights
+from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import highest, ranges
 
@@ -54,7 +54,7 @@ STAGES = ("words", "types", "files", "names", MEANING, CONCEPTS, "walk")
 
 
 @dataclass(frozen=True, slots=True)
-class Tasking:
+class ContextRun:
     """Everything a task is asked with."""
 
     snapshot: Snapshot
@@ -75,13 +75,13 @@ class Tasking:
 class RankedSymbols:
     """Candidates with their ledger, best first, each name once."""
 
-    pool: Pool
+    pool: CandidatePool
     ledger: Ledger
     order: list[int]  # rows of the pool
     scores: Array  # of all rows of the pool
 
 
-def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
+def rank_symbols(task: str, tasking: ContextRun) -> RankedSymbols:
     """The symbols that a task needs, best first."""
     plan = _plan(task, tasking.profile)
     allowed = _allowed(tasking.snapshot, plan)
@@ -93,17 +93,17 @@ def rank_symbols(task: str, tasking: Tasking) -> RankedSymbols:
     return ranked(pool, tasking)
 
 
-def first_look(task: str, tasking: Tasking) -> RankedSymbols:
+def first_look(task: str, tasking: ContextRun) -> RankedSymbols:
     """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
     plan = _plan(task, tasking.profile)
     return ranked(_first_pool(tasking, plan, _allowed(tasking.snapshot, plan)), tasking)
 
 
-def _plan(task: str, profile: Profile) -> Plan:
+def _plan(task: str, profile: Profile) -> QueryPlan:
     return make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
 
 
-def ranked(pool: Pool, tasking: Tasking, *, by_file: bool = False) -> RankedSymbols:
+def ranked(pool: CandidatePool, tasking: ContextRun, *, by_file: bool = False) -> RankedSymbols:
     """Candidates scored for good, with what use taught of them; each name once, or once in each file."""
     if tasking.from_use is not None:
         feedback, session = tasking.from_use(pool.units)
@@ -118,7 +118,7 @@ def ranked(pool: Pool, tasking: Tasking, *, by_file: bool = False) -> RankedSymb
     return found
 
 
-def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
+def _allowed(snapshot: Snapshot, plan: QueryPlan) -> Array:
     """Definitions outside tests and examples, unless the task speaks of those or there are no others."""
     unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
     unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
@@ -127,12 +127,14 @@ def _allowed(snapshot: Snapshot, plan: Plan) -> Array:
     return allowed if allowed.any() else snapshot.symbols.defines
 
 
-def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
+def _first_pool(tasking: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePool:
     snapshot = tasking.snapshot
-    evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
+    evidence = TermStatistics(snapshot, plan, tasking.profile, tasking.weights)
     path_match = PathMatch(evidence)
     semantics = asked_of_vectors(snapshot, tasking.encoder, plan.text)
-    bare = Pool(evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), Precedent(snapshot, plan), semantics, tasking.graph)
+    bare = CandidatePool(
+        evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), CommitMatches(snapshot, plan), semantics, tasking.graph
+    )
     _ = bare.names  # kept by every later pool, so that names are matched once
     found = {
         "words": lexical.best_units(evidence, BY_WORDS, allowed),
@@ -151,19 +153,19 @@ def _first_pool(tasking: Tasking, plan: Plan, allowed: Array) -> Pool:
     return bare.with_candidates(units, retrieved, shallowest=int(depth.min(initial=255)))
 
 
-def _members_of_best_types(pool: Pool, allowed: Array) -> tuple[Array, Array]:
+def _members_of_best_types(pool: CandidatePool, allowed: Array) -> tuple[Array, Array]:
     types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed, pool.snapshot.unit_places)
     place, units = pool.snapshot.symbols.with_members.members.pairs(types)
     return _best_of_each(pool, place, units, scores, allowed)
 
 
-def _members_of_best_files(pool: Pool, allowed: Array) -> tuple[Array, Array]:
+def _members_of_best_files(pool: CandidatePool, allowed: Array) -> tuple[Array, Array]:
     files, scores = lexical.best_windows(pool.evidence, BY_FILE, pool.snapshot.content_mask("code"))
     place, units = ranges(pool.snapshot.unit_starts, files)
     return _best_of_each(pool, place, units, scores, allowed)
 
 
-def _best_of_each(pool: Pool, place: Array, units: Array, scores: Array, allowed: Array) -> tuple[Array, Array]:
+def _best_of_each(pool: CandidatePool, place: Array, units: Array, scores: Array, allowed: Array) -> tuple[Array, Array]:
     """Members with the score of what they belong to, the first of each by their own words."""
     keep = allowed[units]
     place, units = place[keep], units[keep]
@@ -174,13 +176,13 @@ def _best_of_each(pool: Pool, place: Array, units: Array, scores: Array, allowed
     return units, scores[place[first][index]]
 
 
-def _named(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array]:
+def _named(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, Array]:
     wanted = np.array(sorted(name_hash(word) for word in plan.identifiers), np.int64)
     units = np.flatnonzero(np.isin(snapshot.symbols.name, wanted) & allowed)[:BY_WORDS] if len(wanted) else np.empty(0, np.int64)
     return units, np.ones(len(units))
 
 
-def _usual_names(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array, Array]:
+def _usual_names(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, Array]:
     """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
     found: dict[int, float] = {}
     sounds = snapshot.symbols.by_sound
@@ -196,22 +198,22 @@ def _usual_names(snapshot: Snapshot, plan: Plan, allowed: Array) -> tuple[Array,
     return units, np.array([found[unit] for unit in units.tolist()])
 
 
-def _learned(tasking: Tasking, allowed: Array) -> tuple[Array, Array]:
+def _learned(tasking: ContextRun, allowed: Array) -> tuple[Array, Array]:
     kept = sorted({unit: weight for unit, weight in tasking.learned if allowed[unit]}.items())
     return np.array([unit for unit, _ in kept], np.int64), np.array([weight for _, weight in kept])
 
 
-def _found(pool: Pool) -> dict[str, tuple[Array, Array]]:
+def _found(pool: CandidatePool) -> dict[str, tuple[Array, Array]]:
     """What each retriever found, as units and scores."""
     return {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
 
 
-def _with_asked(pool: Pool, include: Array | None) -> Pool:
+def _with_asked(pool: CandidatePool, include: Array | None) -> CandidatePool:
     """The pool with units that were asked for, found or not."""
     return pool if include is None else pool.with_candidates(*union({**_found(pool), ASKED: (include, np.zeros(len(include)))}))
 
 
-def _with_neighbours(pool: Pool, scores: Array, allowed: Array, include: Array | None) -> Pool:
+def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include: Array | None) -> CandidatePool:
     """The pool with what a walk from its best candidates finds, and how near everything is to them.
 
     What was asked for comes in after the walk has begun: a question about one symbol changes nothing for the others.
@@ -231,7 +233,7 @@ def _with_neighbours(pool: Pool, scores: Array, allowed: Array, include: Array |
     return pool.with_candidates(units, retrieved, walked=walked[units], beside=beside)
 
 
-def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
+def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> GraphFacts:
     """How much every candidate has to do with the seeds, one edge away."""
     used, using, kin = (np.zeros(graph.nodes) for _ in range(3))
     for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
@@ -243,10 +245,10 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Beside:
         ):
             if len(edges):
                 np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))
-    return Beside(*(np.round(mass[units], DIGITS) for mass in (used, using, kin)))
+    return GraphFacts(*(np.round(mass[units], DIGITS) for mass in (used, using, kin)))
 
 
-def _ordered(pool: Pool, scores: Array, *, by_file: bool) -> list[int]:
+def _ordered(pool: CandidatePool, scores: Array, *, by_file: bool) -> list[int]:
     """Rows by score, best first; of several symbols of one name, or of one name in one file, the best.
 
     Equal ones stand by path and line. Their rows would tell in which order files were indexed, and so would the last

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from whence.context.budget import Form, Head, Piece, Renderer, Tally
+from whence.context.budget import Detail, PackHeader, PackItem, Renderer, Tally
 from whence.core.errors import UsageError
 from whence.parse.languages import CODE, UNKNOWN, language_of
 from whence.parse.provenance import flags_json, flags_of, provenance_json, sort_of, warning_of
@@ -30,15 +30,15 @@ _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
 
 #: What reads like an instruction, by the key of a piece and how much of it is shown.
-Flags = Mapping[tuple[str, Form], Sequence[Instruction]]
+Flags = Mapping[tuple[str, Detail], Sequence[Instruction]]
 
 
-def flags_shown(piece: Piece, form: Form) -> list[Instruction]:
+def flags_shown(piece: PackItem, form: Detail) -> list[Instruction]:
     """What reads like an instruction in as much of a piece as is shown."""
     names = (piece.path, piece.qualified_name)
-    if form is Form.BODY:
+    if form is Detail.BODY:
         return flags_of([(piece.start_line, piece.body)], names)
-    said = [(piece.start_line, _line(f"{piece.signature} {piece.doc}"))] if form is Form.SIGNATURE else []
+    said = [(piece.start_line, _line(f"{piece.signature} {piece.doc}"))] if form is Detail.SIGNATURE else []
     return flags_of(said, names)
 
 
@@ -48,11 +48,11 @@ class _Flagging:
     def __init__(self, flags: Flags | None = None) -> None:
         self._flags: Flags = flags or {}
 
-    def flags(self, piece: Piece, form: Form) -> Sequence[Instruction]:
+    def flags(self, piece: PackItem, form: Detail) -> Sequence[Instruction]:
         """Those of a piece."""
         return self._flags.get((piece.key, form), ()) if self._flags else ()
 
-    def warning(self, piece: Piece, form: Form) -> str:
+    def warning(self, piece: PackItem, form: Detail) -> str:
         """The same in one line."""
         return warning_of(self.flags(piece, form)) if self._flags else ""
 
@@ -60,24 +60,24 @@ class _Flagging:
 class Markdown(_Flagging):
     """Bodies under headings, everything else as items of a list."""
 
-    def head(self, head: Head) -> str:
+    def head(self, head: PackHeader) -> str:
         """The task, and how fresh the index is."""
         return f"# {_task(head)}\n\n" + (f"{_facts(head.freshness)}\n\n" if head.freshness else "")
 
-    def symbol(self, piece: Piece, form: Form) -> str:
+    def symbol(self, piece: PackItem, form: Detail) -> str:
         """A heading with fenced source, or one line."""
-        if form is Form.BODY:
+        if form is Detail.BODY:
             return self._body(piece)
         pointer = f"- {_inline_code(_pointer(piece))}"
         warning = f"\n  {said}" if (said := self.warning(piece, form)) else ""
-        if form is Form.POINTER:
+        if form is Detail.POINTER:
             return f"{pointer}{warning}\n"
         signature = f" {_inline_code(_line(piece.signature))}" if piece.signature.strip() else ""
         doc = f" {_inert(_line(piece.doc))}" if piece.doc.strip() else ""
         because = f" ({_line(piece.because)})" if piece.because.strip() else ""
         return f"{pointer}{signature}{doc}{because}{warning}\n"
 
-    def foot(self, head: Head, tally: Tally) -> str:
+    def foot(self, head: PackHeader, tally: Tally) -> str:
         """One line."""
         return f"\n{_account(head, tally)}\n"
 
@@ -85,39 +85,39 @@ class Markdown(_Flagging):
         """One after the other."""
         return head + "".join(symbols)
 
-    def _body(self, piece: Piece) -> str:
+    def _body(self, piece: PackItem) -> str:
         source = _source(piece.body)
         fence = _quotes_around(source, "```")
         because = f" ({_line(piece.because)})" if piece.because.strip() else ""
         title = _inline_code(f"{_label(piece.path)}:{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}")
-        warning = f"{said}\n" if (said := self.warning(piece, Form.BODY)) else ""
+        warning = f"{said}\n" if (said := self.warning(piece, Detail.BODY)) else ""
         return f"\n## {title} {_sorted(piece)}{because}\n{warning}{fence}{_tag(piece.path)}\n{source}{fence}\n"
 
 
 class Xml(_Flagging):
     """One element for each symbol; well-formed whatever the source holds."""
 
-    def head(self, head: Head) -> str:
+    def head(self, head: PackHeader) -> str:
         """The open element, and how fresh the index is."""
         fresh = f"<freshness>{_escaped(_facts(head.freshness))}</freshness>\n" if head.freshness else ""
         return f"<context task={_quoted(_task(head))}>\n{fresh}"
 
-    def symbol(self, piece: Piece, form: Form) -> str:
+    def symbol(self, piece: PackItem, form: Detail) -> str:
         """Where it is, and what is shown of it."""
-        if form is Form.POINTER:
+        if form is Detail.POINTER:
             return f"<symbol{self._flag(piece, form)}>{_escaped(_pointer(piece))}</symbol>\n"
         because = f" because={_quoted(_line(piece.because))}" if piece.because.strip() else ""
         opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_sorted(piece))}{because}{self._flag(piece, form)}"
-        if form is Form.BODY:
+        if form is Detail.BODY:
             return f'{opening} end="{piece.end_line}">\n{_cdata(_source(piece.body))}</symbol>\n'
         doc = f"\n<doc>{_escaped(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
         return f"{opening}>{_cdata(_line(piece.signature))}{doc}</symbol>\n"
 
-    def _flag(self, piece: Piece, form: Form) -> str:
+    def _flag(self, piece: PackItem, form: Detail) -> str:
         said = self.warning(piece, form)
         return f" flag={_quoted(said.removeprefix('! '))}" if said else ""
 
-    def foot(self, head: Head, tally: Tally) -> str:
+    def foot(self, head: PackHeader, tally: Tally) -> str:
         """The numbers, and the end of the context."""
         return f"<budget>{_escaped(_account(head, tally))}</budget>\n</context>\n"
 
@@ -135,25 +135,25 @@ class Json(_Flagging):
     `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
     """
 
-    def head(self, head: Head) -> str:
+    def head(self, head: PackHeader) -> str:
         """Everything up to the symbols."""
         return f'{{"task":{_json(_task(head))},"freshness":{_json(dict(head.freshness))},"symbols":[\n'
 
-    def symbol(self, piece: Piece, form: Form) -> str:
+    def symbol(self, piece: PackItem, form: Detail) -> str:
         """An object with the comma before it."""
         shown: dict[str, Any] = {"form": form.name.lower(), "key": piece.key, "start_line": piece.start_line}
-        if form is not Form.POINTER:
+        if form is not Detail.POINTER:
             shown |= {"end_line": piece.end_line, "path": piece.path, "name": piece.qualified_name, "kind": piece.kind}
             shown |= {"because": _line(piece.because)} if piece.because.strip() else {}
             shown |= provenance_json(piece.path)
         shown |= flags_json(self.flags(piece, form))
-        if form is Form.SIGNATURE:
+        if form is Detail.SIGNATURE:
             shown |= {name: text for name, text in (("signature", _line(piece.signature)), ("doc", _line(piece.doc))) if text}
-        if form is Form.BODY:
+        if form is Detail.BODY:
             shown["body"] = _source(piece.body, visible=False)
         return f",{_json(shown)}\n"
 
-    def foot(self, head: Head, tally: Tally) -> str:
+    def foot(self, head: PackHeader, tally: Tally) -> str:
         """Everything after the symbols."""
         left_out: dict[str, Any] = {"count": tally.left_out} | ({"how": _line(head.hint)} if tally.left_out and head.hint else {})
         return f'],"inside":{tally.inside},"left_out":{_json(left_out)},"budget":{tally.asked},"tokens":{tally.gave}}}\n'
@@ -173,7 +173,7 @@ def renderer(name: str, flags: Flags | None = None) -> Renderer:
     return RENDERERS[name](flags)
 
 
-def _account(head: Head, tally: Tally) -> str:
+def _account(head: PackHeader, tally: Tally) -> str:
     """What was asked, given and left out, and how to get the rest (Z4)."""
     inside = f", {tally.inside} inside these" if tally.inside else ""
     more = f"; {_line(head.hint)}" if tally.left_out and head.hint.strip() else ""
@@ -181,11 +181,11 @@ def _account(head: Head, tally: Tally) -> str:
     return f"Tokens: {tally.asked} asked, {tally.gave} given. Symbols: {shown}, {tally.left_out} left out{more}"
 
 
-def _pointer(piece: Piece) -> str:
+def _pointer(piece: PackItem) -> str:
     return f"{_label(piece.path)}:{piece.start_line} {_label(piece.qualified_name)}"
 
 
-def _task(head: Head) -> str:
+def _task(head: PackHeader) -> str:
     task = _line(head.task)
     return task if len(task) <= LONGEST_TASK else f"{task[:LONGEST_TASK].rstrip()}…"
 
@@ -237,7 +237,7 @@ def _inert(text: str) -> str:
     return _inline_code(text) if _ACTIVE.search(text) else text
 
 
-def _sorted(piece: Piece) -> str:
+def _sorted(piece: PackItem) -> str:
     """The kind of a symbol, and what its file is where that is not code."""
     sort = sort_of(piece.path)
     return _line(piece.kind) if sort == CODE else f"{_line(piece.kind)}, {sort}"

@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from whence.context.classic.seeds import Seeding
-from whence.context.pipeline import RankedSymbols, Tasking, ranked
+from whence.context.classic.seeds import SeedScores
+from whence.context.pipeline import ContextRun, RankedSymbols, ranked
 from whence.core.errors import UsageError
 from whence.graph.reader import REFERS
 from whence.graph.walk import walk
 from whence.query.plan import NOTHING
-from whence.ranking.pool import ASKED, Pool
-from whence.retrieval.commits import Precedent
+from whence.ranking.pool import ASKED, CandidatePool
+from whence.retrieval.commits import CommitMatches
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import Evidence
+from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, ranges
 
 
-def rank_files(paths: Sequence[str], tasking: Tasking) -> RankedSymbols:
+def rank_files(paths: Sequence[str], tasking: ContextRun) -> RankedSymbols:
     """The symbols of files, and those elsewhere that call or name them; more callers first."""
     snapshot, graph = tasking.snapshot, tasking.graph
     files = sorted({file for path in paths for file in _files_of(path, snapshot.symbols.file_row)})
@@ -31,7 +31,7 @@ def rank_files(paths: Sequence[str], tasking: Tasking) -> RankedSymbols:
     return _near(tasking, seeds, distinct(np.concatenate([seeds, callers])), np.minimum(blast, 1.0))
 
 
-def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: Tasking) -> RankedSymbols:
+def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: ContextRun) -> RankedSymbols:
     """The symbols whose lines were changed, and what a walk from them finds."""
     snapshot, graph = tasking.snapshot, tasking.graph
     seeds = changed_units(changed, tasking)
@@ -40,7 +40,7 @@ def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: Task
     return _near(tasking, seeds, distinct(np.concatenate([seeds, found])), walked)
 
 
-def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: Tasking) -> Array:
+def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: ContextRun) -> Array:
     """The innermost definitions that hold changed lines."""
     snapshot = tasking.snapshot
     first, last = snapshot.column("units.first").astype(np.int64), snapshot.column("units.last").astype(np.int64)
@@ -71,7 +71,7 @@ def _files_of(path: str, row_of: Mapping[str, int]) -> list[int]:
     return found
 
 
-def _callers(tasking: Tasking, seeds: Array) -> Array:
+def _callers(tasking: ContextRun, seeds: Array) -> Array:
     graph, symbols = tasking.graph, tasking.snapshot.symbols
     _, at = ranges(graph.in_starts, seeds)
     edges = graph.in_edges[at]
@@ -79,20 +79,20 @@ def _callers(tasking: Tasking, seeds: Array) -> Array:
     return distinct(sources[symbols.defines[sources]]) if len(sources) else sources
 
 
-def _near(tasking: Tasking, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
+def _near(tasking: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
     snapshot = tasking.snapshot
-    evidence = Evidence(snapshot, NOTHING, tasking.profile, tasking.weights)
+    evidence = TermStatistics(snapshot, NOTHING, tasking.profile, tasking.weights)
     none = np.zeros(len(units))
-    seeding = Seeding(np.isin(units, seeds), none, none, {}, tasking.now)
+    seeding = SeedScores(np.isin(units, seeds), none, none, {}, tasking.now)
     retrieved = {ASKED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
-    pool = Pool(
+    pool = CandidatePool(
         evidence,
         PathMatch(evidence),
         units,
         retrieved,
         0,
         none,
-        Precedent(snapshot, NOTHING),
+        CommitMatches(snapshot, NOTHING),
         graph=tasking.graph,
         walked=blast[units],
         seeding=seeding,

@@ -9,7 +9,7 @@ WhenceError                  exit code 2, one line, a hint where there is one
 ├── FleetError               the engine of the fleet cannot be used: local search goes on
 └── StorageError             the index could not be read or written
     ├── IndexBusy            another process holds the writer's lock
-    ├── PackRefused          an index from elsewhere is not what it says it is
+    ├── ArchiveRefused          an index from elsewhere is not what it says it is
     └── IndexDamaged         a derived file is missing, truncated or altered
         ├── ColumnsDamaged   one that follows from all others: only it is made again
         └── VectorsDamaged   one that holds vectors: only they are made again
@@ -70,7 +70,7 @@ class IndexBusy(StorageError):
     """Another process is writing this index."""
 
 
-class PackRefused(StorageError):
+class ArchiveRefused(StorageError):
     """An index from elsewhere is not what it says it is; nothing of it was used."""
 
 

@@ -53,7 +53,7 @@ EDGE_KINDS = tuple(EDGE_WEIGHTS)
 PROVENANCES = AST, LSP, RUNTIME = ("ast_inferred", "lsp_resolved", "runtime")
 
 
-class Mention(NamedTuple):
+class Reference(NamedTuple):
     """A name that a unit uses, before it is known what it stands for. A tuple: a file has hundreds."""
 
     unit: int  # the row, in the file, of the innermost unit that holds it
@@ -85,11 +85,11 @@ class Parsed:
     units: tuple[Unit, ...]
     imports: tuple[str, ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class RefreshSummary:
     """What a refresh did."""
 
     read: int = 0  # files that were read and parsed
@@ -123,7 +123,7 @@ class Freshness:
         return self.changed == 0 and not self.note
 
 
-class Work(NamedTuple):
+class PendingWork(NamedTuple):
     """What a refresh would do: bytes to read, and whether there is anything to do at all."""
 
     bytes: int

@@ -43,7 +43,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-class Vocabulary:
+class WordPieces:
     """Pieces of words and their numbers; the longest piece that fits comes first."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
@@ -108,8 +108,8 @@ class StaticEncoder:
         self._forget()
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._text.split("\n"))
+    def _vocabulary(self) -> WordPieces:
+        return WordPieces(self._text.split("\n"))
 
     def encode_query(self, text: str) -> Vectors:
         """A question as the weighted mean of its pieces."""

@@ -24,7 +24,7 @@ LARGEST = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Portable:
+class FleetArchive:
     """A portable index as it lies in the engine."""
 
     commit: str
@@ -59,14 +59,14 @@ def send_pack(engine: Engine, owner: Owner, index: OpenIndex, *, known: bool) ->
     return len(rows), sent, delete_keys(engine, "packs", {row["id"] for row in there} - {row["id"] for row in rows})
 
 
-def pack_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> tuple[Portable, bytes] | None:
+def pack_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> tuple[FleetArchive, bytes] | None:
     """The portable index of a repository; None where there is none that the caller may see, or one is just being replaced."""
     rows = _seen(engine, repository, caller, "blob")
     found = whole(rows)
     return None if found is None else (found, from_parts([row["blob"] for row in sorted(rows, key=lambda row: int(row["part"]))]))
 
 
-def portable_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> Portable | None:
+def portable_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> FleetArchive | None:
     """What portable index there is of a repository, without its bytes."""
     return whole(_seen(engine, repository, caller))
 
@@ -78,10 +78,10 @@ def _seen(engine: Engine, repository: str, caller: Caller, *more: str) -> list[R
     return [row for row in rows if check(caller, row) and row["repo"] == repository]
 
 
-def whole(rows: Iterable[Row]) -> Portable | None:
+def whole(rows: Iterable[Row]) -> FleetArchive | None:
     """What rows are, when they are all the rows of one pack."""
     parts = list(rows)
-    kinds = {Portable(row["commit"], row["digest"], row["parts"]) for row in parts}
+    kinds = {FleetArchive(row["commit"], row["digest"], row["parts"]) for row in parts}
     one = next(iter(kinds), None)
     return one if one is not None and len(kinds) == 1 and sorted(row["part"] for row in parts) == list(range(one.parts)) else None
 

@@ -14,12 +14,12 @@ from itertools import islice
 import numpy as np
 
 from whence.embed.encoder import Encoder
-from whence.fleet.milvus.engine import Engine, Hit
+from whence.fleet.milvus.engine import Engine, EngineHit
 from whence.fleet.milvus.filters import EVERYTHING, Filter, equals
-from whence.fleet.remote_reader import Counts
+from whence.fleet.remote_reader import TermCounts
 from whence.fleet.rows import file_key
 from whence.index.segment_writer import name_hash
-from whence.query.plan import Plan
+from whence.query.plan import QueryPlan
 from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS
 from whence.retrieval.dense import MOST_ENCODED
 from whence.retrieval.term_statistics import rarity
@@ -46,7 +46,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class CandidateFilter:
     """What the engine itself is to leave out: of every row, and of rows of files and units by what they hold."""
 
     seen: Filter  # whose rows may be seen at all, and of which repositories
@@ -54,7 +54,13 @@ class Narrowing:
 
 
 def find(
-    engine: Engine, plan: Plan, narrowing: Narrowing, encoder: Encoder | None, wanted: int, counts: Counts, names: Sequence[str] = ()
+    engine: Engine,
+    plan: QueryPlan,
+    narrowing: CandidateFilter,
+    encoder: Encoder | None,
+    wanted: int,
+    counts: TermCounts,
+    names: Sequence[str] = (),
 ) -> Candidates:
     """The files that stand highest in any of the ways to find them; those that define some names before all others.
 
@@ -81,31 +87,31 @@ def find(
     return Candidates(_fused(ways)[:count], precedents)
 
 
-def _told(plan: Plan) -> str:
+def _told(plan: QueryPlan) -> str:
     """The terms of a question, each as often as it weighs against the others."""
     terms = sorted(plan.terms, key=lambda term: -term.weight)[:MOST_TERMS]
     least = min((term.weight for term in terms), default=1.0) or 1.0
     return " ".join(" ".join([term.text] * max(1, min(MOST_TIMES, round(term.weight / least)))) for term in terms)
 
 
-def _sketch(encoder: Encoder, plan: Plan) -> bytes:
+def _sketch(encoder: Encoder, plan: QueryPlan) -> bytes:
     """The signs of what a question means, as the sketches of passages are made."""
     rows: Array = encoder.encode_query(plan.text[:MOST_ENCODED]).rows
     return np.packbits(rows.mean(axis=0) > 0).tobytes()
 
 
-def _files(hits: Sequence[Hit]) -> Iterable[str]:
+def _files(hits: Sequence[EngineHit]) -> Iterable[str]:
     """The files of rows, each where it first stands: a row's key begins with its file's."""
     return dict.fromkeys(hit.id.partition(".")[0] for hit in hits)
 
 
-def _worth(plan: Plan, counts: Counts) -> dict[str, float]:
+def _worth(plan: QueryPlan, counts: TermCounts) -> dict[str, float]:
     """What each term of a question is worth in the message of a commit: more the fewer files hold it."""
     held = {term.text: counts.terms.get(name_hash(term.text)) for term in plan.terms}
     return {term.text: term.weight * rarity(counts.files, known.files if (known := held[term.text]) else 0) for term in plan.terms}
 
 
-def _touched(hits: Sequence[Hit], worth_of: Mapping[str, float]) -> tuple[list[str], dict[str, float]]:
+def _touched(hits: Sequence[EngineHit], worth_of: Mapping[str, float]) -> tuple[list[str], dict[str, float]]:
     """The files that commits like the question changed, the best first, and how much they are worth."""
     worths: dict[str, list[float]] = {}
     for hit in hits:

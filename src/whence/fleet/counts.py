@@ -32,7 +32,7 @@ LARGEST = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CountTable:
     """Counts by hash, sorted: of terms in units, windows and files, and of words that files mention as written."""
 
     terms: Array  # hashes
@@ -41,15 +41,15 @@ class Table:
     mentioned: Array
 
     @classmethod
-    def nothing(cls) -> Table:
+    def nothing(cls) -> CountTable:
         """No terms at all."""
         empty = np.empty(0, np.uint32)
         return cls(empty, np.empty((0, len(COLUMNS)), np.uint32), empty, empty)
 
-    def within(self, bucket: int, bits: int) -> Table:
+    def within(self, bucket: int, bits: int) -> CountTable:
         """The part whose hashes begin with some bits."""
         (a, b), (c, d) = (np.searchsorted(one.astype(np.int64) >> (32 - bits), [bucket, bucket + 1]) for one in (self.terms, self.words))
-        return Table(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentioned[c:d])
+        return CountTable(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentioned[c:d])
 
     def holding(self, hashed: int) -> Holding | None:
         """What is known of one term."""
@@ -73,11 +73,11 @@ def bucket_of(hashed: int, bits: int) -> int:
 TOTALS = 0
 
 
-class Counting:
+class TermCounter:
     """Counts pieces of files as they pass."""
 
     def __init__(self) -> None:
-        self._sum = Table.nothing()
+        self._sum = CountTable.nothing()
         self._totals = np.zeros(len(COLUMNS), np.uint32)
         self._columns: dict[str, list[Array]] = {name: [] for name in (*COLUMNS, "mentions")}
         self._waiting = 0
@@ -101,7 +101,7 @@ class Counting:
             self._columns = {name: [] for name in self._columns}
             self._waiting = 0
 
-    def table(self) -> Table:
+    def table(self) -> CountTable:
         """The counts of all that was taken in."""
         terms, held = [np.array([TOTALS], np.uint32)], [self._totals[None, :].copy()]
         for at, name in enumerate(COLUMNS):
@@ -111,19 +111,19 @@ class Counting:
             terms.append(hashes)
             held.append(column)
         words, mentioned = _tallied(self._columns["mentions"])
-        return together([self._sum, Table(np.concatenate(terms), np.concatenate(held), words, mentioned)])
+        return together([self._sum, CountTable(np.concatenate(terms), np.concatenate(held), words, mentioned)])
 
 
 #: So many postings wait to be counted at once.
 WAITING = 4_000_000
 
 
-def together(tables: Iterable[Table]) -> Table:
+def together(tables: Iterable[CountTable]) -> CountTable:
     """Several tables as one; they need not be sorted."""
     every = list(tables)
     terms, held = _summed(np.concatenate([one.terms for one in every]), np.concatenate([one.held for one in every]))
     words, mentioned = _summed(np.concatenate([one.words for one in every]), np.concatenate([one.mentioned for one in every])[:, None])
-    return Table(terms, held, words, mentioned[:, 0])
+    return CountTable(terms, held, words, mentioned[:, 0])
 
 
 def _tallied(hashes: list[Array]) -> tuple[Array, Array]:
@@ -141,14 +141,14 @@ def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
     return keys[order][new].astype(np.uint32), np.add.reduceat(values[order].astype(np.int64), new, axis=0).astype(np.uint32)
 
 
-def packed(table: Table) -> bytes:
+def packed(table: CountTable) -> bytes:
     """A table as bytes."""
     head = np.array([len(table.terms), len(table.words)], "<u4")
     columns = (table.terms, table.held.reshape(-1), table.words, table.mentioned)
     return zlib.compress(head.tobytes() + b"".join(np.ascontiguousarray(one, "<u4").tobytes() for one in columns), 6)
 
 
-def unpacked(raw: bytes) -> Table:
+def unpacked(raw: bytes) -> CountTable:
     """A table from bytes."""
     try:
         numbers = np.frombuffer(zlib.decompressobj().decompress(raw, LARGEST), "<u4")
@@ -158,7 +158,7 @@ def unpacked(raw: bytes) -> Table:
         found, mentioned = numbers[b:].reshape(2, words)
     except (zlib.error, ValueError) as error:
         raise IndexDamaged("counts of the fleet cannot be read") from error
-    return Table(numbers[2:a], held, found, mentioned)
+    return CountTable(numbers[2:a], held, found, mentioned)
 
 
 def asked_for(hashes: Iterable[int], bits: int) -> Mapping[int, list[int]]:
@@ -185,10 +185,10 @@ def bits_of(scope: str) -> int:
     return BITS_OF_ALL if scope == ALL or scope.startswith(GROUP) else BITS
 
 
-def counted(engine: Engine, scope: str, hashes: Iterable[int]) -> Table:
+def counted(engine: Engine, scope: str, hashes: Iterable[int]) -> CountTable:
     """The counts of a scope, as far as they stand in the buckets of some hashes."""
     waiting = [bucket_key(scope, bucket) for bucket in asked_for(hashes, bits_of(scope))]
-    found, part = [Table.nothing()], 0
+    found, part = [CountTable.nothing()], 0
     while waiting:  # nearly always once: who has no next part is complete
         keys = {name: key for key in waiting for name in ([_row_key(key, part), _row_key(key, part + 1)])}
         rows = engine.get("counts", keys, ("id", "blob"))
@@ -198,7 +198,9 @@ def counted(engine: Engine, scope: str, hashes: Iterable[int]) -> Table:
     return together(found)
 
 
-def put_counts(engine: Engine, scope: str, table: Table, repository: str, groups: Sequence[str], *, force: bool = False) -> tuple[int, int]:
+def put_counts(
+    engine: Engine, scope: str, table: CountTable, repository: str, groups: Sequence[str], *, force: bool = False
+) -> tuple[int, int]:
     """Keep the counts of a scope; only buckets that changed are sent. How many rows and bytes that were."""
     made = {row["id"]: row for row in _rows(scope, table, repository, groups)}
     there = {
@@ -215,7 +217,7 @@ def refresh_totals(engine: Engine) -> None:
     seen: dict[str, list[str]] = {}
     for row in engine.rows("repos", EVERYTHING, ("repo", "groups")):
         seen[row["repo"]] = list(row["groups"])
-    tables: dict[str, list[Table]] = {name: [] for name in seen}
+    tables: dict[str, list[CountTable]] = {name: [] for name in seen}
     useless = set()
     for row in engine.rows("counts", EVERYTHING, ("id", "scope", "blob")):
         if row["scope"] in tables:
@@ -225,7 +227,7 @@ def refresh_totals(engine: Engine) -> None:
     summed = {name: together(found) for name, found in tables.items() if found}
     members = _members(seen)
     for scope, names in members.items():
-        table = together([Table.nothing(), *(summed[name] for name in names if name in summed)])
+        table = together([CountTable.nothing(), *(summed[name] for name in names if name in summed)])
         put_counts(engine, scope, table, "", [] if scope == ALL else [scope.removeprefix(GROUP)])
     useless |= {row["scope"] for row in engine.rows("counts", equals("repo", ""), ("scope",))} - members.keys()
     engine.delete("counts", one_of("scope", useless))
@@ -252,7 +254,7 @@ def _is_total(scope: str) -> bool:
     return scope == ALL or scope.startswith(GROUP)
 
 
-def _rows(scope: str, table: Table, repository: str, groups: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows(scope: str, table: CountTable, repository: str, groups: Sequence[str]) -> Iterator[dict[str, Any]]:
     bits = bits_of(scope)
     for bucket in range(1 << bits):
         part = table.within(bucket, bits)
@@ -269,15 +271,15 @@ def _rows(scope: str, table: Table, repository: str, groups: Sequence[str]) -> I
             }
 
 
-def _fitting(table: Table) -> Iterator[str]:
+def _fitting(table: CountTable) -> Iterator[str]:
     """A table as texts that fit into a row each."""
     text = "".join(in_parts(packed(table)))
     if len(text) <= MOST_LETTERS:
         yield text
         return
     a, b = len(table.terms) // 2, len(table.words) // 2
-    yield from _fitting(Table(table.terms[:a], table.held[:a], table.words[:b], table.mentioned[:b]))
-    yield from _fitting(Table(table.terms[a:], table.held[a:], table.words[b:], table.mentioned[b:]))
+    yield from _fitting(CountTable(table.terms[:a], table.held[:a], table.words[:b], table.mentioned[:b]))
+    yield from _fitting(CountTable(table.terms[a:], table.held[a:], table.words[b:], table.mentioned[b:]))
 
 
 def _row_key(key: str, number: int) -> str:

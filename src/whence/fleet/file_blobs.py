@@ -69,7 +69,7 @@ Arrays = dict[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FileBlob:
     """One file of an index on its way to an engine."""
 
     path: str
@@ -107,7 +107,7 @@ def unpacked(raw: bytes) -> Arrays:
     return arrays
 
 
-def pieces_of(snapshot: Snapshot) -> Iterator[Piece]:
+def pieces_of(snapshot: Snapshot) -> Iterator[FileBlob]:
     """Every live file of a snapshot as a piece, segment by segment."""
     vectors = snapshot.vectors.parts_by_unit if snapshot.vectors is not None else {}
     for place, segment in enumerate(snapshot.segments):
@@ -136,12 +136,12 @@ class _Cutting:
         parts = snapshot.path_parts
         self._seen = parts.seen_in
 
-    def pieces(self, files: Sequence[int]) -> Iterator[Piece]:
+    def pieces(self, files: Sequence[int]) -> Iterator[FileBlob]:
         """The pieces of some files."""
         for file in files:
             yield self._piece(file)
 
-    def _piece(self, file: int) -> Piece:
+    def _piece(self, file: int) -> FileBlob:
         segment, arrays = self._segment, self._segment.arrays
         low, high = int(self._unit_starts[file]), int(self._unit_starts[file + 1])
         path, language = segment.paths[file], self._languages[file]
@@ -166,7 +166,7 @@ class _Cutting:
         found |= {"paths.term": self._hashes[path_terms], "paths.place": places, "mentions": self._mentions(file)[0]}
         found |= self._path_parts(whole) | self._passages(low, high)
         words = self._engine_words(terms, unit, code, high - low)
-        return Piece(
+        return FileBlob(
             path,
             language,
             int(found["files.content"][0]),

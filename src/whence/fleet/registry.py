@@ -160,7 +160,7 @@ _REPO = re.compile(r"(?:(?<=\s)|^)(-?)repo:(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RepositoryScope:
     """What a question is asked of."""
 
     repositories: tuple[Repository, ...]
@@ -172,7 +172,7 @@ class Reach:
         return frozenset(one.name for one in self.repositories)
 
 
-def chosen(query: str, every: Sequence[Repository]) -> tuple[str, Reach]:
+def chosen(query: str, every: Sequence[Repository]) -> tuple[str, RepositoryScope]:
     """The question without what chooses repositories, and what it is asked of."""
     named = _REPO.findall(query)
     wanted = [pattern for minus, pattern in named if not minus]
@@ -182,7 +182,7 @@ def chosen(query: str, every: Sequence[Repository]) -> tuple[str, Reach]:
         for one in every
         if (not wanted or any(fits(one.name, pattern) for pattern in wanted)) and not any(fits(one.name, pattern) for pattern in unwanted)
     ]
-    return _REPO.sub("", query).strip() if named else query, Reach(tuple(kept), bool(named))
+    return _REPO.sub("", query).strip() if named else query, RepositoryScope(tuple(kept), bool(named))
 
 
 def fits(name: str, pattern: str) -> bool:

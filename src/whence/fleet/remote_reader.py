@@ -24,7 +24,7 @@ from whence.storage.arrayfile import Array, ArrayFile, Strings
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class TermCounts:
     """What was counted over all files that were searched, by the hash of the term or word."""
 
     files: int
@@ -141,10 +141,10 @@ _APART = frozenset(
 )
 
 
-class GatheredSnapshot(Snapshot):
+class RemoteSnapshot(Snapshot):
     """Files of a fleet as a snapshot."""
 
-    def __init__(self, pieces: Sequence[Arrays], paths: list[str], counts: Counts, parsed: Callable[[int], bytes], width: int) -> None:
+    def __init__(self, pieces: Sequence[Arrays], paths: list[str], counts: TermCounts, parsed: Callable[[int], bytes], width: int) -> None:
         self._pieces, self._counts = list(pieces), counts
         super().__init__([_Gathered(self._pieces, paths, parsed)], [np.zeros(len(self._pieces), bool)])
         self._open_passages(width)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.fleet.file_blobs import Piece, packed
+from whence.fleet.file_blobs import FileBlob, packed
 from whence.fleet.milvus.schemas import MOST_NAME, SKETCH_BITS
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.storage.arrayfile import Strings
@@ -114,7 +114,7 @@ class Owner:
         return file_key(self.repository, path)
 
 
-def state_of(piece: Piece, content: bytes, fingerprint: str) -> str:
+def state_of(piece: FileBlob, content: bytes, fingerprint: str) -> str:
     """What decides whether a file is sent again: its content, what it was made with, and roughly how it stands among the others.
 
     How often others mention it and how lately it was changed move with every commit: of that only what is twice as much,
@@ -129,7 +129,7 @@ def state_of(piece: Piece, content: bytes, fingerprint: str) -> str:
     return f"{content.hex()}.{digest}"
 
 
-def file_rows(owner: Owner, piece: Piece, state: str) -> list[Row]:
+def file_rows(owner: Owner, piece: FileBlob, state: str) -> list[Row]:
     """The rows of a file: its piece, and in the first the words of its path."""
     key, blobs = owner.file(piece.path), in_parts(packed(piece.arrays))
     return [
@@ -149,13 +149,13 @@ def file_rows(owner: Owner, piece: Piece, state: str) -> list[Row]:
     ]
 
 
-def text_rows(owner: Owner, piece: Piece, text: str) -> list[Row]:
+def text_rows(owner: Owner, piece: FileBlob, text: str) -> list[Row]:
     """The rows of a file's text."""
     key, blobs = owner.file(piece.path), in_parts(packed_text(text, piece.parsed))
     return [owner.row(part_key(key, part), file=key, part=part, parts=len(blobs), blob=blob) for part, blob in enumerate(blobs)]
 
 
-def unit_rows(owner: Owner, piece: Piece) -> Iterator[Row]:
+def unit_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
     """One row for each unit."""
     key, arrays = owner.file(piece.path), piece.arrays
     names = Strings(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
@@ -172,7 +172,7 @@ def unit_rows(owner: Owner, piece: Piece) -> Iterator[Row]:
         )
 
 
-def passage_rows(owner: Owner, piece: Piece) -> Iterator[Row]:
+def passage_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
     """One row for each passage: the signs of its vector, of a wide one those of its first numbers."""
     key, count = owner.file(piece.path), passages_in(piece)
     if not count:
@@ -183,7 +183,7 @@ def passage_rows(owner: Owner, piece: Piece) -> Iterator[Row]:
         yield owner.row(passage_key(key, number), file=key, sketch=bits.tobytes())
 
 
-def passages_in(piece: Piece) -> int:
+def passages_in(piece: FileBlob) -> int:
     """How many passages a piece has."""
     return len(piece.arrays["passages.first"])
 

@@ -19,31 +19,31 @@ from whence.core.types import Holding, Unit
 from whence.embed.encoder import Encoder
 from whence.embed.registry import SHIPPED, open_encoder
 from whence.fleet.access import Caller, caller_of, check, visible
-from whence.fleet.candidates import Candidates, Narrowing, find
-from whence.fleet.counts import ALL, TOTALS, Table, counted, scope_of, together
+from whence.fleet.candidates import CandidateFilter, Candidates, find
+from whence.fleet.counts import ALL, TOTALS, CountTable, counted, scope_of, together
 from whence.fleet.file_blobs import Arrays
 from whence.fleet.file_blobs import unpacked as unpacked_piece
 from whence.fleet.milvus.engine import Engine, Row
 from whence.fleet.milvus.filters import Filter, equals, one_of
-from whence.fleet.registry import Reach, Registry, Repository, chosen, fits
-from whence.fleet.remote_reader import Counts, GatheredSnapshot
+from whence.fleet.registry import Registry, Repository, RepositoryScope, chosen, fits
+from whence.fleet.remote_reader import RemoteSnapshot, TermCounts
 from whence.fleet.rows import file_key, from_parts, part_key
 from whence.fleet.texts import texts_of
 from whence.index.parsed import find_units
 from whence.index.segment_writer import CONTENTS, name_hash
 from whence.query.lexer import PHRASE, REGEX, WORD, fault
-from whence.query.parser import Asked, Leaf
+from whence.query.parser import Leaf, ParsedQuery
 from whence.query.parser import read as read_query
 from whence.query.paste import question_in
-from whence.query.plan import Plan, make_plan
+from whence.query.plan import QueryPlan, make_plan
 from whence.retrieval.filters import file_mask, restrict, unit_mask
 from whence.retrieval.term_statistics import FieldWeights
 from whence.search.asking import make_asking, profile_named, with_content
 from whence.search.confidence import confidence_of
 from whence.search.explain import Why, explain, find_target
 from whence.search.options import check_asked
-from whence.search.pipeline import Asking, answer, ranked_with
-from whence.search.result import Answer, Result
+from whence.search.pipeline import SearchRun, answer, ranked_with
+from whence.search.result import SearchResponse, SearchResult
 from whence.source.read import without_secrets
 from whence.storage.arrayfile import Array
 
@@ -62,7 +62,7 @@ NOBODY = "no repository that you may see is meant"
 NOTHING_LEFT = "nothing that was found meets these conditions"
 
 
-class FleetResult(Result):
+class FleetResult(SearchResult):
     """One file of an answer, and the repository that it is of."""
 
     def __init__(self, source: _Source, found: Any) -> None:
@@ -75,7 +75,7 @@ class FleetResult(Result):
         return self._source.read_text(self.path)
 
 
-class FleetAnswer(Answer):
+class FleetResponse(SearchResponse):
     """The results of a search over a fleet."""
 
     def __init__(
@@ -140,26 +140,26 @@ class Fleet:
             self._known = time.monotonic(), known
         return sorted((one for one in known if not pattern or fits(one.name, pattern)), key=lambda one: one.name)
 
-    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> FleetAnswer:
+    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> FleetResponse:
         """The best files of all repositories for a query, best first; `repo:PATTERN` in it chooses among them."""
         check_asked(asked if k is None else {**asked, "k": k}, profile)
         question, reach = self._reach(query)
         read = read_query(question, plain=plain)
         if not reach.repositories:
-            return FleetAnswer(notes=(NOBODY,))
+            return FleetResponse(notes=(NOBODY,))
         gathered = self._gathered(read, reach, k, profile, asked)
         if gathered is None:
-            return FleetAnswer(notes=tuple(filter(None, (read.said,))), searched=reach.repositories)
+            return FleetResponse(notes=tuple(filter(None, (read.said,))), searched=reach.repositories)
         asking, source = gathered
         asking, notes = self._restricted(read, asking, source)
         if asking.restriction is not None and not asking.restriction.units.any():
-            return FleetAnswer(notes=(*notes, NOTHING_LEFT), searched=reach.repositories)
+            return FleetResponse(notes=(*notes, NOTHING_LEFT), searched=reach.repositories)
         found = answer(read.text, asking)
         sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
         results = [FleetResult(source, one) for one in found]
         source.fetch([one.path for one in results])
         repositories = _counted(source.place_of(source.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else []))
-        return FleetAnswer(results, confidence=sure, notes=notes, found=found, repositories=repositories, searched=reach.repositories)
+        return FleetResponse(results, confidence=sure, notes=notes, found=found, repositories=repositories, searched=reach.repositories)
 
     def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Why:
         """Why a file, given as REPOSITORY/PATH, stands where it stands in the answer to a query."""
@@ -180,11 +180,11 @@ class Fleet:
         return explain(without_secrets(query), units, ranked_with(read.text, asking, units))
 
     # Which repositories.
-    def _reach(self, query: str) -> tuple[str, Reach]:
+    def _reach(self, query: str) -> tuple[str, RepositoryScope]:
         """The question without what chooses repositories, and what it is asked of."""
         return chosen(question_in(without_secrets(query)).text, self.repositories())
 
-    def _keys_of(self, target: str, reach: Reach) -> list[str]:
+    def _keys_of(self, target: str, reach: RepositoryScope) -> list[str]:
         """The keys of the files that a target may mean."""
         path = re.sub(r"(?::\d+|#.*)$", "", target)
         return [file_key(one.name, path[len(one.name) + 1 :]) for one in reach.repositories if path.startswith(one.name + "/")]
@@ -192,17 +192,17 @@ class Fleet:
     # From a question to a snapshot of what could answer it.
     def _gathered(
         self,
-        read: Asked,
-        reach: Reach,
+        read: ParsedQuery,
+        reach: RepositoryScope,
         k: int | None,
         profile: str | None,
         asked: Mapping[str, Any],
         include: Sequence[str] = (),
-    ) -> tuple[Asking, _Source] | None:
+    ) -> tuple[SearchRun, _Source] | None:
         asked = with_content(read, asked)
         plan = self._plan(read, profile)
         content = asked.get("content") or self.settings.search.content
-        narrowing = Narrowing(self._seen(reach), _held(content, asked.get("languages") or ()))
+        narrowing = CandidateFilter(self._seen(reach), _held(content, asked.get("languages") or ()))
         wanted = (self.settings.search.k if k is None else k) * (4 if read.conditions else 1)
         encoder = self.encoder if self._same_model(reach) else None
         counts = self._counts(plan, reach)
@@ -224,7 +224,7 @@ class Fleet:
             encoder=encoder,
         ), source
 
-    def _plan(self, read: Asked, profile: str | None) -> Plan:
+    def _plan(self, read: ParsedQuery, profile: str | None) -> QueryPlan:
         """What the engine is asked for: the words that are ranked, or else those that a condition speaks of."""
         _, ranking = profile_named(profile, self.settings)
         spoken = (leaf.value for leaf in read.leaves() if leaf.of in _SPOKEN and not leaf.negated)
@@ -236,18 +236,18 @@ class Fleet:
             )
         return make_plan(text, decay=ranking.decay, quoted=ranking.quoted)
 
-    def _seen(self, reach: Reach) -> Filter:
+    def _seen(self, reach: RepositoryScope) -> Filter:
         """Rows that the caller may see, of the repositories that were chosen."""
         if not reach.chosen or len(reach.repositories) > MOST_NAMED:
             return visible(self.caller)
         return visible(self.caller) & one_of("repo", reach.names)
 
-    def _same_model(self, reach: Reach) -> bool:
+    def _same_model(self, reach: RepositoryScope) -> bool:
         """Whether the vectors of the fleet are of the model that questions are read with."""
         encoder = self.encoder
         return encoder is not None and any(encoder.fingerprint in one.fingerprint for one in reach.repositories)
 
-    def _files(self, keys: Sequence[str], reach: Reach) -> list[Gotten]:
+    def _files(self, keys: Sequence[str], reach: RepositoryScope) -> list[FetchedFile]:
         """The pieces of some files. Whatever the engine gives is looked at once more, whether it is the caller's to see."""
         first = [row for row in self.engine.get("files", [part_key(key, 0) for key in keys], _PART) if self._may_see(row, reach)]
         more = [part_key(row["file"], part) for row in first for part in range(1, int(row["parts"]))]
@@ -256,31 +256,31 @@ class Fleet:
             if self._may_see(row, reach) and row["file"] in blobs:
                 blobs[row["file"]].append(row["blob"])  # they come in the order of their keys
         whole = [row for row in first if len(blobs[row["file"]]) == int(row["parts"])]  # another may be writing it
-        return [Gotten(row["file"], row["repo"], row["path"], unpacked_piece(from_parts(blobs[row["file"]]))) for row in whole]
+        return [FetchedFile(row["file"], row["repo"], row["path"], unpacked_piece(from_parts(blobs[row["file"]]))) for row in whole]
 
-    def pieces(self, keys: Sequence[str]) -> list[Gotten]:
+    def pieces(self, keys: Sequence[str]) -> list[FetchedFile]:
         """The pieces of some files, given by their keys, as far as the caller may see them."""
-        return self._files(keys, Reach(tuple(self.repositories()), chosen=False))
+        return self._files(keys, RepositoryScope(tuple(self.repositories()), chosen=False))
 
     def _sees(self, groups: Sequence[str]) -> bool:
         return check(self.caller, {"groups": groups})
 
-    def _may_see(self, row: Row, reach: Reach) -> bool:
+    def _may_see(self, row: Row, reach: RepositoryScope) -> bool:
         return check(self.caller, row) and row["repo"] in reach.names
 
-    def _counts(self, plan: Plan, reach: Reach) -> Counts:
+    def _counts(self, plan: QueryPlan, reach: RepositoryScope) -> TermCounts:
         """What is counted over all that the question is asked of, and of nothing else: numbers tell, too."""
         only = reach.repositories[0].name if len(reach.repositories) == 1 else None
         groups = self.caller.groups
         scopes = [only] if only is not None else [ALL] if groups is None else [scope_of(group) for group in sorted(groups)]
         hashes = {name_hash(term.text) for term in plan.terms} | {name_hash(word) for word in (*plan.exact, *plan.identifiers, plan.symbol)}
-        table = together([Table.nothing(), *(counted(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
+        table = together([CountTable.nothing(), *(counted(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
         totals = table.holding(TOTALS) or Holding(0, 0, 0)
         terms = {hashed: known for hashed in hashes if (known := table.holding(hashed)) is not None}
-        return Counts(totals.files, totals.units, totals.windows, terms, {hashed: table.mentioning(hashed) for hashed in hashes})
+        return TermCounts(totals.files, totals.units, totals.windows, terms, {hashed: table.mentioning(hashed) for hashed in hashes})
 
     # From a snapshot to an answer.
-    def _restricted(self, read: Asked, asking: Asking, source: _Source) -> tuple[Asking, tuple[str, ...]]:
+    def _restricted(self, read: ParsedQuery, asking: SearchRun, source: _Source) -> tuple[SearchRun, tuple[str, ...]]:
         if read.notes:
             raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
         snapshot = source.snapshot
@@ -303,7 +303,7 @@ class Fleet:
 
 
 @dataclass(frozen=True, slots=True)
-class Gotten:
+class FetchedFile:
     """A file that was fetched."""
 
     key: str
@@ -315,7 +315,7 @@ class Gotten:
 class _Source:
     """Where results read what they show: texts are fetched when they are asked for."""
 
-    def __init__(self, fleet: Fleet, files: Sequence[Gotten], counts: Counts, found: Candidates, encoder: Encoder | None) -> None:
+    def __init__(self, fleet: Fleet, files: Sequence[FetchedFile], counts: TermCounts, found: Candidates, encoder: Encoder | None) -> None:
         self.settings = fleet.settings
         self._fleet = fleet
         # In an order of their own: that of the engine follows rows that the caller may not see.
@@ -323,7 +323,7 @@ class _Source:
         self._texts: dict[str, tuple[str, bytes]] = {}
         paths = list(self._files)
         width = encoder.width if encoder is not None else 0
-        self.snapshot = GatheredSnapshot(
+        self.snapshot = RemoteSnapshot(
             [one.piece for one in self._files.values()], paths, counts, lambda row: self._text(paths[row])[1], width
         )
         self.snapshot.precedents = np.array([found.precedents.get(one.key, 0.0) for one in self._files.values()], np.float32)
@@ -366,7 +366,7 @@ def _held(content: str, languages: Sequence[str]) -> Filter:
     return kept & one_of("language", languages) if languages else kept
 
 
-def _named(read: Asked, leaf: Leaf, snapshot: GatheredSnapshot) -> Array:
+def _named(read: ParsedQuery, leaf: Leaf, snapshot: RemoteSnapshot) -> Array:
     if leaf.of == "sym":
         return snapshot.definitions(leaf.value)
     raise fault(f"{leaf.of}: asks for the graph of one repository; whence context --fleet fetches it", read.query, leaf.at)

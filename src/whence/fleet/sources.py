@@ -66,12 +66,12 @@ _QUIET = [
 _ATTRIBUTES = "* -filter -text -ident -eol -working-tree-encoding\n"
 
 
-class GitFailed(StorageError):
+class GitError(StorageError):
     """A repository cannot be had from where it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RemoteHead:
     """The commit that a server is at, and the full name of its branch (empty when there is none)."""
 
     commit: str
@@ -132,17 +132,17 @@ def default_name(source: str) -> str:
     return named("/".join(one for one in plain[-2:] if one) or "repository")
 
 
-def head_of(url: str) -> Head:
+def head_of(url: str) -> RemoteHead:
     """Where a server is: one question, nothing is fetched."""
     told = _git(["ls-remote", "--symref", "--end-of-options", _checked_url(url), "HEAD"], SECONDS_TO_LOOK)
     commit, branch = _COMMIT.search(told), _BRANCH.search(told)
     if commit is None:
-        raise GitFailed(f"{url} has no commit")
-    return Head(commit[1], branch[1] if branch else "")
+        raise GitError(f"{url} has no commit")
+    return RemoteHead(commit[1], branch[1] if branch else "")
 
 
 @contextmanager
-def checked_out(source: str, data_dir: Path, history: int, head: Head | None = None) -> Iterator[Path]:
+def checked_out(source: str, data_dir: Path, history: int, head: RemoteHead | None = None) -> Iterator[Path]:
     """The folder of a source as it is now, for as long as it is worked with: where it is, or fetched below the data folder."""
     if not is_url(source):
         yield checked_root(Path(source))
@@ -172,18 +172,18 @@ def forget_checkout(source: str, data_dir: Path) -> bool:
     return there
 
 
-def _bring_up_to(folder: Path, url: str, head: Head, depth: int) -> None:
+def _bring_up_to(folder: Path, url: str, head: RemoteHead, depth: int) -> None:
     """Fetch a commit and its tree. What a killed git left behind is in the way of the next, so there is a second try with nothing."""
     try:
         _fetch(folder, url, head, depth)
-    except GitFailed:
+    except GitError:
         if not folder.exists():
             raise
         shutil.rmtree(folder, ignore_errors=True)
         _fetch(folder, url, head, depth)
 
 
-def _fetch(folder: Path, url: str, head: Head, depth: int) -> None:
+def _fetch(folder: Path, url: str, head: RemoteHead, depth: int) -> None:
     if not (folder / ".git" / "info" / "attributes").exists():
         shutil.rmtree(folder, ignore_errors=True)
         _git(["init", "--quiet", "--template=", "--end-of-options", str(folder)], SECONDS_TO_LOOK)
@@ -217,10 +217,10 @@ def _git(arguments: Sequence[str], seconds: float, folder: Path | None = None) -
             start_new_session=True,  # without a terminal nobody is asked for a password
         )
     except FileNotFoundError as error:
-        raise GitFailed("git is not installed") from error
+        raise GitError("git is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise GitFailed(f"git {arguments[0]} did not end within {seconds:g} s") from error
+        raise GitError(f"git {arguments[0]} did not end within {seconds:g} s") from error
     if done.returncode:
         said = [line for line in done.stderr.strip().splitlines() if line.startswith(("fatal:", "error:"))] or ["it said nothing"]
-        raise GitFailed(f"git {arguments[0]} failed: {said[0][:MOST_SAID]}")
+        raise GitError(f"git {arguments[0]} failed: {said[0][:MOST_SAID]}")
     return done.stdout

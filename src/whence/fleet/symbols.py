@@ -16,7 +16,7 @@ import numpy as np
 from whence.core.errors import QueryError
 from whence.fleet.access import check, visible
 from whence.fleet.milvus.filters import equals
-from whence.fleet.search import Fleet, Gotten
+from whence.fleet.search import FetchedFile, Fleet
 from whence.fleet.texts import texts_of
 from whence.index.parsed import unpack_parsed
 from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
@@ -53,7 +53,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbols:
+class FleetSymbols:
     """What the visible repositories know of a name."""
 
     name: str
@@ -62,7 +62,7 @@ class Symbols:
     files: int  # that were looked at for uses
 
 
-def symbols_of(fleet: Fleet, name: str) -> Symbols:
+def symbols_of(fleet: Fleet, name: str) -> FleetSymbols:
     """Where a name is defined in the repositories that the caller may see, and where it is used."""
     if not name.isprintable() or not analyzer.terms(name):
         raise QueryError(f"{name[:80]!r} is no name of a symbol", hint="give it as it is written, for instance SessionStore")
@@ -76,10 +76,10 @@ def symbols_of(fleet: Fleet, name: str) -> Symbols:
     where = {(one.repository, one.path) for one in definitions}
     mentioning = [one for one in pieces if (one.repository, one.path) not in where and name_hash(name) in one.piece["mentions"]]
     looked_at = sum(one.key not in defining for one in pieces)  # of those that came: others may have been another's
-    return Symbols(name, definitions, tuple(_uses(fleet, mentioning, name, definitions)), looked_at)
+    return FleetSymbols(name, definitions, tuple(_uses(fleet, mentioning, name, definitions)), looked_at)
 
 
-def _definitions(pieces: Iterable[Gotten], name: str) -> Iterable[Definition]:
+def _definitions(pieces: Iterable[FetchedFile], name: str) -> Iterable[Definition]:
     for one in pieces:
         arrays = one.piece
         names = Strings(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
@@ -89,7 +89,7 @@ def _definitions(pieces: Iterable[Gotten], name: str) -> Iterable[Definition]:
                 yield Definition(one.repository, one.path, int(arrays["units.first"][unit]), kind, language)
 
 
-def _uses(fleet: Fleet, files: Sequence[Gotten], name: str, definitions: Sequence[Definition]) -> Iterable[Use]:
+def _uses(fleet: Fleet, files: Sequence[FetchedFile], name: str, definitions: Sequence[Definition]) -> Iterable[Use]:
     texts = texts_of(fleet.engine, fleet.caller, {one.key: one.repository for one in files})
     for one in sorted(files, key=lambda one: (one.repository, one.path)):
         _, parsed = texts.get(one.key, ("", b""))

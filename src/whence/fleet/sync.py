@@ -17,8 +17,8 @@ from itertools import islice
 from whence.fleet import file_blobs
 from whence.fleet.archives import send_pack
 from whence.fleet.commits import send_commits
-from whence.fleet.counts import AT_ONCE, Counting, delete_keys, put_counts
-from whence.fleet.file_blobs import Piece, pieces_of
+from whence.fleet.counts import AT_ONCE, TermCounter, delete_keys, put_counts
+from whence.fleet.file_blobs import FileBlob, pieces_of
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals, one_of
 from whence.fleet.milvus.schemas import MOST_NAME
@@ -49,7 +49,7 @@ _NUMBERED: Mapping[str, tuple[str, ...]] = {"units": ("number",), "passages": ()
 
 
 @dataclass(slots=True)
-class Sent:
+class SyncSummary:
     """What was sent and deleted, and what the engine holds of the repository now."""
 
     files: int = 0  # that were sent
@@ -72,7 +72,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class SyncCost:
     """When work on a repository began, by the clock and by the processor's."""
 
     clock: float = field(default_factory=time.monotonic)
@@ -99,16 +99,16 @@ def send(
     *,
     force: bool = False,
     at: float | None = None,
-    cost: Cost | None = None,
+    cost: SyncCost | None = None,
     progress: Progress | None = None,
     go_on: Callable[[], None] | None = None,
-) -> Sent:
+) -> SyncSummary:
     """Bring the rows of a repository up to an open index; `go_on` may raise to leave off, and is asked before each message.
 
     With `force` everything is sent, also what is there already. `at` is the time to note; else it is that of the index.
     """
-    cost, go_on = cost or Cost(), go_on or _always
-    owner, sent = Owner(repository.name, tuple(repository.groups)), Sent()
+    cost, go_on = cost or SyncCost(), go_on or _always
+    owner, sent = Owner(repository.name, tuple(repository.groups)), SyncSummary()
     sending = _Sending(engine, repository, index, sent, go_on)
     expected = sending.files(force=force, progress=progress or _unseen)
     go_on()
@@ -125,7 +125,7 @@ def send(
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedRows:
     """How many rows of a file there are to be."""
 
     units: int
@@ -136,26 +136,26 @@ class Expected:
 class _Sending:
     """One repository on its way."""
 
-    def __init__(self, engine: Engine, repository: Repository, index: OpenIndex, sent: Sent, go_on: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, repository: Repository, index: OpenIndex, sent: SyncSummary, go_on: Callable[[], None]) -> None:
         self._engine, self._repository, self._index = engine, repository, index
         self._owner, self._fingerprint = Owner(repository.name, tuple(repository.groups)), fingerprint_of(index.model)
         self._sent, self._go_on, self._began = sent, go_on, False
         self._mine = equals("repo", repository.name)
         self._gone: set[str] = set()
-        self.counting = Counting()
+        self.counting = TermCounter()
 
-    def files(self, *, force: bool, progress: Progress) -> dict[str, Expected]:
+    def files(self, *, force: bool, progress: Progress) -> dict[str, ExpectedRows]:
         """Send the files that are not there as they are; what is expected of every one."""
         known = self._known()
         contents = {path: content for path, content, _, _, _, row, _ in self._index.store.known_files() if row >= 0}
-        expected: dict[str, Expected] = {}
-        waiting: list[tuple[Piece, str]] = []
+        expected: dict[str, ExpectedRows] = {}
+        waiting: list[tuple[FileBlob, str]] = []
         total = self._index.snapshot.live_files
         for done, piece in enumerate(pieces_of(self._index.snapshot), 1):
             self.counting.add(piece.arrays)
             key, state = self._owner.file(piece.path), state_of(piece, contents.get(piece.path, b""), self._fingerprint)
             new = force or known.get(key) != state
-            expected[key] = Expected(len(piece.words), passages_in(piece), new)
+            expected[key] = ExpectedRows(len(piece.words), passages_in(piece), new)
             if new:
                 waiting.append((piece, state))
             if len(waiting) == FILES_AT_ONCE:
@@ -175,7 +175,7 @@ class _Sending:
             parts.setdefault(row["file"], []).append((row["part"], row["parts"], state))
         return {key: _state(found) for key, found in parts.items()}
 
-    def _send(self, files: list[tuple[Piece, str]]) -> None:
+    def _send(self, files: list[tuple[FileBlob, str]]) -> None:
         """What belongs to files first, then their own rows."""
         owner, index = self._owner, self._index
         self._put("units", (row for piece, _ in files for row in unit_rows(owner, piece)))
@@ -197,7 +197,7 @@ class _Sending:
             registry.update(replace(registry.get(self._owner.repository) or self._repository, state=WORKING))
             self._began = True
 
-    def clean_up(self, expected: Mapping[str, Expected], *, everything: bool) -> None:
+    def clean_up(self, expected: Mapping[str, ExpectedRows], *, everything: bool) -> None:
         """Delete rows that belong to nothing: of the files that were sent and of those that are no more, or of all."""
         changed = sorted(self._gone | {key for key, one in expected.items() if one.new})
         if changed:
@@ -217,7 +217,7 @@ def _state(parts: Sequence[tuple[int, int, str]]) -> str:
     return str(states[0]) if whole else ""
 
 
-def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, Expected]) -> list[str]:
+def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, ExpectedRows]) -> list[str]:
     """The rows of a collection that belong to no file, or to a file that had more of them once."""
     found = list(rows)
     parts = {row["file"]: row["parts"] for row in found if row.get("part") == 0}
@@ -235,7 +235,13 @@ def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, Expected]) -
 
 
 def _finished(
-    engine: Engine, repository: Repository, index: OpenIndex, expected: Mapping[str, Expected], sent: Sent, cost: Cost, at: float
+    engine: Engine,
+    repository: Repository,
+    index: OpenIndex,
+    expected: Mapping[str, ExpectedRows],
+    sent: SyncSummary,
+    cost: SyncCost,
+    at: float,
 ) -> Repository:
     """Write the row of a repository that is in the engine. What was asked of it meanwhile is still to be done."""
     registry, fresh = Registry(engine), index.freshness

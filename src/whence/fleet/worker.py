@@ -25,8 +25,8 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
 from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS
 from whence.fleet.registry import FAILED, READY, REMOVING, WAITING, WORKING, Registry, Repository
-from whence.fleet.sources import Head, checked_out, head_of, is_url
-from whence.fleet.sync import Cost, Sent, fingerprint_of, send
+from whence.fleet.sources import RemoteHead, checked_out, head_of, is_url
+from whence.fleet.sync import SyncCost, SyncSummary, fingerprint_of, send
 
 Progress = Callable[[int, int], None]
 #: Seconds between two looks at what others hold.
@@ -38,13 +38,13 @@ SENT, UNCHANGED, TROUBLE, LOST, REMOVED = "sent", "unchanged", "failed", "lost",
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SyncOutcome:
     """What a worker did with a repository."""
 
     name: str
     what: str
     said: str = ""
-    sent: Sent | None = None
+    sent: SyncSummary | None = None
 
 
 class LeaseLost(Exception):
@@ -52,7 +52,7 @@ class LeaseLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class WorkerHooks:
     """How a worker goes about it."""
 
     data_dir: Path
@@ -62,7 +62,7 @@ class Ways:
     progress: Callable[[str], AbstractContextManager[Progress]] = lambda label: nullcontext(_unseen)  # noqa: ARG005
 
 
-def work(engine: Engine, registry: Registry, leases: Leases, ways: Ways) -> Iterator[Outcome]:
+def work(engine: Engine, registry: Registry, leases: Leases, ways: WorkerHooks) -> Iterator[SyncOutcome]:
     """Work until nothing is left to do: what others hold is waited for, and taken over when they are no more."""
     began, tried = leases.now(), set[tuple[object, ...]]()
     worker = _Worker(engine, registry, leases, ways, began)
@@ -136,11 +136,11 @@ def _renewed(lease: Lease, seconds: float) -> Iterator[None]:
 class _Worker:
     """What is done with one repository."""
 
-    def __init__(self, engine: Engine, registry: Registry, leases: Leases, ways: Ways, began: float) -> None:
+    def __init__(self, engine: Engine, registry: Registry, leases: Leases, ways: WorkerHooks, began: float) -> None:
         self._engine, self._registry, self._leases, self._ways, self._began = engine, registry, leases, ways, began
         self._settings = load_settings(None, command_line=ways.values)[0]
 
-    def do(self, name: str, lease: Lease) -> Outcome | None:
+    def do(self, name: str, lease: Lease) -> SyncOutcome | None:
         """Bring a repository up to its source; None where another one did meanwhile."""
         found = self._registry.get(name)
         if found is None or found.state == REMOVING:
@@ -150,7 +150,7 @@ class _Worker:
         try:
             return self._brought_up(found, lease)
         except LeaseLost:
-            return self._removed(name) or Outcome(name, LOST, "its lease ended; it is left to whoever has it now")
+            return self._removed(name) or SyncOutcome(name, LOST, "its lease ended; it is left to whoever has it now")
         except FleetError:
             if (removed := self._removed(name)) is not None:
                 return removed
@@ -158,10 +158,10 @@ class _Worker:
         except (WhenceError, OSError) as trouble:
             said = " ".join(str(trouble).split())
             self._note(name, said, lease)
-            return Outcome(name, TROUBLE, said)
+            return SyncOutcome(name, TROUBLE, said)
 
-    def _brought_up(self, repository: Repository, lease: Lease) -> Outcome:
-        cost, ways = Cost(), self._ways
+    def _brought_up(self, repository: Repository, lease: Lease) -> SyncOutcome:
+        cost, ways = SyncCost(), self._ways
 
         def go_on() -> None:
             if not lease.held:
@@ -170,7 +170,7 @@ class _Worker:
         head = head_of(repository.source) if is_url(repository.source) else None
         if self._is_there(repository, head):
             self._registry.update(replace(self._registry.get(repository.name) or repository, indexed_at=self._leases.now()))
-            return Outcome(repository.name, UNCHANGED)
+            return SyncOutcome(repository.name, UNCHANGED)
         with checked_out(repository.source, ways.data_dir, self._settings.index.history, head) as root:
             go_on()
             with ways.progress(f"indexing {repository.name}") as seen:
@@ -179,9 +179,9 @@ class _Worker:
                 go_on()
                 at = self._leases.now()
                 sent = send(self._engine, repository, index, force=ways.force, at=at, cost=cost, progress=seen, go_on=go_on)
-        return Outcome(repository.name, UNCHANGED if sent.nothing else SENT, sent=sent)
+        return SyncOutcome(repository.name, UNCHANGED if sent.nothing else SENT, sent=sent)
 
-    def _is_there(self, repository: Repository, head: Head | None) -> bool:
+    def _is_there(self, repository: Repository, head: RemoteHead | None) -> bool:
         """Whether the engine has the commit of a server: then nothing is fetched. Files of a folder may have changed without one."""
         if head is None or self._ways.force or repository.state != READY or repository.commit != head.commit:
             return False
@@ -197,7 +197,7 @@ class _Worker:
         if now is not None and now.state != REMOVING and lease.held:
             self._registry.update(replace(now, state=FAILED, said=said))
 
-    def _removed(self, name: str) -> Outcome | None:
+    def _removed(self, name: str) -> SyncOutcome | None:
         """Where the repository was removed while it was sent: what was sent since is removed, too."""
         now = self._registry.get(name)
         if now is not None and now.state != REMOVING:
@@ -205,7 +205,7 @@ class _Worker:
         for one in SCHEMAS:
             if one not in (REPOS.name, CLAIMS.name):
                 self._engine.delete(one, equals("repo", name))
-        return Outcome(name, REMOVED, "it was removed from the fleet meanwhile")
+        return SyncOutcome(name, REMOVED, "it was removed from the fleet meanwhile")
 
 
 def _unseen(done: int, total: int) -> None:

@@ -36,7 +36,7 @@ _HEADERS = (".h", ".hh", ".hpp", ".hxx")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedSymbol:
     """A symbol: all definitions of one qualified name in one file, or a node outside the source."""
 
     key: str
@@ -48,13 +48,13 @@ class Named:
     loosely: bool = False  # it is written in other letters, small or capital, than it was asked for
 
 
-class Names:
+class SymbolNames:
     """Looks up names in one graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols, self._snapshot = graph, graph.symbols, graph.symbols.snapshot
 
-    def meant(self, text: str) -> list[Named]:
+    def meant(self, text: str) -> list[NamedSymbol]:
         """Every symbol that a name may mean, by path and line; an error that names the nearest when there is none."""
         found = self.find(text)
         if not found:
@@ -63,18 +63,18 @@ class Names:
         return found
 
     @staticmethod
-    def only(text: str, found: Sequence[Named]) -> Named:
+    def only(text: str, found: Sequence[NamedSymbol]) -> NamedSymbol:
         """The one symbol that was found for a name; an error that lists them when there are several."""
         if len(found) > 1:
             raise UsageError(f"{len(found)} symbols are called {text!r}; write one of these:\n" + "\n".join(listed(found)))
         return found[0]
 
-    def find(self, text: str) -> list[Named]:
+    def find(self, text: str) -> list[NamedSymbol]:
         """Every symbol that a name may mean; none when nothing bears it."""
         wanted = text.strip().removesuffix("()")
         if wanted in self._graph.outside:
             node = self._symbols.units + self._graph.outside.index(wanted)
-            return [Named(wanted, wanted, wanted.partition(":")[0], "", 0, (node,))]
+            return [NamedSymbol(wanted, wanted, wanted.partition(":")[0], "", 0, (node,))]
         with_line = _WITH_LINE.fullmatch(wanted)
         if with_line and (files := self._files(with_line["path"])):
             return self._grouped(self._at_line(file, int(with_line["line"]), with_line["path"]) for file in files)
@@ -106,7 +106,7 @@ class Names:
             raise UsageError(f"{path} has nothing at line {line}")
         return min(holding, key=lambda unit: int(last[unit]) - int(first[unit]))
 
-    def _in_files(self, files: Sequence[int], name: str) -> list[Named]:
+    def _in_files(self, files: Sequence[int], name: str) -> list[NamedSymbol]:
         """Symbols of some files: the whole name first, then its end, then without regard to case; no name is the code around them."""
         units = [unit for file in files for unit in self._units(file)]
         if not name:
@@ -118,7 +118,7 @@ class Names:
         loose = self._grouped(unit for unit, own in bearing if _ends(own.casefold(), name.casefold()))
         return [replace(one, loosely=True) for one in loose]
 
-    def _anywhere(self, name: str) -> list[Named]:
+    def _anywhere(self, name: str) -> list[NamedSymbol]:
         parts = name.split(".")
         ends = [end for at in range(len(parts)) if (end := ".".join(parts[at:]))]
         exact = [unit for end in ends for unit in self._snapshot.definitions(end).tolist() if self._fits(unit, name)]
@@ -140,7 +140,7 @@ class Names:
         return any(_ends(one.casefold(), name.casefold()) if loosely else _ends(one, name) for one in whole)
 
     # What was found.
-    def _grouped(self, units: Iterable[int]) -> list[Named]:
+    def _grouped(self, units: Iterable[int]) -> list[NamedSymbol]:
         groups: dict[str, list[int]] = {}
         for unit in sorted(set(units)):
             groups.setdefault(self._symbols.key(unit), []).append(unit)
@@ -169,11 +169,11 @@ class Names:
                 for key in headers:
                     groups[sources[0]] += groups.pop(key)
 
-    def _named(self, key: str, units: list[int]) -> Named:
+    def _named(self, key: str, units: list[int]) -> NamedSymbol:
         first = units[0]
         path = self._snapshot.path(int(self._symbols.file[first]))
         line = int(self._snapshot.column("units.first")[first])
-        return Named(key, self._symbols.written_name(first), self._snapshot.kind(first), path, line, tuple(units))
+        return NamedSymbol(key, self._symbols.written_name(first), self._snapshot.kind(first), path, line, tuple(units))
 
     # What was not.
     @cached_property
@@ -198,7 +198,7 @@ class Names:
         return nlargest(NEAREST, rated, key=lambda name: (rated[name], -len(name)))
 
 
-def listed(found: Sequence[Named]) -> Iterator[str]:
+def listed(found: Sequence[NamedSymbol]) -> Iterator[str]:
     """Candidates as lines: key, kind, path and line."""
     width = max(len(one.key) for one in found[:MOST_LISTED])
     for one in found[:MOST_LISTED]:
@@ -239,7 +239,7 @@ class Completion:
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols = graph, graph.symbols
 
-    def symbols(self, text: str, most: int = MOST) -> list[tuple[Named, int]]:
+    def symbols(self, text: str, most: int = MOST) -> list[tuple[NamedSymbol, int]]:
         """Symbols whose names are a text, begin with it or hold it, in this order and then the most used; each with its uses.
 
         Points stand between the parts of a name: `Cart.to` finds `Cart.total`. No text at all finds the most used.
@@ -270,9 +270,9 @@ class Completion:
         file, _, name = own.rpartition("#")
         return file.endswith(path) and f".{name}".rpartition(".")[0].endswith(f".{around}" if around else "")
 
-    def _first(self, units: list[int], most: int) -> list[tuple[Named, int]]:
+    def _first(self, units: list[int], most: int) -> list[tuple[NamedSymbol, int]]:
         """The first symbols of some definitions, in their order."""
-        found: dict[str, tuple[Named, int]] = {}
+        found: dict[str, tuple[NamedSymbol, int]] = {}
         for unit in units:
             key = self._symbols.key(unit)
             if key not in found:
@@ -281,10 +281,10 @@ class Completion:
                 break
         return list(found.values())
 
-    def _named(self, unit: int, key: str) -> Named:
+    def _named(self, unit: int, key: str) -> NamedSymbol:
         symbols, snapshot = self._symbols, self._symbols.snapshot
         path, line = snapshot.path(int(symbols.file[unit])), int(snapshot.column("units.first")[unit])
-        return Named(key, symbols.written_name(unit), snapshot.kind(unit), path, line, (unit,))
+        return NamedSymbol(key, symbols.written_name(unit), snapshot.kind(unit), path, line, (unit,))
 
 
 def _fit(name: str, text: str) -> int:

@@ -10,12 +10,12 @@ import numpy as np
 
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS, PROVENANCES
-from whence.graph.names import Named
+from whence.graph.names import NamedSymbol
 from whence.graph.neighbours import place_of, written
 from whence.graph.paths import edges_of
 from whence.graph.reader import Adjacency, Graph
 from whence.graph.walk import walk
-from whence.index.symbols import Table, keyed
+from whence.index.symbols import NameTable, keyed
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each, member, ranges
 
@@ -35,7 +35,7 @@ DRAWN = np.array([kind not in ("member_of", "tested_by", "co_tested_with") for k
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class EdgeAmong:
     """Two of the nodes, and how the first has to do with the second."""
 
     source: int
@@ -44,7 +44,7 @@ class Joined:
     weight: float  # how readily a walk follows it
 
 
-def edges_among(graph: Graph, nodes: Sequence[int]) -> list[Joined]:
+def edges_among(graph: Graph, nodes: Sequence[int]) -> list[EdgeAmong]:
     """The edges between some nodes; of several of one group from one node to another, the one that is followed most readily."""
     inside = np.unique(np.array(nodes, np.int64))
     _, edges = ranges(graph.starts, inside)
@@ -54,7 +54,7 @@ def edges_among(graph: Graph, nodes: Sequence[int]) -> list[Joined]:
     for edge, weight in zip(edges.tolist(), graph.walk_weights[edges].tolist(), strict=True):
         key = (int(graph.source[edge]), int(graph.target[edge]), GROUP_OF[int(graph.kind[edge])])
         found[key] = max(weight, found.get(key, 0.0))
-    return [Joined(*key, weight) for key, weight in found.items()]
+    return [EdgeAmong(*key, weight) for key, weight in found.items()]
 
 
 DEPTH, DEEPEST = 2, 4
@@ -64,7 +64,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GraphNode:
     """A symbol in a neighbourhood: all definitions of one key."""
 
     key: str
@@ -84,7 +84,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class GraphEdge:
     """All edges of one kind from one place to another."""
 
     source: str
@@ -102,8 +102,8 @@ class Neighbourhood:
     """A symbol and what is around it, best first."""
 
     focus: str
-    places: tuple[Place, ...]
-    joints: tuple[Joint, ...]
+    places: tuple[GraphNode, ...]
+    joints: tuple[GraphEdge, ...]
     left_out: int  # places that the walk came to and that are not among these
 
 
@@ -117,13 +117,13 @@ class _Reached:
     number: Array  # of each node of the graph: which of these places it belongs to, or -1
 
 
-class Surroundings:
+class NeighbourhoodFinder:
     """Finds neighbourhoods in one graph. Definitions of one key are one place."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols = graph, graph.symbols
 
-    def around(self, symbol: Named, *, groups: Collection[str] = GROUPS, depth: int = DEPTH, most: int = MOST) -> Neighbourhood:
+    def around(self, symbol: NamedSymbol, *, groups: Collection[str] = GROUPS, depth: int = DEPTH, most: int = MOST) -> Neighbourhood:
         """The places to which a walk from a symbol along edges of some groups comes most often, within some hops."""
         _check(groups, depth, most)
         reached = self._within(np.array(symbol.nodes, np.int64), np.array([group in groups for group in GROUP_OF]), depth)
@@ -146,16 +146,16 @@ class Surroundings:
         return spots
 
     @cached_property
-    def _nodes_at(self) -> Table:
-        return Table(self._spots, np.arange(self._graph.nodes))
+    def _nodes_at(self) -> NameTable:
+        return NameTable(self._spots, np.arange(self._graph.nodes))
 
     def _key(self, node: int) -> str:
         return self._symbols.key(node) if node < self._symbols.units else self._graph.name(node)
 
-    def _place(self, key: str, node: int, score: float, distance: int) -> Place:
+    def _place(self, key: str, node: int, score: float, distance: int) -> GraphNode:
         graph, symbols = self._graph, self._symbols
         path, line = place_of(graph, node)
-        return Place(
+        return GraphNode(
             key=key,
             name=written(graph, node),
             kind=symbols.snapshot.kind(node) if path else key.partition(":")[0],
@@ -216,7 +216,7 @@ class Surroundings:
         ways = Adjacency(len(reached.spot), starts, end[order], weights)
         return walk(ways, np.zeros(1, np.int64), np.ones(1), hops=depth, stable_top=0, floor=0.0)
 
-    def _best(self, symbol: Named, reached: _Reached, scores: Array, most: int) -> list[tuple[str, int]]:
+    def _best(self, symbol: NamedSymbol, reached: _Reached, scores: Array, most: int) -> list[tuple[str, int]]:
         """The keys of the best places and their numbers, where the walk began first; equal ones by their keys."""
         rounded = scores.round(_DIGITS)
         least = np.sort(rounded)[::-1][min(most, len(rounded)) - 1]
@@ -226,7 +226,7 @@ class Surroundings:
         return [(symbol.key, 0), *((keys[at], at) for at in ordered)]
 
     # Edges.
-    def _joints(self, reached: _Reached, keys: dict[int, str]) -> list[Joint]:
+    def _joints(self, reached: _Reached, keys: dict[int, str]) -> list[GraphEdge]:
         """The edges among some places, those of one kind between two as one; by their keys."""
         graph = self._graph
         kept = np.zeros(len(reached.spot), bool)
@@ -245,11 +245,11 @@ class Surroundings:
         ]
         return sorted(joints, key=lambda one: (one.source, one.target, one.kind))
 
-    def _joint(self, edge: int, source: str, target: str, count: int) -> Joint:
+    def _joint(self, edge: int, source: str, target: str, count: int) -> GraphEdge:
         graph = self._graph
         kind, provenance = int(graph.kind[edge]), PROVENANCES[int(graph.provenance[edge])]
         confidence = round(float(graph.confidence[edge]), 3)
-        return Joint(source, target, EDGE_KINDS[kind], GROUP_OF[kind], confidence, provenance, int(graph.line[edge]), count)
+        return GraphEdge(source, target, EDGE_KINDS[kind], GROUP_OF[kind], confidence, provenance, int(graph.line[edge]), count)
 
 
 def _check(groups: Collection[str], depth: int, most: int) -> None:

@@ -38,7 +38,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NeighbourRows:
     """Neighbours as columns, in the order of an answer."""
 
     graph: Graph
@@ -50,18 +50,18 @@ class Found:
     may: Array  # whether the call names another method, which the one that was asked about overrides or is overridden by
 
     @classmethod
-    def nothing(cls, graph: Graph) -> Found:
+    def nothing(cls, graph: Graph) -> NeighbourRows:
         """No neighbours."""
         empty = np.empty(0, np.int64)
         return cls(graph, empty, empty, empty, empty, np.empty(0, np.float64), np.empty(0, bool))
 
-    def take(self, rows: Array) -> Found:
+    def take(self, rows: Array) -> NeighbourRows:
         """Some of them."""
         columns = (self.edge, self.node, self.near, self.distance, self.confidence, self.may)
-        return Found(self.graph, *(column[rows] for column in columns))
+        return NeighbourRows(self.graph, *(column[rows] for column in columns))
 
     @classmethod
-    def together(cls, parts: list[Found]) -> Found:
+    def together(cls, parts: list[NeighbourRows]) -> NeighbourRows:
         """Several as one."""
         names = ("edge", "node", "near", "distance", "confidence", "may")
         return cls(parts[0].graph, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 
-from whence.index.symbols import Symbols
+from whence.index.symbols import SymbolTable
 from whence.parse.languages import CODE
 
 Hashes = Callable[[Iterable[str]], Mapping[str, bytes]]
@@ -14,7 +14,7 @@ Hashes = Callable[[Iterable[str]], Mapping[str, bytes]]
 class PackageHashes:
     """The hashes of one snapshot's folders, each worked out once."""
 
-    def __init__(self, symbols: Symbols, hashes: Hashes) -> None:
+    def __init__(self, symbols: SymbolTable, hashes: Hashes) -> None:
         self.symbols, self._hashes = symbols, hashes
         self._files = {path: row for row, path in enumerate(symbols.snapshot.paths) if symbols.snapshot.alive[row]}
         self._known: dict[tuple[str, str], str] = {}

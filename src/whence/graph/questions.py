@@ -15,14 +15,14 @@ import numpy as np
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS
 from whence.graph.builder.resolve import CONFIDENCE
-from whence.graph.names import Named, Names
-from whence.graph.neighbours import Found, Neighbour
+from whence.graph.names import NamedSymbol, SymbolNames
+from whence.graph.neighbours import Neighbour, NeighbourRows
 from whence.graph.paths import edges_of
 from whence.graph.reader import Graph
-from whence.graph.shortest_path import HOPS, Step, Ways
-from whence.graph.unresolved import OpenCalls, Unresolved
+from whence.graph.shortest_path import HOPS, PathStep, ShortestPaths
+from whence.graph.unresolved import UnresolvedCalls, UnresolvedFinder
 from whence.index.segment_writer import name_hash
-from whence.index.symbols import IS_CALLABLE, Table
+from whence.index.symbols import IS_CALLABLE, NameTable
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each
 
@@ -39,21 +39,21 @@ _OVERRIDES, _CONTAINS = _KIND["overrides"], _KIND["contains"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class NeighbourAnswer:
     """What was found for one symbol, and where the graph stops."""
 
-    symbol: Named
-    found: Found
-    stops: OpenCalls
+    symbol: NamedSymbol
+    found: NeighbourRows
+    stops: UnresolvedCalls
     other_uses: tuple[tuple[str, int], ...] = ()  # kinds that were not asked for, and how often they lead here
 
     @property
-    def code(self) -> Found:
+    def code(self) -> NeighbourRows:
         """What was found outside tests."""
         return self.found.take(np.flatnonzero(~self.found.in_tests))
 
     @property
-    def tests(self) -> Found:
+    def tests(self) -> NeighbourRows:
         """What was found in tests."""
         return self.found.take(np.flatnonzero(self.found.in_tests))
 
@@ -78,10 +78,10 @@ class Questions:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.symbols = graph, graph.symbols
-        self.names, self.unresolved = Names(graph), Unresolved(graph)
-        self._ways = Ways(graph)
+        self.names, self.unresolved = SymbolNames(graph), UnresolvedFinder(graph)
+        self._ways = ShortestPaths(graph)
 
-    def meant(self, text: str) -> list[Named]:
+    def meant(self, text: str) -> list[NamedSymbol]:
         """Every symbol that a name may mean; what is only called here, or is nowhere, is an error that says so."""
         found = self.names.find(text)
         if found:
@@ -94,43 +94,47 @@ class Questions:
         count = f"{calls.total} place{'s' if calls.total > 1 else ''}"
         raise UsageError(f"{text!r} is called in {count}, not defined in this repository: {places}{', ...' if calls.total > 3 else ''}")
 
-    def one(self, text: str) -> Named:
+    def one(self, text: str) -> NamedSymbol:
         """The only symbol that a name can mean."""
         return self.names.only(text, self.meant(text))
 
     # The questions.
-    def callers(self, symbol: Named, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> Answer:
+    def callers(self, symbol: NamedSymbol, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> NeighbourAnswer:
         """Who calls a symbol, or uses it otherwise, directly or through others."""
         nodes = np.array(symbol.nodes, np.int64)
         if not symbol.path and kinds == CALLS:  # a route, a variable, a process: it is never called
             kinds = NEEDS
         found = self._spread(nodes, kinds, depth, self._into)
-        return Answer(symbol, found, self._calls_of_name(symbol), self._other_uses(nodes, kinds))
+        return NeighbourAnswer(symbol, found, self._calls_of_name(symbol), self._other_uses(nodes, kinds))
 
-    def callees(self, symbol: Named, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> Answer:
+    def callees(self, symbol: NamedSymbol, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> NeighbourAnswer:
         """What a symbol, or a type and its members, calls."""
         nodes = self._with_members(symbol)
-        return Answer(symbol, self._spread(nodes, kinds, depth, self._out_of), self.unresolved.calls_of(nodes[nodes < self.symbols.units]))
+        return NeighbourAnswer(
+            symbol, self._spread(nodes, kinds, depth, self._out_of), self.unresolved.calls_of(nodes[nodes < self.symbols.units])
+        )
 
-    def impact(self, symbol: Named, *, depth: int = IMPACT_DEPTH) -> Answer:
+    def impact(self, symbol: NamedSymbol, *, depth: int = IMPACT_DEPTH) -> NeighbourAnswer:
         """Everything that depends on a symbol, or on a type and its members, directly or through others."""
-        return Answer(symbol, _once(self._spread(self._with_members(symbol), NEEDS, depth, self._into)), self._calls_of_name(symbol))
+        return NeighbourAnswer(
+            symbol, _once(self._spread(self._with_members(symbol), NEEDS, depth, self._into)), self._calls_of_name(symbol)
+        )
 
-    def tests(self, symbol: Named, *, depth: int = TESTS_DEPTH) -> Answer:
+    def tests(self, symbol: NamedSymbol, *, depth: int = TESTS_DEPTH) -> NeighbourAnswer:
         """The tests that call a symbol, directly or through others."""
         found = self._spread(self._with_members(symbol), CALLS, depth, self._into)
-        return Answer(symbol, found.take(np.flatnonzero(found.in_tests)), self._calls_of_name(symbol))
+        return NeighbourAnswer(symbol, found.take(np.flatnonzero(found.in_tests)), self._calls_of_name(symbol))
 
-    def path(self, sources: Sequence[Named], goals: Sequence[Named], *, hops: int = HOPS) -> list[Step] | None:
+    def path(self, sources: Sequence[NamedSymbol], goals: Sequence[NamedSymbol], *, hops: int = HOPS) -> list[PathStep] | None:
         """The shortest way from any of some symbols to any of others, step by step; None when there is none."""
         begin, end = (np.array([node for one in some for node in one.nodes], np.int64) for some in (sources, goals))
         return self._ways.shortest(begin, end, hops)
 
     # Where the graph stops.
-    def _calls_of_name(self, symbol: Named) -> OpenCalls:
+    def _calls_of_name(self, symbol: NamedSymbol) -> UnresolvedCalls:
         """Calls of the symbol's name that lead nowhere and may mean it."""
         if not symbol.path or not symbol.name:
-            return OpenCalls()
+            return UnresolvedCalls()
         return self.unresolved.calls_named(self.symbols.snapshot.unit_name(symbol.nodes[0])).unknown_only()
 
     def _other_uses(self, nodes: Array, kinds: Collection[str]) -> tuple[tuple[str, int], ...]:
@@ -139,7 +143,7 @@ class Questions:
         return tuple((kind, count) for kind, count in zip(EDGE_KINDS, counts, strict=True) if count and kind in NEEDS and kind not in kinds)
 
     # Following edges.
-    def _spread(self, start: Array, kinds: Collection[str], depth: int, follow: Callable[[Array, Array], _Hop]) -> Found:
+    def _spread(self, start: Array, kinds: Collection[str], depth: int, follow: Callable[[Array, Array], _Hop]) -> NeighbourRows:
         """Level by level, each node once at its least distance, with one edge of each kind that leads to it."""
         if depth < 1:
             raise UsageError(f"a depth of {depth} reaches nothing", hint="1 is the nearest")
@@ -148,7 +152,7 @@ class Questions:
         allowed = np.array([kind in kinds for kind in EDGE_KINDS])
         seen = np.zeros(self.graph.nodes, bool)
         seen[start] = True
-        parts, level = [Found.nothing(self.graph)], distinct(start)
+        parts, level = [NeighbourRows.nothing(self.graph)], distinct(start)
         for distance in range(1, depth + 1):
             found = self._surest(follow(level, allowed), seen, distance)
             parts.append(found)
@@ -156,9 +160,9 @@ class Questions:
             seen[level] = True
             if not len(level):
                 break
-        return self._ordered(Found.together(parts))
+        return self._ordered(NeighbourRows.together(parts))
 
-    def _surest(self, hop: _Hop, seen: Array, distance: int) -> Found:
+    def _surest(self, hop: _Hop, seen: Array, distance: int) -> NeighbourRows:
         """The surest edge of each kind to each new node; what several overloads share is put together again."""
         new = np.flatnonzero(~seen[hop.node])
         kind = self.graph.kind[hop.edge[new]].astype(np.int64)
@@ -169,9 +173,11 @@ class Questions:
         if distance == 1 and len(kept):
             shares = np.add.reduceat(np.where(hop.may[order], 0.0, hop.confidence[order]), first)
             confidence = np.maximum(confidence, np.minimum(shares, CONFIDENCE))
-        return Found(self.graph, hop.edge[kept], hop.node[kept], hop.near[kept], np.full(len(kept), distance), confidence, hop.may[kept])
+        return NeighbourRows(
+            self.graph, hop.edge[kept], hop.node[kept], hop.near[kept], np.full(len(kept), distance), confidence, hop.may[kept]
+        )
 
-    def _ordered(self, found: Found) -> Found:
+    def _ordered(self, found: NeighbourRows) -> NeighbourRows:
         source = np.minimum(self.graph.source[found.edge], max(self.symbols.units - 1, 0))
         place = self._path_order[self.symbols.file[source]] if self.symbols.units else source
         return found.take(
@@ -228,13 +234,13 @@ class Questions:
         return np.asarray(edges[self.graph.kind[edges] == kind])
 
     @cached_property
-    def _overriding(self) -> Table:
+    def _overriding(self) -> NameTable:
         """The edges that say what overrides a node: by that node, so that its many callers are not looked through."""
         edges = np.flatnonzero(self.graph.kind == _OVERRIDES)
-        return Table(self.graph.target[edges], edges)
+        return NameTable(self.graph.target[edges], edges)
 
     # Types, their members and what makes them.
-    def _with_members(self, symbol: Named) -> Array:
+    def _with_members(self, symbol: NamedSymbol) -> Array:
         """A symbol's nodes and, where they are types, all that they contain."""
         found = level = distinct(np.array(symbol.nodes, np.int64))
         while len(level):
@@ -254,12 +260,12 @@ class Questions:
         return found
 
     @cached_property
-    def _constructors(self) -> Table:
+    def _constructors(self) -> NameTable:
         rows = np.flatnonzero(self._constructs)
-        return Table(self.symbols.owner[rows], rows)
+        return NameTable(self.symbols.owner[rows], rows)
 
 
-def _once(found: Found) -> Found:
+def _once(found: NeighbourRows) -> NeighbourRows:
     """Each node once, with the surest of its edges and of equal ones the one that weighs most."""
     order = np.lexsort((found.graph.kind[found.edge], -found.confidence.round(4), found.node))
     return found.take(np.sort(order[first_of_each(found.node[order])]))

@@ -21,12 +21,12 @@ from whence.core.errors import IndexDamaged, StorageError
 from whence.core.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, Edge
 from whence.graph.builder.derived_edges import with_consequences
 from whence.graph.builder.imports import Imports
-from whence.graph.builder.references import OUTSIDE, Bindings, Mentions
+from whence.graph.builder.references import OUTSIDE, ImportBindings, ReferenceColumns
 from whence.graph.builder.resolve import CONFIDENCE, Resolved, Resolver
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
-from whence.index.store import Store
-from whence.index.symbols import Symbols, paths_of
+from whence.index.store import IndexStore
+from whence.index.symbols import SymbolTable, paths_of
 from whence.storage.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.storage.rows import first_of_each
 
@@ -52,7 +52,7 @@ _WEIGHTS = np.array(list(EDGE_WEIGHTS.values()), np.float32)
 class Graph:
     """Reads the adjacency of a snapshot."""
 
-    def __init__(self, file: Mapping[str, Array] | ArrayFile, symbols: Symbols) -> None:
+    def __init__(self, file: Mapping[str, Array] | ArrayFile, symbols: SymbolTable) -> None:
         self.symbols = symbols
         self.source: Array = file["source"]
         self.target: Array = file["target"]
@@ -168,14 +168,14 @@ class Adjacency:
 def make_graph(snapshot: Snapshot, read: ReadText, extra: Sequence[Edge] = ()) -> dict[str, Array]:
     """The arrays of a snapshot's graph."""
     symbols = snapshot.symbols
-    said = Mentions.of(snapshot)
+    said = ReferenceColumns.of(snapshot)
     paths = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
-    resolver = Resolver(symbols, said, Bindings.of(snapshot, Imports(paths, read)))
+    resolver = Resolver(symbols, said, ImportBindings.of(snapshot, Imports(paths, read)))
     edges = with_consequences(symbols, resolver.resolve())
     return _arrays(symbols, edges, said.nodes, extra)
 
 
-def _arrays(symbols: Symbols, edges: Resolved, outside: list[str], extra: Sequence[Edge]) -> dict[str, Array]:
+def _arrays(symbols: SymbolTable, edges: Resolved, outside: list[str], extra: Sequence[Edge]) -> dict[str, Array]:
     outside = list(outside)
     others = _known(symbols, outside, extra)
     columns = {
@@ -238,7 +238,7 @@ def _starts(owners: Array, nodes: int) -> Array:
     return np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=nodes))])
 
 
-def _known(symbols: Symbols, outside: list[str], extra: Sequence[Edge]) -> list[tuple[int, int, Edge]]:
+def _known(symbols: SymbolTable, outside: list[str], extra: Sequence[Edge]) -> list[tuple[int, int, Edge]]:
     """Edges of other sources whose two ends are still there; nodes outside are added."""
     if not extra:
         return []
@@ -256,7 +256,7 @@ def _known(symbols: Symbols, outside: list[str], extra: Sequence[Edge]) -> list[
     return [(rows[edge.source], rows[edge.target], edge) for edge in extra if edge.source in rows and edge.target in rows]
 
 
-def graph_facts(store: Store, snapshot: Snapshot) -> dict[str, Any]:
+def graph_facts(store: IndexStore, snapshot: Snapshot) -> dict[str, Any]:
     """What a graph must have been made of to be this snapshot's."""
     return {
         "format": GRAPH_FORMAT,
@@ -265,7 +265,7 @@ def graph_facts(store: Store, snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def open_graph(layout: Layout, store: Store, snapshot: Snapshot, read: ReadText, said: list[str]) -> Graph:
+def open_graph(layout: Layout, store: IndexStore, snapshot: Snapshot, read: ReadText, said: list[str]) -> Graph:
     """The graph of a snapshot: as it was written, or made now and, where that is possible, kept. `said` is told of damage."""
     facts = graph_facts(store, snapshot)
     known = store.facts("graph")

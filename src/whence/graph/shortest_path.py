@@ -25,7 +25,7 @@ _OVERRIDES = EDGE_KINDS.index("overrides")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One edge of a way."""
 
     source: str
@@ -40,13 +40,13 @@ class Step:
     note: str = ""
 
 
-class Ways:
+class ShortestPaths:
     """Finds ways in one graph."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
-    def shortest(self, sources: Array, goals: Array, hops: int) -> list[Step] | None:
+    def shortest(self, sources: Array, goals: Array, hops: int) -> list[PathStep] | None:
         """A shortest way; of several, one of sure calls before others. Nothing to do is an empty one."""
         best: Array | None = None
         for ways in self._adjacencies():
@@ -86,13 +86,13 @@ class Ways:
         for followed in (sure & calling, calling, sure, np.ones(len(edge), bool)):
             yield Adjacency(graph.nodes, starts, end, followed)
 
-    def _step(self, edge: int, *, back: bool) -> Step:
+    def _step(self, edge: int, *, back: bool) -> PathStep:
         graph = self._graph
         ends = int(graph.source[edge]), int(graph.target[edge])
         source, target = reversed(ends) if back else ends
         path, line = place_of_edge(graph, edge)
         by_name = bool(taken_by_name(graph, np.array([edge]))[0])
-        return Step(
+        return PathStep(
             source=written(graph, source),
             target=written(graph, target),
             kind="overridden_by" if back else EDGE_KINDS[int(graph.kind[edge])],

@@ -30,14 +30,14 @@ _HERE = frozenset({"crate", "self", "super"})
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class ImportTargets:
     """The words of a file's import statements."""
 
     words: frozenset[str]
     inside: frozenset[str]  # those of statements that may lead to a file of the repository
 
     @classmethod
-    def of(cls, statements: Iterable[str], places: frozenset[str]) -> Spoken:
+    def of(cls, statements: Iterable[str], places: frozenset[str]) -> ImportTargets:
         """Read statements; `places` are the names of the repository's folders and files, without case."""
         words: set[str] = set()
         inside: set[str] = set()
@@ -69,7 +69,7 @@ _CALLS = EDGE_KINDS.index("calls")
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCall:
+class UnresolvedCall:
     """A call that leads to no definition."""
 
     name: str
@@ -98,16 +98,16 @@ class OpenCall:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCalls:
+class UnresolvedCalls:
     """Calls that lead nowhere: how many, how many of them out of the repository, and the first of them."""
 
     total: int = 0
     outside: int = 0
-    first: tuple[OpenCall, ...] = ()
+    first: tuple[UnresolvedCall, ...] = ()
 
-    def unknown_only(self) -> OpenCalls:
+    def unknown_only(self) -> UnresolvedCalls:
         """Without those that lead out of the repository: they are known to mean something else."""
-        return OpenCalls(self.total - self.outside, 0, tuple(one for one in self.first if not one.outside))
+        return UnresolvedCalls(self.total - self.outside, 0, tuple(one for one in self.first if not one.outside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +121,19 @@ class _Calls:
     line: Array
 
 
-class Unresolved:
+class UnresolvedFinder:
     """The mentions of a snapshot that became no edge."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols, self._snapshot = graph, graph.symbols, graph.symbols.snapshot
-        self._imports: dict[int, Spoken] = {}
+        self._imports: dict[int, ImportTargets] = {}
 
-    def calls_of(self, units: Array) -> OpenCalls:
+    def calls_of(self, units: Array) -> UnresolvedCalls:
         """What some units call that leads nowhere, by place."""
         calls = self._calls(distinct(units))
         return self._described(calls, np.flatnonzero(~self._settled(calls)).tolist())
 
-    def calls_named(self, name: str, *, receiver: str = "") -> OpenCalls:
+    def calls_named(self, name: str, *, receiver: str = "") -> UnresolvedCalls:
         """Calls of a name, after one receiver or any, that lead nowhere, by place."""
         calls = self._calls(self._callers_by_name(name))
         wanted = [row for row in np.flatnonzero(~self._settled(calls)).tolist() if calls.name[row] == name]
@@ -186,18 +186,18 @@ class Unresolved:
         return np.asarray(by_name | by_line | itself)
 
     # Telling of them.
-    def _described(self, calls: _Calls, rows: list[int]) -> OpenCalls:
+    def _described(self, calls: _Calls, rows: list[int]) -> UnresolvedCalls:
         outside = [self._imports_of(calls, row).outside(self._spoken(calls, row)) for row in rows]
         order = sorted(range(len(rows)), key=lambda at: (outside[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))[:MOST_TOLD]
         told = [self._open_call(calls, rows[at], outside=outside[at]) for at in order]
-        return OpenCalls(len(rows), sum(outside), tuple(sorted(told, key=lambda one: (one.path, one.line, one.written))))
+        return UnresolvedCalls(len(rows), sum(outside), tuple(sorted(told, key=lambda one: (one.path, one.line, one.written))))
 
-    def _open_call(self, calls: _Calls, row: int, *, outside: bool) -> OpenCall:
+    def _open_call(self, calls: _Calls, row: int, *, outside: bool) -> UnresolvedCall:
         unit = int(calls.unit[row])
         path = self._snapshot.path(int(self._symbols.file[unit]))
         caller, known = self._symbols.written_name(unit), self._definitions(int(calls.hashed[row]))
         imported = self._spoken(calls, row) in self._imports_of(calls, row).words
-        return OpenCall(calls.name[row], calls.receiver[row], caller, path, int(calls.line[row]), imported, outside, known)
+        return UnresolvedCall(calls.name[row], calls.receiver[row], caller, path, int(calls.line[row]), imported, outside, known)
 
     @staticmethod
     def _spoken(calls: _Calls, row: int) -> str:
@@ -211,10 +211,10 @@ class Unresolved:
     def _definitions(self, hashed: int) -> int:
         return int(np.searchsorted(self._defined, hashed, side="right") - np.searchsorted(self._defined, hashed))
 
-    def _imports_of(self, calls: _Calls, row: int) -> Spoken:
+    def _imports_of(self, calls: _Calls, row: int) -> ImportTargets:
         file = int(self._symbols.file[calls.unit[row]])
         if file not in self._imports:
-            self._imports[file] = Spoken.of(self._statements(file), self._places)
+            self._imports[file] = ImportTargets.of(self._statements(file), self._places)
         return self._imports[file]
 
     def _statements(self, file: int) -> list[str]:

@@ -24,8 +24,8 @@ from whence.core.errors import StorageError
 from whence.core.settings_schema import IndexSettings
 from whence.embed.registry import SHIPPED
 from whence.index.layout import Layout
-from whence.index.reuse import Known, estate_of
-from whence.index.store import FORMAT, SegmentRow, Store, VectorRow
+from whence.index.reuse import KnownFile, estate_of
+from whence.index.store import FORMAT, IndexStore, SegmentRow, VectorRow
 from whence.index.worker import Batch, run_batch, vectors_beside
 from whence.storage.arrayfile import Stamp
 from whence.storage.files import give_name
@@ -56,10 +56,12 @@ class _Packed:
     segment: Path
     row: SegmentRow
     vectors: tuple[Path, VectorRow] | None
-    files: list[tuple[str, Known]]
+    files: list[tuple[str, KnownFile]]
 
 
-def write_pack(store: Store, layout: Layout, settings: IndexSettings, committed: Mapping[str, bytes], commit: str, file: Path) -> Manifest:
+def write_pack(
+    store: IndexStore, layout: Layout, settings: IndexSettings, committed: Mapping[str, bytes], commit: str, file: Path
+) -> Manifest:
     """Write what an index holds of a commit to a new file, which is there when it is whole; FileExistsError where one is.
 
     `committed` are the files that are as in the commit, with the hashes of their content: nothing of others is packed.
@@ -83,10 +85,10 @@ def write_pack(store: Store, layout: Layout, settings: IndexSettings, committed:
             beside.unlink(missing_ok=True)
 
 
-def _to_pack(store: Store, layout: Layout, settings: IndexSettings, committed: Mapping[str, bytes], scratch: Path) -> list[_Packed]:
+def _to_pack(store: IndexStore, layout: Layout, settings: IndexSettings, committed: Mapping[str, bytes], scratch: Path) -> list[_Packed]:
     """The segments that hold files of the commit and nothing else; the others made anew of their files that are."""
     estate = estate_of(layout.segments, store)
-    owned: dict[int, list[tuple[str, Known]]] = {}
+    owned: dict[int, list[tuple[str, KnownFile]]] = {}
     for path, known in estate.files.items():
         if known.row >= 0 and committed.get(path) == known.hash:
             owned.setdefault(known.segment, []).append((path, known))
@@ -113,7 +115,7 @@ def _made_anew(
         done = run_batch(Batch(str(layout.root), paths, str(out), str(layout.grammars), *limits, 0, SHIPPED if shipped else "none"))
         others = {one.path for one in done.records if committed.get(one.path) != one.hash or one.row < 0}
         if not others and done.stamp is not None:
-            files = [(one.path, Known(one.hash, one.language, "", 0, one.row)) for one in done.records]
+            files = [(one.path, KnownFile(one.hash, one.language, "", 0, one.row)) for one in done.records]
             row = SegmentRow(0, out.name, len(files), done.bytes, done.stamp)
             beside = vectors_beside(str(out))
             return _Packed(out, row, (beside, VectorRow(0, model, beside.name, done.vectors)) if done.vectors else None, files)

@@ -22,10 +22,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from whence.core.errors import IndexDamaged, PackRefused, StorageError
+from whence.core.errors import ArchiveRefused, IndexDamaged, StorageError
 from whence.index.archive import DIGEST, MANIFEST, PACK_FORMAT, Manifest, manifest_of
 from whence.index.layout import OLD_NS, UNPACKED, Layout
-from whence.index.reuse import Estate, Known
+from whence.index.reuse import KnownFile, ReusableIndex
 from whence.index.segment import Segment
 from whence.index.store import FORMAT, SegmentRow, VectorRow
 from whence.index.validation import check_segment, check_vectors
@@ -46,7 +46,7 @@ _CHUNK = 1 << 20
 
 
 @contextmanager
-def unpacked(file: Path, layout: Layout, settings: str, expect: str = "") -> Iterator[tuple[Manifest, Estate]]:
+def unpacked(file: Path, layout: Layout, settings: str, expect: str = "") -> Iterator[tuple[Manifest, ReusableIndex]]:
     """A pack, unpacked beside the indexes for as long as it takes to take it over; made with the index settings that are given."""
     with _scratch(layout) as scratch:
         begun = Path(scratch).stat().st_mtime_ns
@@ -55,7 +55,7 @@ def unpacked(file: Path, layout: Layout, settings: str, expect: str = "") -> Ite
                 shutil.rmtree(left, ignore_errors=True)
         manifest, estate = read_pack(file, Path(scratch), expect)
         if manifest.settings != settings:
-            raise PackRefused(f"{file} was made with other index settings", hint="make it with the settings that are used here")
+            raise ArchiveRefused(f"{file} was made with other index settings", hint="make it with the settings that are used here")
         yield manifest, estate
 
 
@@ -76,8 +76,8 @@ def _unwritten(place: Path, error: OSError) -> StorageError:
     )
 
 
-def read_pack(file: Path, into: Path, expect: str = "") -> tuple[Manifest, Estate]:
-    """Unpack a pack into an empty folder; PackRefused where it is not what it says it is."""
+def read_pack(file: Path, into: Path, expect: str = "") -> tuple[Manifest, ReusableIndex]:
+    """Unpack a pack into an empty folder; ArchiveRefused where it is not what it says it is."""
     try:
         with zipfile.ZipFile(file) as archive:
             sizes = _sizes(archive)
@@ -89,33 +89,35 @@ def read_pack(file: Path, into: Path, expect: str = "") -> tuple[Manifest, Estat
                 _unpack(archive, member, _number(told["size"]), _text(told["blake2b"]), into / member)
         return manifest, _checked_estate(described, into)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError, OSError) as error:
-        raise PackRefused(f"{file} is no pack: {error}") from error
+        raise ArchiveRefused(f"{file} is no pack: {error}") from error
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as error:
-        raise PackRefused(f"{file} is no pack: its manifest cannot be read", hint=_AGAIN) from error
+        raise ArchiveRefused(f"{file} is no pack: its manifest cannot be read", hint=_AGAIN) from error
     except IndexDamaged as error:
-        raise PackRefused(f"{file} was not made by whence: {error.message}", hint=_AGAIN) from error
+        raise ArchiveRefused(f"{file} was not made by whence: {error.message}", hint=_AGAIN) from error
 
 
 def _sizes(archive: zipfile.ZipFile) -> dict[str, int]:
     entries = archive.infolist()
     if len(entries) > MOST_MEMBERS or len({one.filename for one in entries}) < len(entries):
-        raise PackRefused("the pack has too many members, or two of one name")
+        raise ArchiveRefused("the pack has too many members, or two of one name")
     for one in entries:
         if one.file_size > min(LARGEST_MEMBER, MOST_SHRINKING * max(one.compress_size, 1_000)):
-            raise PackRefused(f"{one.filename[:80]!r} of the pack claims to be {one.file_size} bytes", hint=_AGAIN)
+            raise ArchiveRefused(f"{one.filename[:80]!r} of the pack claims to be {one.file_size} bytes", hint=_AGAIN)
     return {one.filename: one.file_size for one in entries}
 
 
 def _checked_manifest(described: Mapping[str, Any], text: bytes, sizes: Mapping[str, int], expect: str) -> Manifest:
     if described["pack"] != PACK_FORMAT or described["format"] != FORMAT:
-        raise PackRefused("the pack was made by another version of whence", hint=f"this one writes format {FORMAT}; make it again with it")
+        raise ArchiveRefused(
+            "the pack was made by another version of whence", hint=f"this one writes format {FORMAT}; make it again with it"
+        )
     manifest = manifest_of(described, text)
     if expect and not hmac.compare_digest(expect.removeprefix(DIGEST).lower().encode(), manifest.digest.encode()):
-        raise PackRefused(f"the pack is another one: its digest is {DIGEST}{manifest.digest}", hint=_AGAIN)
+        raise ArchiveRefused(f"the pack is another one: its digest is {DIGEST}{manifest.digest}", hint=_AGAIN)
     names = [_text(row["name"]) for kind in ("segments", "vectors") for row in described[kind]]
     strange = [name for name in names if not _MEMBER.fullmatch(name)]
     if strange or len(set(names)) < len(names) or not set(names) == set(described["members"]) == set(sizes) - {MANIFEST}:
-        raise PackRefused("the pack holds other members than its manifest lists", hint=_AGAIN)
+        raise ArchiveRefused("the pack holds other members than its manifest lists", hint=_AGAIN)
     _fitting(_COMMIT, manifest.commit)
     _text(manifest.settings), _text(manifest.version)
     return manifest
@@ -131,7 +133,7 @@ def _unpack(archive: zipfile.ZipFile, member: str, size: int, expected: str, tar
             digest.update(piece)
             put(piece)
     if left or digest.hexdigest() != expected:
-        raise PackRefused(f"{member} of the pack is not what was packed", hint=_AGAIN)
+        raise ArchiveRefused(f"{member} of the pack is not what was packed", hint=_AGAIN)
 
 
 @contextmanager
@@ -155,32 +157,32 @@ def _new_file(target: Path) -> Iterator[Callable[[bytes], None]]:
         os.close(handle)
 
 
-def _checked_estate(described: Mapping[str, Any], place: Path) -> Estate:
+def _checked_estate(described: Mapping[str, Any], place: Path) -> ReusableIndex:
     segments = [
         SegmentRow(_number(row["id"]), row["name"], _number(row["files"]), _number(row["bytes"]), _stamp(row))
         for row in described["segments"]
     ]
     vectors = [VectorRow(_number(row["segment"]), _fitting(_MODEL, row["model"]), row["name"], _stamp(row)) for row in described["vectors"]]
     files = {
-        _text(path): Known(bytes.fromhex(_fitting(_HASH, known)), _one_of(BY_NAME, language), "", _number(segment), _number(row))
+        _text(path): KnownFile(bytes.fromhex(_fitting(_HASH, known)), _one_of(BY_NAME, language), "", _number(segment), _number(row))
         for path, known, language, segment, row in described["files"]
     }
     listed = {(one.segment, one.row): path for path, one in files.items()}
     ids = {row.id for row in segments}
     whole = len(listed) == len(files) == len(described["files"]) == sum(row.files for row in segments)
     if not whole or len(ids) < len(segments) or len({row.segment for row in vectors} & ids) < len(vectors):
-        raise PackRefused("the manifest of the pack contradicts itself", hint=_AGAIN)
+        raise ArchiveRefused("the manifest of the pack contradicts itself", hint=_AGAIN)
     beside = {row.segment: row for row in vectors}
     for row in segments:
         _check_members(place, row, beside.get(row.id), [listed.get((row.id, at)) for at in range(row.files)])
-    return Estate(place, segments, beside, files, (), {})
+    return ReusableIndex(place, segments, beside, files, (), {})
 
 
 def _check_members(place: Path, row: SegmentRow, beside: VectorRow | None, paths: list[str | None]) -> None:
     segment = Segment(ArrayFile(place / row.name))
     check_segment(segment)
     if segment.files != row.files or segment.paths.all() != paths:
-        raise PackRefused(f"{row.name} of the pack holds other files than its manifest lists", hint=_AGAIN)
+        raise ArchiveRefused(f"{row.name} of the pack holds other files than its manifest lists", hint=_AGAIN)
     if beside is not None:
         file = ArrayFile(place / beside.name)
         check_vectors(SegmentVectors(file), file, segment.units)

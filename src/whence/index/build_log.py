@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whence.core.types import Refreshed
+from whence.core.types import RefreshSummary
 from whence.core.version import __version__
-from whence.index.store import Store
+from whence.index.store import IndexStore
 from whence.storage.files import put_whole, remove_parts
 
 MOST_RUNS = 100
@@ -25,7 +25,7 @@ MOST_WORDS = 200
 KINDS = BUILT, REFRESHED, REPAIRED, ADOPTED = ("built", "refreshed", "repaired", "adopted")
 
 
-class Cause(NamedTuple):
+class BuildCause(NamedTuple):
     """Why an index was written: one of the kinds, and what is to be said of it."""
 
     what: str
@@ -33,7 +33,7 @@ class Cause(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class BuildRecord:
     """One time that an index was built, refreshed, repaired or taken over."""
 
     at: float  # when it was done, in seconds since 1970
@@ -52,7 +52,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class BuildBaseline:
     """What an index held before a run: what the run did is told by what is different."""
 
     files: int
@@ -60,28 +60,32 @@ class Before:
     whole: bool  # whether a build had come to its end
 
     @classmethod
-    def of(cls, store: Store) -> Before:
+    def of(cls, store: IndexStore) -> BuildBaseline:
         """As it is now."""
         return cls(store.counts()[0], frozenset(store.derived()), "indexed_at" in store.meta())
 
-    def cause(self, adopted: str, repaired: str, otherwise: str) -> Cause:
+    def cause(self, adopted: str, repaired: str, otherwise: str) -> BuildCause:
         """Why it is written: from whom it was taken over, what was damaged, how it had been made; each empty where it was not so."""
         if repaired:
-            return Cause(REPAIRED, repaired)
+            return BuildCause(REPAIRED, repaired)
         if adopted:
-            return Cause(ADOPTED, f"from {adopted}")
+            return BuildCause(ADOPTED, f"from {adopted}")
         if self.whole and not otherwise:
-            return Cause(REFRESHED)
-        return Cause(BUILT, f"it was made with {otherwise}" if otherwise else "goes on with one that was cut off" if self.files else "")
+            return BuildCause(REFRESHED)
+        return BuildCause(
+            BUILT, f"it was made with {otherwise}" if otherwise else "goes on with one that was cut off" if self.files else ""
+        )
 
 
-def run_since(before: Before, store: Store, done: Refreshed, cause: Cause, *, at: float, seconds: float, units: int) -> Run | None:
+def run_since(
+    before: BuildBaseline, store: IndexStore, done: RefreshSummary, cause: BuildCause, *, at: float, seconds: float, units: int
+) -> BuildRecord | None:
     """What a run did; None where nothing is different after it."""
     files, unfit = store.counts()
     if not (done.read or done.adopted or done.deleted) and before.derived == frozenset(store.derived()):
         return None
     added = max(files - before.files + done.deleted, 0)
-    return Run(
+    return BuildRecord(
         at=round(at, 3),
         seconds=round(seconds, 3),
         what=cause.what,
@@ -97,7 +101,7 @@ def run_since(before: Before, store: Store, done: Refreshed, cause: Cause, *, at
     )
 
 
-def keep_run(place: Path, run: Run | None) -> None:
+def keep_run(place: Path, run: BuildRecord | None) -> None:
     """Note a run after those before it, and let the oldest go; where nothing can be written it is not noted."""
     with suppress(OSError):
         if run is None:
@@ -107,7 +111,7 @@ def keep_run(place: Path, run: Run | None) -> None:
         put_whole(place, "".join(f"{json.dumps(asdict(one))}\n" for one in kept))
 
 
-def read_runs(place: Path) -> list[Run]:
+def read_runs(place: Path) -> list[BuildRecord]:
     """The last runs, the oldest first; lines that cannot be read are left out. Only a file is read, for to open a FIFO is to wait."""
     try:
         if not place.is_file():
@@ -121,10 +125,10 @@ def read_runs(place: Path) -> list[Run]:
     return [run for run in found if run is not None][-MOST_RUNS:]
 
 
-def _run_of(line: bytes) -> Run | None:
+def _run_of(line: bytes) -> BuildRecord | None:
     try:
         noted = json.loads(line)
-        return Run(**_values(noted)) if isinstance(noted, dict) else None
+        return BuildRecord(**_values(noted)) if isinstance(noted, dict) else None
     except (ValueError, TypeError, RecursionError):
         return None
 
@@ -133,7 +137,7 @@ def _values(noted: Mapping[str, Any]) -> dict[str, Any]:
     """What is noted of a run, each value of its kind; what a later version notes besides is passed over."""
     kinds = {"float": float, "int": int, "str": str}
     found: dict[str, Any] = {}
-    for one in fields(Run):
+    for one in fields(BuildRecord):
         if one.name in noted:
             found[one.name] = kinds[str(one.type)](noted[one.name])
     if found.get("what") not in KINDS or not all(math.isfinite(value) for value in found.values() if isinstance(value, float)):

@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.core.errors import ModelUnavailable
 from whence.core.settings_schema import IndexSettings
-from whence.core.types import Refreshed
+from whence.core.types import RefreshSummary
 from whence.embed.encoder import Encoder
 from whence.embed.passages import passages
 from whence.embed.registry import NONE, SHIPPED
@@ -24,10 +24,10 @@ from whence.index.opening import is_shared_current, past_of
 from whence.index.parsed import unpack_parsed
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
 from whence.index.snapshot import Snapshot
-from whence.index.store import Record, SegmentRow, Store, VectorRow
+from whence.index.store import FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.index.vectors import PassageRows, merge_vectors, open_vectors
-from whence.index.worker import Batch, Outcome, vectors_beside
-from whence.index.workers import Workers, outcomes_here
+from whence.index.worker import Batch, BatchResult, vectors_beside
+from whence.index.workers import WorkerPool, outcomes_here
 from whence.source.read import read_masked
 from whence.source.walk import Tree
 from whence.storage.arrayfile import Array, write_arrays
@@ -36,7 +36,7 @@ from whence.storage.rows import dead_mask
 Progress = Callable[[int, int], None]
 
 
-def make_vectors(layout: Layout, store: Store, encoder: Encoder, max_file_bytes: int, progress: Progress) -> int:
+def make_vectors(layout: Layout, store: IndexStore, encoder: Encoder, max_file_bytes: int, progress: Progress) -> int:
     """Make what is missing, segment by segment, each kept as soon as it is done; how many were made."""
     known = store.vectors()
     missing = [row for row in store.segments() if row.id not in known or known[row.id].model != encoder.fingerprint]
@@ -52,7 +52,7 @@ def make_vectors(layout: Layout, store: Store, encoder: Encoder, max_file_bytes:
     return len(missing)
 
 
-def _make(layout: Layout, store: Store, encoder: Encoder, row: SegmentRow, max_file_bytes: int, seen: Callable[[int], None]) -> None:
+def _make(layout: Layout, store: IndexStore, encoder: Encoder, row: SegmentRow, max_file_bytes: int, seen: Callable[[int], None]) -> None:
     segment = open_segment(layout.segments / row.name, row.stamp)
     firsts = np.concatenate([[0], segment.unit_ends]).tolist()
     found = PassageRows(encoder)
@@ -88,7 +88,7 @@ Progress_build = Callable[[int, int], None]
 class Builder:
     """Writes one index. Used by the one process that holds the writer's lock."""
 
-    def __init__(self, layout: Layout, store: Store, settings: IndexSettings, now_ns: int, encoder: Encoder | None) -> None:
+    def __init__(self, layout: Layout, store: IndexStore, settings: IndexSettings, now_ns: int, encoder: Encoder | None) -> None:
         self._encoder = encoder
         self._layout = layout
         self._store = store
@@ -96,7 +96,7 @@ class Builder:
         self._now_ns = now_ns
         self.trouble: ModelUnavailable | None = None  # what the model failed with, if it did
 
-    def bring_up_to_date(self, tree: Tree, head: str, progress: Progress_build) -> Refreshed:
+    def bring_up_to_date(self, tree: Tree, head: str, progress: Progress_build) -> RefreshSummary:
         """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
         changed, touched = split_changed(self._store, self._layout.root, tree.changed, self._settings.max_file_bytes)
         revived = self._revivable(changed)
@@ -123,25 +123,25 @@ class Builder:
         if moved or changed or revived or tree.deleted or not is_shared_current(self._store):
             self._compact()
         self._remove_strays()
-        return Refreshed(read, len(touched), len(revived), len(tree.deleted), total)
+        return RefreshSummary(read, len(touched), len(revived), len(tree.deleted), total)
 
-    def _enter(self, tree: Tree, touched: Sequence[str], revived: Mapping[str, tuple[Record, int]]) -> None:
+    def _enter(self, tree: Tree, touched: Sequence[str], revived: Mapping[str, tuple[FileRecord, int]]) -> None:
         """Note what takes no reading: files that are gone, that were only touched, or that are again what they were."""
         self._store.forget(tree.deleted)
         self._store.touch((path, tree.files[path]) for path in touched)
         for record, segment in revived.values():
             self._store.revive(record, segment)
 
-    def _revivable(self, paths: Sequence[str]) -> dict[str, tuple[Record, int]]:
+    def _revivable(self, paths: Sequence[str]) -> dict[str, tuple[FileRecord, int]]:
         """Files that are again what they were before, as after a change of branch: what was made of them then still lies there."""
-        found: dict[str, tuple[Record, int]] = {}
+        found: dict[str, tuple[FileRecord, int]] = {}
         for path in paths if self._store.dead_rows() else ():
             before = self._store.dead_files(path)
             now = read_now(self._layout.root, path, self._settings.max_file_bytes, self._now_ns) if before else None
             same = [one for one in before if now is not None and one[1] == now.hash]
             if same and now is not None:
                 _, known, language, segment, row = same[-1]
-                found[path] = (Record(path, now.state, known, language, "", row), segment)
+                found[path] = (FileRecord(path, now.state, known, language, "", row), segment)
         return found
 
     def _make_vectors(self, progress: Progress_build) -> None:
@@ -182,15 +182,15 @@ class Builder:
     def _workers(self) -> int:
         return self._settings.workers or os.cpu_count() or 1
 
-    def _outcomes(self, batches: list[Batch], total: int) -> Iterator[tuple[Outcome, Batch]]:
+    def _outcomes(self, batches: list[Batch], total: int) -> Iterator[tuple[BatchResult, Batch]]:
         workers = min(self._workers(), len(batches))
         if workers <= 1 or total < SMALL_BUILD_BYTES:
             yield from outcomes_here(batches, self._layout.directory / "parsing", os.environ)
             return
-        with Workers(workers, os.environ) as pool:
+        with WorkerPool(workers, os.environ) as pool:
             yield from pool.run(batches)
 
-    def _add(self, outcome: Outcome, path: Path) -> None:
+    def _add(self, outcome: BatchResult, path: Path) -> None:
         rows = sum(1 for record in outcome.records if record.row >= 0)
         segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
         self._store.add(outcome.records, segment)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from whence.index.store import Store
+from whence.index.store import IndexStore
 from whence.source.read import beginning_of, open_inside
-from whence.source.walk import State
+from whence.source.walk import FileState
 
 _SHA1_DIGITS = 40
 
@@ -42,14 +42,14 @@ def _blob(raw: bytes, like: str) -> str:
     return make(b"blob %d\0%b" % (len(raw), raw), usedforsecurity=False).hexdigest()
 
 
-class Now(NamedTuple):
+class DiskState(NamedTuple):
     """A file as it was read: its state before, and what stands for its content."""
 
-    state: State
+    state: FileState
     hash: bytes
 
 
-def read_now(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -> Now | None:
+def read_now(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -> DiskState | None:
     """The state and the hash of a file as it is; None when it cannot be read."""
     try:
         handle = open_inside(root, path)
@@ -57,10 +57,10 @@ def read_now(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -
         raw = beginning_of(handle, limit + 1)
     except OSError:
         return None
-    return Now(State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns), content_hash(raw))
+    return DiskState(FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns), content_hash(raw))
 
 
-def split_changed(store: Store, root: Path, paths: Sequence[str], limit: int) -> tuple[list[str], list[str]]:
+def split_changed(store: IndexStore, root: Path, paths: Sequence[str], limit: int) -> tuple[list[str], list[str]]:
     """Files whose content differs from what is indexed, and those of which only the time stamp moved."""
     known = store.hashes(paths) if paths else {}
     changed: list[str] = []

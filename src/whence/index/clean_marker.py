@@ -12,13 +12,13 @@ from pathlib import Path
 
 from whence.core.errors import ColumnsDamaged, IndexDamaged, VectorsDamaged
 from whence.index.layout import Layout
-from whence.index.store import COLUMNS, FORMAT, Store
+from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.storage.arrayfile import Stamp, checksum_of
 from whence.storage.files import put_whole
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class CleanMarker:
     """The state of a database when it was last closed, and when everything was last compared with its checksums."""
 
     size: int
@@ -27,16 +27,16 @@ class Seal:
     verified: float
 
     @classmethod
-    def of(cls, path: Path, verified: float) -> Seal:
+    def of(cls, path: Path, verified: float) -> CleanMarker:
         """A seal for a database as it is now."""
         found = path.stat()
         return cls(found.st_size, found.st_mtime_ns, found.st_ino, verified)
 
 
-def read_seal(place: Path) -> Seal | None:
+def read_seal(place: Path) -> CleanMarker | None:
     """What the last user of a database left, where there is such; only a file is read, for to open a FIFO is to wait."""
     try:
-        return Seal(**json.loads(place.read_text(encoding="utf-8"))) if place.is_file() else None
+        return CleanMarker(**json.loads(place.read_text(encoding="utf-8"))) if place.is_file() else None
     except (OSError, ValueError, TypeError):
         return None
 
@@ -44,17 +44,17 @@ def read_seal(place: Path) -> Seal | None:
 def write_seal(layout: Layout, verified: float) -> None:
     """Note that a database is as it should be; where nothing can be written it is verified again next time."""
     with suppress(OSError):
-        seal = Seal.of(layout.database, verified)
+        seal = CleanMarker.of(layout.database, verified)
         if seal != read_seal(layout.seal_file):
             put_seal(seal, layout.seal_file)
 
 
-def put_seal(seal: Seal, place: Path) -> None:
+def put_seal(seal: CleanMarker, place: Path) -> None:
     """Write a seal; whose own is lost meanwhile seals it next time."""
     put_whole(place, json.dumps(asdict(seal)))
 
 
-def check(layout: Layout, store: Store, now: float, verify_after: float) -> float:
+def check(layout: Layout, store: IndexStore, now: float, verify_after: float) -> float:
     """When the index was last verified as a whole, which may be now; raises IndexDamaged where it is not what was written.
 
     A database that is not as it was left (its last user was killed, another program wrote it) is read row by row; what
@@ -65,13 +65,13 @@ def check(layout: Layout, store: Store, now: float, verify_after: float) -> floa
         return 0.0  # of another version, which may have had no checksums: it is made anew
     seal = read_seal(layout.seal_file)
     recent = seal is not None and 0 <= now - seal.verified < verify_after
-    if seal is not None and recent and seal == Seal.of(layout.database, seal.verified):
+    if seal is not None and recent and seal == CleanMarker.of(layout.database, seal.verified):
         return seal.verified
     store.steadily(lambda: verify(layout, store, derived=not recent))
     return seal.verified if seal is not None and recent else now
 
 
-def verify(layout: Layout, store: Store, *, derived: bool = True) -> None:
+def verify(layout: Layout, store: IndexStore, *, derived: bool = True) -> None:
     """Compare an index with its checksums; raises IndexDamaged where it is not what was written."""
     if trouble := store.verify():
         raise IndexDamaged(f"{layout.database.name} is damaged: {trouble[0]}")

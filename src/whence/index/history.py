@@ -17,7 +17,7 @@ import numpy as np
 
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
-from whence.index.store import Store
+from whence.index.store import IndexStore
 from whence.storage.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.text.analyzer import STOP_WORDS, terms, words
 
@@ -32,7 +32,7 @@ _DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class CommitIndex:
     """Commits as rows of terms and paths, newest first."""
 
     terms: list[str]
@@ -44,7 +44,7 @@ class Past:
     path_rows: Array
 
     @classmethod
-    def of(cls, commits: Sequence[Commit], before: Past | None = None, *, count: int) -> Past:
+    def of(cls, commits: Sequence[Commit], before: CommitIndex | None = None, *, count: int) -> CommitIndex:
         """New commits before those already known, the newest ones kept."""
         listed = [(one.time, message_terms(one.message), list(one.paths)) for one in commits]
         listed = sorted(listed + (before.listed() if before else []), key=lambda one: -one[0])[:count]
@@ -91,7 +91,7 @@ class Past:
         return np.bincount(self.path_rows, weights=0.5 ** (age / HALF_LIFE_DAYS), minlength=len(self.paths))
 
 
-def update_history(layout: Layout, store: Store, head: str, count: int) -> bool:
+def update_history(layout: Layout, store: IndexStore, head: str, count: int) -> bool:
     """Bring the past up to a commit; whether it is another one than before."""
     known = store.facts("history")
     if known.get("head", "") == head and known.get("count", count) == count:
@@ -106,16 +106,16 @@ def update_history(layout: Layout, store: Store, head: str, count: int) -> bool:
     return past is not None or "name" in known
 
 
-def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) -> Past | None:
+def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) -> CommitIndex | None:
     from whence.source.history import read_history  # noqa: PLC0415  -- a process is started; queries never need it
 
     before = open_past(layout, known) if known.get("count") == count else None
     if before is not None:
         newer = read_history(layout.root, head, count, since=known["head"])
         if newer is not None:
-            return Past.of(newer, read_past(before), count=count)
+            return CommitIndex.of(newer, read_past(before), count=count)
     commits = read_history(layout.root, head, count)
-    return Past.of(commits, count=count) if commits else None
+    return CommitIndex.of(commits, count=count) if commits else None
 
 
 def open_past(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
@@ -123,7 +123,7 @@ def open_past(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
     return open_columns(layout.segments / known["name"], known["stamp"]) if "name" in known else None
 
 
-def columns_of_past(layout: Layout, store: Store, snapshot: Snapshot) -> dict[str, Array]:
+def columns_of_past(layout: Layout, store: IndexStore, snapshot: Snapshot) -> dict[str, Array]:
     """Where the paths of the past are in a snapshot, and how lately each file was changed."""
     file = open_past(layout, store.facts("history"))
     if file is None:
@@ -136,10 +136,10 @@ def columns_of_past(layout: Layout, store: Store, snapshot: Snapshot) -> dict[st
     return {"recency": recency, "past.rows": rows.astype(np.int32)}
 
 
-def read_past(file: ArrayFile) -> Past:
+def read_past(file: ArrayFile) -> CommitIndex:
     """The past as it was written."""
     names = ("times", "term_ends", "term_rows", "path_ends", "path_rows")
-    return Past(unpack_strings(file, "terms").all(), unpack_strings(file, "paths").all(), *(file[name] for name in names))
+    return CommitIndex(unpack_strings(file, "terms").all(), unpack_strings(file, "paths").all(), *(file[name] for name in names))
 
 
 def message_terms(message: str) -> list[str]:

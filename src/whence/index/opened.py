@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from whence.core.errors import ColumnsDamaged, IndexBusy, IndexDamaged, StorageError, VectorsDamaged
 from whence.core.settings import checked_root, load_settings
 from whence.core.trace import Trace
-from whence.core.types import RUNTIME, Edge, Refreshed, Work
+from whence.core.types import RUNTIME, Edge, PendingWork, RefreshSummary
 from whence.core.version import __version__
-from whence.index.build_log import Before, Cause, keep_run, run_since
+from whence.index.build_log import BuildBaseline, BuildCause, keep_run, run_since
 from whence.index.clean_marker import check, verify
 from whence.index.layout import Layout, default_data_dir
 from whence.index.opening import is_behind
-from whence.index.store import COLUMNS, FORMAT, Store
+from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.index.viewed import BEHIND, ViewedIndex
 from whence.source import git
 from whence.source.walk import Tree, Walker
@@ -28,7 +28,7 @@ from whence.source.walk import Tree, Walker
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from whence.index.reuse import Estate
+    from whence.index.reuse import ReusableIndex
 
 Progress = Callable[[int, int], None]
 #: Two processes that open a new index at once: one is told that it is locked, whatever time it allows for waiting.
@@ -51,7 +51,7 @@ class OpenIndex(ViewedIndex):
         refresh: bool = True,
         progress: Progress | None = None,
         trace: Trace | None = None,
-        inherit: Estate | None = None,
+        inherit: ReusableIndex | None = None,
     ) -> Self:
         """Open the index of a folder, building or refreshing it first.
 
@@ -96,7 +96,7 @@ class OpenIndex(ViewedIndex):
         until = time.monotonic() + OPENING_SECONDS
         while True:
             try:
-                self._store = Store(self.layout.database)
+                self._store = IndexStore(self.layout.database)
                 return
             except IndexDamaged:
                 raise
@@ -108,9 +108,9 @@ class OpenIndex(ViewedIndex):
                 if not self.layout.exists():
                     raise
                 break
-        self._store = Store(self.layout.database, read_only=True)
+        self._store = IndexStore(self.layout.database, read_only=True)
 
-    def refresh(self, progress: Progress | None = None) -> Refreshed:
+    def refresh(self, progress: Progress | None = None) -> RefreshSummary:
         """Take in what changed on disk since the index was opened or last refreshed."""
         with self._alone, self._mending(progress or _unseen):
             self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
@@ -118,13 +118,13 @@ class OpenIndex(ViewedIndex):
             self._look()
         return self.refreshed
 
-    def look(self) -> Work:
+    def look(self) -> PendingWork:
         """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
         with self._alone:
             self._refresh(build=False, progress=_unseen)
             self._look()
             behind = is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
-            return Work(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
+            return PendingWork(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
 
     def _keep_up(self) -> None:
         """Where another process made the database anew, go on with that one: what this one lists is gone."""
@@ -186,7 +186,7 @@ class OpenIndex(ViewedIndex):
             self.tree = self._walker().refresh(self.store.tree())
         from whence.index.builder import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
 
-        before = Before.of(self.store)
+        before = BuildBaseline.of(self.store)
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
         head = git.head(self.root)
         adopted, whose = self._take_over(head.commit if head else "", now) if not self.store.segments() else (0, "")
@@ -203,7 +203,7 @@ class OpenIndex(ViewedIndex):
         self._look()
         self._note_run(before, before.cause(whose, self._damage, otherwise), began)
 
-    def _note_run(self, before: Before, cause: Cause, began: float) -> None:
+    def _note_run(self, before: BuildBaseline, cause: BuildCause, began: float) -> None:
         """Keep what was done with the others beside the index."""
         now, seconds, units = time.time(), time.monotonic() - began, self.snapshot.live_units
         run = run_since(before, self.store, self.refreshed, cause, at=now, seconds=seconds, units=units)
@@ -283,7 +283,7 @@ class OpenIndex(ViewedIndex):
                 if path.is_symlink() or not path.is_dir():  # a folder is none of ours
                     path.unlink(missing_ok=True)
             self.layout.create()
-            self._store, self._seen = Store(self.layout.database), -1
+            self._store, self._seen = IndexStore(self.layout.database), -1
             self._build(progress)
             if observed:
                 with self._store.transaction():

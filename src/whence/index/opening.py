@@ -11,7 +11,7 @@ from whence.index.history import open_past
 from whence.index.layout import Layout
 from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, identity_of
-from whence.index.store import Store, VectorRow
+from whence.index.store import IndexStore, VectorRow
 from whence.index.vectors import open_vectors
 from whence.source.git import Head
 from whence.storage.arrayfile import open_columns
@@ -22,7 +22,7 @@ Moment = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Generation:
     """What answers are of: a snapshot, and what was worked out of it for those who asked. It is replaced as a whole."""
 
     snapshot: Snapshot
@@ -35,17 +35,17 @@ class View:
         self.snapshot.let_go()
 
 
-def moment_of(store: Store, model: str) -> Moment:
+def moment_of(store: IndexStore, model: str) -> Moment:
     """The state of an index as it is now: another one when anybody has written, or another model is in use."""
     return store, store.changes(), store.own_changes(), model
 
 
-def vectors_of(store: Store, model: str) -> dict[int, VectorRow]:
+def vectors_of(store: IndexStore, model: str) -> dict[int, VectorRow]:
     """The vector files of a model, by segment."""
     return {segment: row for segment, row in store.vectors().items() if row.model == model} if model else {}
 
 
-def is_behind(store: Store, head: Head | None, commits: int, model: str) -> bool:
+def is_behind(store: IndexStore, head: Head | None, commits: int, model: str) -> bool:
     """Whether there is work though no file changed: a build was cut off, the commit moved, or other commits or vectors are wanted."""
     meta = store.meta()
     commit, branch = (head.commit, head.branch) if head else ("", "")
@@ -55,24 +55,24 @@ def is_behind(store: Store, head: Head | None, commits: int, model: str) -> bool
     return other_commits or bool(model and len(vectors_of(store, model)) < len(store.segments()))
 
 
-def is_shared_current(store: Store) -> bool:
+def is_shared_current(store: IndexStore) -> bool:
     """Whether the columns of all files together are of the files and the past that the store lists: a build may have been cut off."""
     rows, dead, shared = store.segments(), store.dead_rows(), store.facts("shared")
     alive = np.concatenate([np.empty(0, bool), *(~dead_mask(row.files, dead.get(row.id, [])) for row in rows)])
     return shared.get("of") == identity_of([row.name for row in rows], alive) and shared.get("past") == past_of(store)
 
 
-def past_of(store: Store) -> str:
+def past_of(store: IndexStore) -> str:
     """The name of the file of the past; empty where there is none."""
     return str(store.facts("history").get("name", ""))
 
 
-def open_snapshot(layout: Layout, store: Store, model: str) -> Snapshot:
+def open_snapshot(layout: Layout, store: IndexStore, model: str) -> Snapshot:
     """The view that answers are of; `model` is the fingerprint whose vectors belong to it, empty for none."""
     return store.steadily(lambda: _opened(layout, store, model))
 
 
-def _opened(layout: Layout, store: Store, model: str) -> Snapshot:
+def _opened(layout: Layout, store: IndexStore, model: str) -> Snapshot:
     rows, dead = store.segments(), store.dead_rows()
     snapshot = Snapshot(
         [open_segment(layout.segments / row.name, row.stamp) for row in rows],

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from whence.core.types import EDGE_KINDS, Mention, Parsed, Unit
+from whence.core.types import EDGE_KINDS, Parsed, Reference, Unit
 from whence.storage.arrayfile import Array, ArrayFile, Strings, narrow, pack_strings, unpack_strings
 from whence.text.analyzer import parts, stem, words
 
@@ -94,7 +94,7 @@ class _Hidden:
         self._units, self._type_first, self._apart = units, language in TYPE_FIRST, language in CALLS_APART
         self._known: dict[int, frozenset[str]] = {}
 
-    def hides(self, one: Mention) -> bool:
+    def hides(self, one: Reference) -> bool:
         """Whether a name that stands alone means a parameter of the unit around it."""
         if self._apart and one.kind == "calls":
             return False

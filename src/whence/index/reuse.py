@@ -21,7 +21,7 @@ from whence.core.errors import IndexDamaged, StorageError
 from whence.index.changes import read_now
 from whence.index.clean_marker import unlike
 from whence.index.layout import DATABASE, SEGMENTS, Layout
-from whence.index.store import COLUMNS, FORMAT, Record, SegmentRow, Store, VectorRow
+from whence.index.store import COLUMNS, FORMAT, FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.source import git
 from whence.source.walk import Tree
 from whence.storage.arrayfile import Stamp, stamp_of
@@ -32,7 +32,7 @@ WORTH_TAKING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFile:
     """A file as another index has it."""
 
     hash: bytes
@@ -44,25 +44,27 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class ReusableIndex:
     """What there is to take over: segments and vectors in a folder, the files in them, and facts of columns over all."""
 
     folder: Path
     segments: Sequence[SegmentRow]
     vectors: Mapping[int, VectorRow]
-    files: Mapping[str, Known]
+    files: Mapping[str, KnownFile]
     dead: Sequence[tuple[str, bytes, str, int, int]]
     columns: Mapping[str, dict[str, Any]]
 
 
-def estate_of(folder: Path, store: Store) -> Estate:
+def estate_of(folder: Path, store: IndexStore) -> ReusableIndex:
     """What an index has to give, as of one moment."""
     with store.reading():
-        files = {one[0]: Known(*one[1:]) for one in store.known_files()}
-        return Estate(folder, store.segments(), store.vectors(), files, store.dead_files(), {key: store.facts(key) for key in COLUMNS})
+        files = {one[0]: KnownFile(*one[1:]) for one in store.known_files()}
+        return ReusableIndex(
+            folder, store.segments(), store.vectors(), files, store.dead_files(), {key: store.facts(key) for key in COLUMNS}
+        )
 
 
-def estates_nearby(layout: Layout, commit: str, settings: str) -> Iterator[Estate]:
+def estates_nearby(layout: Layout, commit: str, settings: str) -> Iterator[ReusableIndex]:
     """What other trees of the same repository, or at the same commit, have to give: the likest first."""
     repository = git.common_dir(layout.root)
     found: list[tuple[bool, float, Path]] = []
@@ -73,19 +75,19 @@ def estates_nearby(layout: Layout, commit: str, settings: str) -> Iterator[Estat
             if same or (repository and meta.get("repository") == repository):
                 found.append((not same, -float(meta.get("indexed_at", 0)), place))
     for *_, place in sorted(found):
-        with suppress(StorageError), closing(Store(place / DATABASE)) as store:
+        with suppress(StorageError), closing(IndexStore(place / DATABASE)) as store:
             yield estate_of(place / SEGMENTS, store)
 
 
 def _meta_of(place: Path) -> dict[str, str]:
     try:
-        with closing(Store(place / DATABASE)) as store:
+        with closing(IndexStore(place / DATABASE)) as store:
             return store.meta()
     except StorageError:  # damaged, busy, not ours: nothing to take over
         return {}
 
 
-def take_over(layout: Layout, store: Store, estate: Estate, tree: Tree, *, model: str, limit: int, now_ns: int) -> int:
+def take_over(layout: Layout, store: IndexStore, estate: ReusableIndex, tree: Tree, *, model: str, limit: int, now_ns: int) -> int:
     """Take from another index what is the same here; how many files that were. What is taken is no longer `tree.changed`."""
     same = _same_files(layout.root, estate, tree, limit, now_ns)
     alive = Counter(estate.files[path].segment for path in same if estate.files[path].row >= 0)
@@ -114,21 +116,23 @@ def take_over(layout: Layout, store: Store, estate: Estate, tree: Tree, *, model
     return len(same)
 
 
-def _same_files(root: Path, estate: Estate, tree: Tree, limit: int, now_ns: int) -> dict[str, Record]:
+def _same_files(root: Path, estate: ReusableIndex, tree: Tree, limit: int, now_ns: int) -> dict[str, FileRecord]:
     found = {}
     for path in tree.changed:
         known = estate.files.get(path)
         if known is not None and known.hash and (now := read_now(root, path, limit, now_ns)) is not None and now.hash == known.hash:
-            found[path] = Record(path, now.state, known.hash, known.language, known.reason, known.row, bool(known.hidden))
+            found[path] = FileRecord(path, now.state, known.hash, known.language, known.reason, known.row, bool(known.hidden))
     return found
 
 
-def _enter(store: Store, estate: Estate, segments: list[SegmentRow], vectors: list[VectorRow], same: dict[str, Record]) -> None:
+def _enter(
+    store: IndexStore, estate: ReusableIndex, segments: list[SegmentRow], vectors: list[VectorRow], same: dict[str, FileRecord]
+) -> None:
     """List what was taken over; call inside a transaction."""
     new = {row.id: store.add_segment(row.name, row.files, row.bytes, row.stamp) for row in segments}
     for row in vectors:
         store.set_vectors(replace(row, segment=new[row.segment]))
-    grouped: dict[int, list[Record]] = {}
+    grouped: dict[int, list[FileRecord]] = {}
     for path, record in same.items():
         grouped.setdefault(new[estate.files[path].segment] if record.row >= 0 else 0, []).append(record)
     for segment, records in grouped.items():
@@ -140,7 +144,7 @@ def _enter(store: Store, estate: Estate, segments: list[SegmentRow], vectors: li
     store.bury((path, known, language, new[segment], row) for path, known, language, segment, row in buried if segment in new)
 
 
-def _given(layout: Layout, estate: Estate, name: str, stamp: Stamp) -> Stamp:
+def _given(layout: Layout, estate: ReusableIndex, name: str, stamp: Stamp) -> Stamp:
     """Give a derived file of another index a second name in this one; where a disk knows no such thing, copy it."""
     source, target = estate.folder / name, layout.segments / name
     target.unlink(missing_ok=True)

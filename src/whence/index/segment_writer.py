@@ -112,7 +112,7 @@ class _Words:
         self.parts.append(len(terms) - (len(terms) > 1))
 
 
-class Digest:
+class SegmentWriter:
     """A batch of files on its way to a segment's arrays."""
 
     def __init__(self) -> None:

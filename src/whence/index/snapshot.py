@@ -18,7 +18,7 @@ from whence.core.types import Holding
 from whence.index.name_parts import NameParts, PathParts
 from whence.index.segment import Segment
 from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
-from whence.index.symbols import Symbols
+from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, VectorView
 from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
 from whence.storage.rows import distinct, member
@@ -297,9 +297,9 @@ class Snapshot:
         self.__dict__.pop("symbols", None)
 
     @cached_property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> SymbolTable:
         """The units as symbols: what encloses them, where a name is defined."""
-        return Symbols(self)
+        return SymbolTable(self)
 
     @cached_property
     def name_parts(self) -> NameParts:

@@ -11,7 +11,7 @@ from typing import Any
 
 from whence.core.errors import IndexDamaged
 from whence.core.types import RUNTIME, Edge, Skipped
-from whence.source.walk import State, Tree
+from whence.source.walk import FileState, Tree
 from whence.storage.arrayfile import Stamp
 from whence.storage.sqlite import SCHEMA, Database, explained, is_sound, trouble_in
 
@@ -22,11 +22,11 @@ COLUMNS = ("shared", "history", "graph")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FileRecord:
     """One file as it was read: its state and hash, and either its row in a segment or why it was left out."""
 
     path: str
-    state: State
+    state: FileState
     hash: bytes
     language: str = ""
     reason: str = ""
@@ -55,7 +55,7 @@ class VectorRow:
     stamp: Stamp
 
 
-class Store(Database):
+class IndexStore(Database):
     """The database of one index."""
 
     # Facts about the index as a whole.
@@ -117,10 +117,10 @@ class Store(Database):
         """What is known of files, folders and rule files."""
         tree = Tree()
         found = self._rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path")
-        tree.files = {path.decode("utf-8", "surrogateescape"): State(*state) for path, *state in found}
+        tree.files = {path.decode("utf-8", "surrogateescape"): FileState(*state) for path, *state in found}
         decode = os.fsdecode
         for path, kind, *state in self._rows("SELECT path, kind, size, mtime_ns, ctime_ns, inode, asked_ns FROM places"):
-            (tree.folders if kind == "folder" else tree.rules)[decode(path)] = State(*state)
+            (tree.folders if kind == "folder" else tree.rules)[decode(path)] = FileState(*state)
         tree.skipped = [Skipped(decode(path), reason) for path, reason in self._rows("SELECT path, reason FROM skipped")]
         return tree
 
@@ -144,7 +144,7 @@ class Store(Database):
                 found[path] = known
         return found
 
-    def touch(self, states: Iterable[tuple[str, State]]) -> None:
+    def touch(self, states: Iterable[tuple[str, FileState]]) -> None:
         """Note new time stamps of files whose content is the same; call inside a transaction."""
         rows = [(s.size, s.mtime_ns, s.ctime_ns, s.inode, s.asked_ns, os.fsencode(path)) for path, s in states]
         self._db.executemany("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, asked_ns = ? WHERE path = ?", rows)
@@ -158,7 +158,7 @@ class Store(Database):
             self._db.execute("DELETE FROM files WHERE path = ?", [path])
             self._db.execute("DELETE FROM edges WHERE path = ? AND provenance != ?", [path, RUNTIME])
 
-    def add(self, records: Iterable[Record], segment: int) -> None:
+    def add(self, records: Iterable[FileRecord], segment: int) -> None:
         """Take in files as read, in place of what was known of them; call inside a transaction."""
         records = list(records)
         self.forget(record.path for record in records)
@@ -203,7 +203,7 @@ class Store(Database):
         values = [(segment, row, os.fsencode(path), known, language) for path, known, language, segment, row in rows]
         self._db.executemany("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?, ?)", values)
 
-    def revive(self, record: Record, segment: int) -> None:
+    def revive(self, record: FileRecord, segment: int) -> None:
         """A file is again what a dead row of a segment holds; call inside a transaction."""
         self.add([record], segment)
         self._db.execute("DELETE FROM dead WHERE segment = ? AND row = ?", (segment, record.row))

@@ -32,7 +32,7 @@ IS_FUNCTION = np.array([kind == "function" for kind in KIND_NAMES])
 IS_VALUE = np.array([kind in VALUES for kind in KIND_NAMES])
 
 
-class Table:
+class NameTable:
     """Keys in order, each with the rows that stand under it."""
 
     def __init__(self, keys: Array, rows: Array) -> None:
@@ -62,12 +62,12 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Types:
+class TypeTable:
     """The types of a snapshot with all that belongs to each."""
 
     rows: Array  # of the types, in order
     of: Array  # of each unit: the number of the type that it is or belongs to, -1 for none
-    members: Table  # units by the row of their type, the type itself among them
+    members: NameTable  # units by the row of their type, the type itself among them
 
 
 def keyed(place: Array, hashed: Array) -> Array:
@@ -80,7 +80,7 @@ def paths_of(key: str) -> list[str]:
     return [key[:at] for at, letter in enumerate(key) if letter == "#"]
 
 
-class Symbols:
+class SymbolTable:
     """Columns over all units, dead ones too; tables hold only live definitions."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -120,7 +120,7 @@ class Symbols:
         types = np.flatnonzero(self.container)
         open_ = np.flatnonzero(self.defines & (self.scope > 0))
         for place in (self.file, self.folder[self.file], self.family[self.file]):
-            table = Table(keyed(place[types], self.full[types]), types)
+            table = NameTable(keyed(place[types], self.full[types]), types)
             low, high = table.find(keyed(place[open_], self.scope[open_]))
             known = high > low
             if place is not self.file:
@@ -130,7 +130,7 @@ class Symbols:
         return owner
 
     @cached_property
-    def with_members(self) -> Types:
+    def with_members(self) -> TypeTable:
         """The types that have members or are ones themselves, and what belongs to each."""
         of = np.where(self.owner >= 0, self.owner, np.where(self.container, np.arange(self.units), -1))
         inside = np.flatnonzero(of >= 0)
@@ -138,7 +138,7 @@ class Symbols:
         is_type[of[inside]] = True
         rows, numbers = np.flatnonzero(is_type), np.full(self.units, -1)
         numbers[rows] = np.arange(len(rows))
-        return Types(rows, np.where(of >= 0, numbers[of], -1), Table(of[inside], inside))
+        return TypeTable(rows, np.where(of >= 0, numbers[of], -1), NameTable(of[inside], inside))
 
     @cached_property
     def members(self) -> Array:
@@ -154,46 +154,46 @@ class Symbols:
 
     # Tables of definitions.
     @cached_property
-    def in_file(self) -> Table:
+    def in_file(self) -> NameTable:
         """Definitions by (file, name), members of types left out."""
         rows = np.flatnonzero(self.defines & (self.owner < 0))
-        return Table(keyed(self.file[rows], self.name[rows]), rows)
+        return NameTable(keyed(self.file[rows], self.name[rows]), rows)
 
     @cached_property
-    def in_folder(self) -> Table:
+    def in_folder(self) -> NameTable:
         """Definitions by (folder, name), members of types left out."""
         rows = np.flatnonzero(self.defines & (self.owner < 0))
-        return Table(keyed(self.folder[self.file[rows]], self.name[rows]), rows)
+        return NameTable(keyed(self.folder[self.file[rows]], self.name[rows]), rows)
 
     @cached_property
-    def of_type(self) -> Table:
+    def of_type(self) -> NameTable:
         """Members by (type, name)."""
         rows = np.flatnonzero(self.owner >= 0)
-        return Table(keyed(self.owner[rows], self.name[rows]), rows)
+        return NameTable(keyed(self.owner[rows], self.name[rows]), rows)
 
     @cached_property
-    def anywhere(self) -> Table:
+    def anywhere(self) -> NameTable:
         """Callables and types outside tests by (family, name)."""
         rows = np.flatnonzero(self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file])
-        return Table(keyed(self.family[self.file[rows]], self.name[rows]), rows)
+        return NameTable(keyed(self.family[self.file[rows]], self.name[rows]), rows)
 
     @cached_property
-    def types(self) -> Table:
+    def types(self) -> NameTable:
         """Types outside tests by (family, name)."""
         rows = np.flatnonzero(self.container & ~self.test[self.file])
-        return Table(keyed(self.family[self.file[rows]], self.name[rows]), rows)
+        return NameTable(keyed(self.family[self.file[rows]], self.name[rows]), rows)
 
     @cached_property
-    def types_by_sound(self) -> Table:
+    def types_by_sound(self) -> NameTable:
         """Types by (family, name without case and underscores), so that `http_client` finds HttpClient."""
         rows = np.flatnonzero(self.container & ~self.test[self.file])
-        return Table(keyed(self.family[self.file[rows]], self.sound[rows]), rows)
+        return NameTable(keyed(self.family[self.file[rows]], self.sound[rows]), rows)
 
     @cached_property
-    def by_sound(self) -> Table:
+    def by_sound(self) -> NameTable:
         """Definitions outside tests by name without case and underscores; names of the language's own by themselves."""
         rows = np.flatnonzero(self.defines & ~self.test[self.file])
-        return Table(self.sound[rows], rows)
+        return NameTable(self.sound[rows], rows)
 
     # Names as text.
     @cached_property

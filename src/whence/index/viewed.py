@@ -13,16 +13,16 @@ from whence.core.errors import ModelUnavailable, StorageError
 from whence.core.settings import Setting
 from whence.core.settings_schema import Settings
 from whence.core.trace import Trace
-from whence.core.types import Edge, Freshness, Parsed, Refreshed, Unit
+from whence.core.types import Edge, Freshness, Parsed, RefreshSummary, Unit
 from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
 from whence.index.changes import content_hash
 from whence.index.clean_marker import write_seal
 from whence.index.layout import Layout
-from whence.index.opening import View, moment_of, open_snapshot
+from whence.index.opening import Generation, moment_of, open_snapshot
 from whence.index.parsed import find_units, unpack_parsed
 from whence.index.snapshot import Snapshot
-from whence.index.store import Store
+from whence.index.store import IndexStore
 from whence.source.read import read_text
 from whence.source.walk import Tree
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from whence.graph.reader import Graph
-    from whence.index.reuse import Estate
+    from whence.index.reuse import ReusableIndex
 
 #: How notes begin that tell of an answer older than the files.
 BEHIND = "answering from before the last changes"
@@ -42,15 +42,15 @@ class ViewedIndex:
     def __init__(self, layout: Layout, settings: Settings, provenance: list[Setting], trace: Trace | None = None) -> None:
         self.layout, self.settings, self.provenance = layout, settings, provenance
         self.notes: list[str] = []  # what a user should know of how this index came to be
-        self.refreshed = Refreshed()
+        self.refreshed = RefreshSummary()
         self.tree = Tree()
         self.trace = trace
-        self._store: Store | None = None
-        self._view: View | None = None
+        self._store: IndexStore | None = None
+        self._view: Generation | None = None
         self._alone = RLock()  # held by the thread that changes what answers are of
         self._stale = 0
         self._seen = -1
-        self._given: Estate | None = None  # what a first build begins with
+        self._given: ReusableIndex | None = None  # what a first build begins with
         self._damage = ""  # what of it was lost or damaged, until it is built again
         self._verified = 0.0  # when everything was last compared with its checksums
         self._encoder: Encoder | None = self._open_encoder()
@@ -77,7 +77,7 @@ class ViewedIndex:
         return self.layout.root
 
     @property
-    def store(self) -> Store:
+    def store(self) -> IndexStore:
         """The truth, opened."""
         if self._store is None:
             raise StorageError("the index is closed")
@@ -89,7 +89,7 @@ class ViewedIndex:
         return self._seen_now.snapshot
 
     @property
-    def _seen_now(self) -> View:
+    def _seen_now(self) -> Generation:
         if self._view is None:
             raise StorageError("the index is closed")
         return self._view
@@ -117,9 +117,9 @@ class ViewedIndex:
         """Open the view that answers are of, unless nobody wrote anything since the last was opened."""
         moment = moment_of(self.store, self.model)  # before it is opened: what is written meanwhile is looked at next time
         if self._view is None or self._view.moment != moment:
-            self._replace_view(View(open_snapshot(self.layout, self.store, self.model), moment))
+            self._replace_view(Generation(open_snapshot(self.layout, self.store, self.model), moment))
 
-    def _replace_view(self, view: View | None) -> None:
+    def _replace_view(self, view: Generation | None) -> None:
         before, self._view = self._view, view
         if before is not None:
             before.let_go()

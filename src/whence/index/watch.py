@@ -43,7 +43,7 @@ _READ_BYTES = 1 << 18
 _WRITTEN_ELSEWHERE = tuple("nfs cifs smb 9p fuse virtiofs ceph afs lustre gpfs gluster vboxsf vmhgfs prl_fs drvfs".split())
 
 
-class Note(NamedTuple):
+class FileEvent(NamedTuple):
     """What the kernel noted: in which watched folder, what, and the name of the entry (empty: the folder itself)."""
 
     watch: int
@@ -51,7 +51,7 @@ class Note(NamedTuple):
     name: str
 
 
-class Notes:
+class Inotify:
     """The kernel's notes of changes in some folders (inotify): one open handle, whatever their number."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class Notes:
         """Have nothing more noted of a folder."""
         self._libc.inotify_rm_watch(self.handle, watch)  # fails where the folder is gone, and its watch with it
 
-    def read(self) -> Iterator[Note]:
+    def read(self) -> Iterator[FileEvent]:
         """All that was noted since the last time, in order."""
         while True:
             try:
@@ -85,7 +85,7 @@ class Notes:
             while at < len(raw):
                 watch, what, _, length = _HEADER.unpack_from(raw, at)
                 at += _HEADER.size + length
-                yield Note(watch, what, os.fsdecode(raw[at - length : at].rstrip(b"\0")))
+                yield FileEvent(watch, what, os.fsdecode(raw[at - length : at].rstrip(b"\0")))
 
     def close(self) -> None:
         """Forget everything."""
@@ -93,7 +93,7 @@ class Notes:
             os.close(self.handle)
 
 
-class Follower:
+class TreeWatcher:
     """Says whether a tree may have changed since it was last asked. For one thread.
 
     `changed` first, then look at the tree or refresh the index: what changes
@@ -105,7 +105,7 @@ class Follower:
         self._index, self._root = index, str(index.root).rstrip("/")
         chosen = index.settings.index
         self._walker = Walker(str(index.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=0)
-        self._notes: Notes | None = None
+        self._notes: Inotify | None = None
         self._watches: dict[str, int] = {}  # by full path
         self._places: dict[int, dict[str, str | None]] = {}  # watch -> full paths, each with its path in the tree (None: one of git's)
         self._rules: dict[str, Rules] = {}
@@ -142,7 +142,7 @@ class Follower:
             self.looking = f"it is on a file system ({kind}) that may be changed from elsewhere"
         else:
             try:
-                self._notes = Notes()
+                self._notes = Inotify()
             except OSError as error:
                 self._give_up(error)
             else:

@@ -23,15 +23,15 @@ from whence.embed.passages import passages
 from whence.embed.registry import NONE, open_encoder
 from whence.index.changes import content_hash
 from whence.index.parsed import blob_arrays, pack_parsed
-from whence.index.segment_writer import Digest
-from whence.index.store import Record
+from whence.index.segment_writer import SegmentWriter
+from whence.index.store import FileRecord
 from whence.index.vectors import PassageRows
 from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.source.decode import SNIFFED, longest_line, to_utf8
 from whence.source.read import beginning_of, mask, open_inside
-from whence.source.walk import State
+from whence.source.walk import FileState
 from whence.storage.arrayfile import Stamp, write_arrays
 
 #: The beginning of a file, in which its language shows.
@@ -53,10 +53,10 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BatchResult:
     """What became of a batch: a record per file, and the segment's stamp (None when no file was fit)."""
 
-    records: list[Record]
+    records: list[FileRecord]
     stamp: Stamp | None
     bytes: int
     vectors: Stamp | None = None
@@ -67,7 +67,7 @@ def vectors_beside(segment: str) -> Path:
     return Path(segment + ".vectors")
 
 
-def run_batch(batch: Batch, at: Callable[[int], None] = lambda _: None) -> Outcome:
+def run_batch(batch: Batch, at: Callable[[int], None] = lambda _: None) -> BatchResult:
     """Read, parse and digest every file of a batch; write the segment. `at` is told which file comes next, and after the last its count."""
     collecting = gc.isenabled()
     gc.disable()  # a batch makes many small values and no cycles to look for
@@ -78,11 +78,11 @@ def run_batch(batch: Batch, at: Callable[[int], None] = lambda _: None) -> Outco
             gc.enable()
 
 
-def _run_batch(batch: Batch, at: Callable[[int], None]) -> Outcome:
+def _run_batch(batch: Batch, at: Callable[[int], None]) -> BatchResult:
     keep_grammars_in(Path(batch.grammars))
-    digest, encoder = Digest(), open_encoder(batch.model)
+    digest, encoder = SegmentWriter(), open_encoder(batch.model)
     meaning = PassageRows(encoder) if encoder else None
-    records: list[Record] = []
+    records: list[FileRecord] = []
     blobs: list[bytes] = []
     total = rows = units = 0
     for number, path in enumerate(batch.paths):
@@ -96,42 +96,42 @@ def _run_batch(batch: Batch, at: Callable[[int], None]) -> Outcome:
                 meaning.add(passages(path, text, parsed), units)
             units += len(parsed.units) or 1
             blobs.append(pack_parsed(parsed))
-            record = Record(path, record.state, record.hash, language, "", rows, record.hidden)
+            record = FileRecord(path, record.state, record.hash, language, "", rows, record.hidden)
             rows, total = rows + 1, total + len(text)
         records.append(record)
     at(len(batch.paths))
     stamp = write_arrays(Path(batch.out), digest.arrays() | blob_arrays(blobs), {}) if rows else None
     vectors = write_arrays(vectors_beside(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
-    return Outcome(records, stamp, total, vectors)
+    return BatchResult(records, stamp, total, vectors)
 
 
-def _read(batch: Batch, path: str) -> tuple[Record, bytes | None]:
+def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
     """One file as text, or a record of why not. Links and special files are refused at opening."""
     full = f"{batch.root}/{path}"
     try:
         handle = open_inside(batch.root, path)
     except OSError as error:
-        return Record(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
+        return FileRecord(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     found = os.fstat(handle)
-    state = State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
+    state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
     try:  # it may be something else by now
         raw = beginning_of(handle, min(found.st_size, batch.max_file_bytes) + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}" if stat.S_ISREG(found.st_mode) else "not a regular file"
-        return Record(path, state, b"", reason=reason), None
+        return FileRecord(path, state, b"", reason=reason), None
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
     masked = None if text is None else mask(text, path)
-    return Record(path, state, digest, reason=reason, hidden=masked != text), masked
+    return FileRecord(path, state, digest, reason=reason, hidden=masked != text), masked
 
 
-def last_state(full: str, now_ns: int) -> State:
+def last_state(full: str, now_ns: int) -> FileState:
     """What can be known of a file that cannot be opened: it is tried again when this changes."""
     try:
         found = os.lstat(full)
     except OSError:
-        return State(-1, -1, -1, -1, 0)
-    return State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
+        return FileState(-1, -1, -1, -1, 0)
+    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
 
 
 def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
@@ -147,21 +147,21 @@ def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
     return "", text.replace(b"\0", b" ")  # no grammar expects one
 
 
-def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_to_json(outcome: BatchResult) -> dict[str, Any]:
     """An outcome for the pipe."""
     records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, r.hidden) for r in outcome.records]
     stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", outcome.stamp), ("vectors", outcome.vectors))}
     return {"records": records, "bytes": outcome.bytes, **stamps}
 
 
-def outcome_from_json(found: dict[str, Any]) -> Outcome:
+def outcome_from_json(found: dict[str, Any]) -> BatchResult:
     """The reverse of `outcome_to_json`."""
     records = [
-        Record(path, State(**state), bytes.fromhex(hashed), language, reason, row, hidden)
+        FileRecord(path, FileState(**state), bytes.fromhex(hashed), language, reason, row, hidden)
         for path, state, hashed, language, reason, row, hidden in found["records"]
     ]
     stamp, vectors = (Stamp(**found[name]) if found[name] else None for name in ("stamp", "vectors"))
-    return Outcome(records, stamp, found["bytes"], vectors)
+    return BatchResult(records, stamp, found["bytes"], vectors)
 
 
 def main() -> None:

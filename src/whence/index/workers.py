@@ -24,8 +24,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from whence.core.errors import StorageError, WhenceError
 from whence.index.changes import hash_of
-from whence.index.store import Record
-from whence.index.worker import Batch, Outcome, last_state, outcome_from_json, run_batch
+from whence.index.store import FileRecord
+from whence.index.worker import Batch, BatchResult, last_state, outcome_from_json, run_batch
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -41,10 +41,10 @@ STEP_SECONDS = 0.5
 _FROM_OUTSIDE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READ_BYTES = 65_536
 
-Found = tuple[Outcome, Batch]
+Found = tuple[BatchResult, Batch]
 
 
-class WorkerFell(Exception):
+class WorkerDied(Exception):
     """A parsing process ended, or was ended for its silence, in the middle of a batch."""
 
     def __init__(self, at: int, reason: str, *, by_kill: bool = False) -> None:
@@ -53,7 +53,7 @@ class WorkerFell(Exception):
         self.by_kill = by_kill  # by somebody, or for lack of memory: that may have been another's fault
 
 
-class Workers:
+class WorkerPool:
     """Processes that parse batches, one batch at a time each. `environment` is what they see of the world."""
 
     def __init__(self, count: int, environment: Mapping[str, str]) -> None:
@@ -90,7 +90,7 @@ class Workers:
             part, again = left.pop()
             try:
                 found.append((self._one(part), part))
-            except WorkerFell as fell:
+            except WorkerDied as fell:
                 if self._closing:
                     break  # nobody waits for it any more
                 count = len(part.paths)
@@ -107,21 +107,21 @@ class Workers:
                     found.append((_left_out(alone, fell.reason), alone))
         return found
 
-    def _one(self, batch: Batch) -> Outcome:
+    def _one(self, batch: Batch) -> BatchResult:
         with self._guard:
             process = self._free.pop()
             self._busy.add(process)
         try:
             return _asked(process, batch)
-        except (WorkerFell, OSError) as error:
+        except (WorkerDied, OSError) as error:
             _end(process)
             with self._guard:
                 self._busy.discard(process)
                 if not self._closing:
                     process = _started(self._environment)
-            if isinstance(error, WorkerFell):
+            if isinstance(error, WorkerDied):
                 raise
-            raise WorkerFell(-1, f"cannot be parsed: {error.strerror}") from error
+            raise WorkerDied(-1, f"cannot be parsed: {error.strerror}") from error
         finally:
             with self._guard:
                 self._busy.discard(process)
@@ -132,11 +132,11 @@ def _part(batch: Batch, paths: list[str]) -> Batch:
     return replace(batch, paths=paths, out=str(Path(batch.out).with_name(f"{os.urandom(8).hex()}.segment")))
 
 
-def _left_out(batch: Batch, reason: str) -> Outcome:
+def _left_out(batch: Batch, reason: str) -> BatchResult:
     """The outcome of one file that cannot be parsed. Its content is remembered: it is tried again when that changes."""
     path = batch.paths[0]
     state, content = last_state(f"{batch.root}/{path}", batch.now_ns), hash_of(batch.root, path, batch.max_file_bytes)
-    return Outcome([Record(path, state, content, reason=reason)], None, 0)
+    return BatchResult([FileRecord(path, state, content, reason=reason)], None, 0)
 
 
 def _started(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -147,7 +147,7 @@ def _started(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     )
 
 
-def _asked(process: subprocess.Popen[bytes], batch: Batch) -> Outcome:
+def _asked(process: subprocess.Popen[bytes], batch: Batch) -> BatchResult:
     """What a worker makes of a batch. It answers with the number of each file as it comes to it, and then with the outcome."""
     into = cast("IO[bytes]", process.stdin)
     into.write(json.dumps(asdict(batch)).encode() + b"\n")
@@ -158,7 +158,7 @@ def _asked(process: subprocess.Popen[bytes], batch: Batch) -> Outcome:
         line = lines.next(allowed)
         if line is None:
             process.kill()
-            raise WorkerFell(at, f"parsing it took longer than {allowed:.0f} s")
+            raise WorkerDied(at, f"parsing it took longer than {allowed:.0f} s")
         if not line:
             raise _fallen(process, at)
         said = json.loads(line)
@@ -214,10 +214,10 @@ def _fallen(process: subprocess.Popen[bytes], at: int) -> Exception:
         process.wait(timeout=1)
     code = process.returncode
     if code is None or code >= 0:
-        return WorkerFell(at, "parsing it failed")
+        return WorkerDied(at, "parsing it failed")
     if -code in _FROM_OUTSIDE:
         return StorageError("a parsing process was ended from outside", hint="run it again; what was finished is kept")
-    return WorkerFell(at, f"parsing it crashed ({signal.Signals(-code).name})", by_kill=-code == signal.SIGKILL)
+    return WorkerDied(at, f"parsing it crashed ({signal.Signals(-code).name})", by_kill=-code == signal.SIGKILL)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -235,7 +235,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def outcomes_here(batches: list[Batch], marker: Path, environment: Mapping[str, str]) -> Iterator[Found]:
     """The outcomes of batches that are parsed in this process, unless an earlier one fell over them, or over one of them now."""
     if marker.exists():
-        with Workers(1, environment) as pool:
+        with WorkerPool(1, environment) as pool:
             yield from pool.run(batches)
         marker.unlink(missing_ok=True)
         return
@@ -246,7 +246,7 @@ def outcomes_here(batches: list[Batch], marker: Path, environment: Mapping[str, 
         except (OSError, WhenceError):
             raise  # not the fault of any file
         except Exception:  # noqa: BLE001  -- whichever file it was: a process tells, and only that file is lost
-            with Workers(1, environment) as pool:
+            with WorkerPool(1, environment) as pool:
                 found = list(pool.run([batch]))
         yield from found
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from whence.app.session import Report, Standing, ready
-from whence.app.workspace import House
+from whence.app.session import BuildProgress, Report, ready
+from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
 from whence.mcp.text import recalled_lines
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from whence.app.index import Index
     from whence.memory.memory import Memory
-    from whence.memory.result import Recalled
-    from whence.query.parser import Asked
+    from whence.memory.result import RecalledNote
+    from whence.query.parser import ParsedQuery
 
 USUAL_NOTES = 5
 
 
-async def remember(house: House, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
+async def remember(house: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
     """Store a note, or the state of a branch."""
     root = house.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
     about = [_about(house, root, one) for one in given.get("about", ())]
@@ -39,13 +39,13 @@ async def remember(house: House, given: dict[str, Any], report: Report) -> str: 
     return await house.desk(root).ask_notes(store)
 
 
-def _about(house: House, root: Path, code: str) -> str:
+def _about(house: Workspace, root: Path, code: str) -> str:
     """Code that a note speaks of, `path#symbol`, in the root that it is stored for."""
     path, mark, symbol = code.partition("#")
     return f"{house.roots.place(path, root)[1]}{mark}{symbol}"
 
 
-async def recall(house: House, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
+async def recall(house: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
     """The notes that answer a question."""
     desk = house.desk(house.roots.chosen(given.get("root", "")))
     asked = {name: given[name] for name in ("project", "topic", "tags", "since", "until") if given.get(name)}
@@ -56,7 +56,7 @@ async def recall(house: House, given: dict[str, Any], report: Report) -> str:  #
     return await desk.ask_notes(answer)
 
 
-async def search_notes(house: House, given: dict[str, Any], question: Asked) -> str:
+async def search_notes(house: Workspace, given: dict[str, Any], question: ParsedQuery) -> str:
     """The same for a search that says `in:notes`."""
     if not question.text.strip():
         raise UsageError("in:notes needs a word to recall by")
@@ -69,7 +69,7 @@ async def search_notes(house: House, given: dict[str, Any], question: Asked) -> 
     return await desk.ask_notes(answer)
 
 
-def _told(memory: Memory, found: Sequence[Recalled], *, why: bool) -> str:
+def _told(memory: Memory, found: Sequence[RecalledNote], *, why: bool) -> str:
     from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- loaded with the memory
 
     if not found:
@@ -79,7 +79,7 @@ def _told(memory: Memory, found: Sequence[Recalled], *, why: bool) -> str:
     return "\n".join([*said, *recalled_lines(found, became, why=why)]) + "\n"
 
 
-async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
+async def feedback(house: Workspace, given: dict[str, Any], report: Report) -> str:
     """Say which symbols were useful for a task, and which were not."""
     useful, useless = given.get("useful", []), given.get("useless", [])
     if not useful and not useless:
@@ -88,17 +88,17 @@ async def feedback(house: House, given: dict[str, Any], report: Report) -> str:
     placed = {name: house.symbol(name, named) for name in (*useful, *useless)}
     desk = house.desk(next((root for root, _ in placed.values() if root is not None), house.roots.folders[0]))
 
-    def say_all(index: Index | None, standing: Standing) -> str:
-        from whence.context.feedback.store import Learned  # noqa: PLC0415  -- as above
-        from whence.context.feedback.verdicts import Record, say  # noqa: PLC0415  -- few sessions learn
+    def say_all(index: Index | None, standing: BuildProgress) -> str:
+        from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415  -- as above
+        from whence.context.feedback.verdicts import Verdict, say  # noqa: PLC0415  -- few sessions learn
 
         index = ready(index, standing)
         chosen, now = index.settings.learn, time.time()
         if not chosen.enabled:
             raise UsageError("learning is switched off", hint="set learn.enabled=true")
         keys = {name: _key(index, symbol) for name, (_, symbol) in placed.items()}
-        records = [Record(keys[name], name in useful, index.subgraph_root(keys[name]), given.get("task", ""), now) for name in keys]
-        learned = Learned.beside(index.layout.directory)
+        records = [Verdict(keys[name], name in useful, index.subgraph_root(keys[name]), given.get("task", ""), now) for name in keys]
+        learned = FeedbackStore.beside(index.layout.directory)
         try:
             say(learned, records, chosen, house.session)
         finally:

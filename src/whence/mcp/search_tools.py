@@ -10,10 +10,10 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from whence.app.low_confidence import Doubt, doubt_of, doubt_of_task, nothing_for
+from whence.app.low_confidence import LowConfidence, doubt_of, doubt_of_task, nothing_for
 from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
-from whence.app.session import Desk, Report, Standing, ready
-from whence.app.workspace import House
+from whence.app.session import BuildProgress, IndexSession, Report, ready
+from whence.app.workspace import Workspace
 from whence.cli.shared import safe
 from whence.core.errors import RootError, StorageError, UsageError
 from whence.mcp.memory_tools import search_notes
@@ -23,7 +23,7 @@ from whence.search.unindexed import guesses
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.fleet.search import Fleet
-    from whence.graph.names import Named
+    from whence.graph.names import NamedSymbol
 
 USUAL_RESULTS = 8
 #: Files that are guessed at while nothing better is known.
@@ -37,13 +37,13 @@ class Part:
     """What one root has to say to a search."""
 
     results: list[tuple[float, list[str]]] = field(default_factory=list)  # score and lines, without a number
-    doubt: Doubt | None = None
+    doubt: LowConfidence | None = None
     asked: bool = True  # whether there was a whole index to ask
     said: list[str] = field(default_factory=list)  # above the results
     closing: list[str] = field(default_factory=list)  # below them
 
 
-async def search(house: House, given: dict[str, Any], report: Report) -> str:
+async def search(house: Workspace, given: dict[str, Any], report: Report) -> str:
     """Ranked files for a query, from one root or all of them; notes, where the query says so."""
     from whence.query.parser import read  # noqa: PLC0415  -- loaded with the first question
 
@@ -58,7 +58,7 @@ async def search(house: House, given: dict[str, Any], report: Report) -> str:
     return "\n".join(_told(parts, k)) + "\n"
 
 
-async def _of_fleet(house: House, given: dict[str, Any]) -> str:
+async def _of_fleet(house: Workspace, given: dict[str, Any]) -> str:
     """The same of all repositories that the server's caller may see."""
     if wrong := [name for name in ("path", "root") if given.get(name)]:
         raise UsageError(
@@ -70,7 +70,7 @@ async def _of_fleet(house: House, given: dict[str, Any]) -> str:
         answer = fleet.search(given["query"], k=k)
         part = Part([(one.score, list(result_lines(one, why=why))) for one in answer])
         part.said = [f"note: {safe(note)}" for note in answer.notes if note]
-        part.doubt = Doubt(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
+        part.doubt = LowConfidence(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
         part.closing = [fleet_line(answer.searched)]
         return "\n".join(_told([part], k)) + "\n"
 
@@ -78,7 +78,7 @@ async def _of_fleet(house: House, given: dict[str, Any]) -> str:
 
 
 async def _part(
-    house: House, desk: Desk, given: dict[str, Any], content: str | None, below: tuple[str, ...], report: Report, *, alone: bool
+    house: Workspace, desk: IndexSession, given: dict[str, Any], content: str | None, below: tuple[str, ...], report: Report, *, alone: bool
 ) -> Part:
     """What one root has to say. One of several that cannot be read does not silence the others."""
     k, why, inner = given.get("k", USUAL_RESULTS), given.get("why", False), () if alone else house.inner(desk)
@@ -90,7 +90,7 @@ async def _part(
         return Part(asked=False, said=[f"note: nothing from {house.label(desk)}: {error}"])
 
 
-def _where(house: House, given: dict[str, Any]) -> tuple[list[Desk], tuple[str, ...]]:
+def _where(house: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession], tuple[str, ...]]:
     """The desks of a call, and the path below the root that it is narrowed to."""
     if path := given.get("path"):
         root, below = house.roots.place(path, house.named(given))
@@ -99,7 +99,7 @@ def _where(house: House, given: dict[str, Any]) -> tuple[list[Desk], tuple[str, 
 
 
 def _searched(
-    desk: Desk,
+    desk: IndexSession,
     label: str,
     query: str,
     k: int,
@@ -108,7 +108,7 @@ def _searched(
     why: bool,
     inner: tuple[str, ...],
     index: Index | None,
-    standing: Standing,
+    standing: BuildProgress,
 ) -> Part:
     part = Part(said=list(standing_lines(standing, label)))
     if index is None or (standing.building and not standing.indexed):
@@ -141,7 +141,7 @@ def _told(parts: Sequence[Part], k: int) -> Iterator[str]:
     yield from chain.from_iterable(part.closing for part in parts)
 
 
-def _doubted(doubts: Sequence[Doubt], *, found: bool) -> Iterator[str]:
+def _doubted(doubts: Sequence[LowConfidence], *, found: bool) -> Iterator[str]:
     """That an answer may be none, where that is so (Z1)."""
     surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
     if surest is not None and not surest.confidence.here:
@@ -157,7 +157,7 @@ def _hints(index: Index, shown: Shown) -> list[str]:
 
 
 # Symbols of a task.
-async def context(house: House, given: dict[str, Any], report: Report) -> str:
+async def context(house: Workspace, given: dict[str, Any], report: Report) -> str:
     """A pack of the symbols that a task needs."""
     root = house.root_of(given, given.get("files", ()))
     files = tuple(house.roots.place(path, root)[1] for path in given.get("files", ()))
@@ -166,7 +166,7 @@ async def context(house: House, given: dict[str, Any], report: Report) -> str:
     return await house.desk(root).ask(partial(_packed, given.get("task", ""), asked), report)
 
 
-def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Standing) -> str:
+def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: BuildProgress) -> str:
     from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
 
     whole = ready(index, standing)
@@ -184,7 +184,7 @@ def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Sta
 
 
 # Neighbours.
-async def related(house: House, given: dict[str, Any], report: Report) -> str:
+async def related(house: Workspace, given: dict[str, Any], report: Report) -> str:
     """Units like the one at a line."""
     path, _, line = given["place"].rpartition(":")
     if not path or not line.isdecimal() or len(line) > 9:
@@ -192,7 +192,7 @@ async def related(house: House, given: dict[str, Any], report: Report) -> str:
     root, below = house.roots.place(path, house.named(given))
     desk = house.desk(root)
 
-    def answer(index: Index | None, standing: Standing) -> str:
+    def answer(index: Index | None, standing: BuildProgress) -> str:
         whole = ready(index, standing)
         found = whole.related(below, int(line), k=given.get("k", USUAL_RESULTS))
         lines = [*standing_lines(standing), *([] if found else ["nothing like it"])]
@@ -204,7 +204,7 @@ async def related(house: House, given: dict[str, Any], report: Report) -> str:
     return await desk.ask(answer, report)
 
 
-async def graph(house: House, given: dict[str, Any], report: Report) -> str:
+async def graph(house: Workspace, given: dict[str, Any], report: Report) -> str:
     """Who calls a symbol, what it calls, what depends on it, which tests know it, or the way to another."""
     root, symbol = house.symbol(given["symbol"], house.named(given))
     asked = {**given, "symbol": symbol, "to": house.symbol(given.get("to", ""), root)[1]}
@@ -215,7 +215,7 @@ async def graph(house: House, given: dict[str, Any], report: Report) -> str:
     return await desk.ask(partial(_asked_graph, asked, house.label(desk)), report)
 
 
-def _known(name: str, index: Index | None, _: Standing) -> int:
+def _known(name: str, index: Index | None, _: BuildProgress) -> int:
     """Whether a root knows a name: 0 not, 1 in other letters, 2 as it is written."""
     try:
         return 0 if index is None else 2 - any(one.loosely for one in index.questions.meant(name))
@@ -223,7 +223,7 @@ def _known(name: str, index: Index | None, _: Standing) -> int:
         return 0
 
 
-def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standing: Standing) -> str:
+def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standing: BuildProgress) -> str:
     whole, question = ready(index, standing), given["question"]
     questions = whole.questions
     if question == "path":
@@ -238,7 +238,7 @@ def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standin
     return "\n".join([*standing_lines(standing, label), *name_flags(lines), *lines, freshness_line(whole, label)]) + "\n"
 
 
-def _only(index: Index, name: str, standing: Standing) -> Named:
+def _only(index: Index, name: str, standing: BuildProgress) -> NamedSymbol:
     """The one symbol that a name means; that a name is unknown says little while the index is being built."""
     try:
         return index.questions.one(name)

@@ -15,8 +15,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from whence.app.budget import cut_text
-from whence.app.session import Desk, Report, Standing, ready
-from whence.app.workspace import House
+from whence.app.session import BuildProgress, IndexSession, Report, ready
+from whence.app.workspace import Workspace
 from whence.cli.shared import freshness_json
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
@@ -51,7 +51,7 @@ async def _unreported(_done: float, _total: float, _message: str) -> None:
     """Progress that nobody asked for."""
 
 
-async def told(house: House, name: str, given: Mapping[str, str]) -> str:
+async def told(house: Workspace, name: str, given: Mapping[str, str]) -> str:
     """The text of a prompt."""
     if name == "task":
         task = given.get("task", "").strip()
@@ -68,7 +68,7 @@ async def told(house: House, name: str, given: Mapping[str, str]) -> str:
     raise UsageError(f"there is no prompt {name[:80]!r}", hint=f"there are {', '.join(one.name for one in PROMPTS)}")
 
 
-async def _notes(house: House, question: str) -> str:
+async def _notes(house: Workspace, question: str) -> str:
     try:
         return await recall(house, {"query": question, "k": 3}, _unreported)
     except WhenceError as error:
@@ -85,7 +85,7 @@ TEMPLATES = (
 )
 
 
-async def read(house: House, uri: str) -> tuple[str, str]:
+async def read(house: Workspace, uri: str) -> tuple[str, str]:
     """The text of a resource, and of what form it is."""
     try:
         parts = urlsplit(uri)
@@ -101,8 +101,8 @@ async def read(house: House, uri: str) -> tuple[str, str]:
     return await _unit(house, key), PLAIN
 
 
-async def _status(desk: Desk) -> dict[str, Any]:
-    def facts(index: Index | None, standing: Standing) -> dict[str, Any]:
+async def _status(desk: IndexSession) -> dict[str, Any]:
+    def facts(index: Index | None, standing: BuildProgress) -> dict[str, Any]:
         found: dict[str, Any] = {
             "root": str(desk.root),
             "files": standing.indexed,
@@ -117,7 +117,7 @@ async def _status(desk: Desk) -> dict[str, Any]:
     return await desk.ask(facts)
 
 
-async def _note(house: House, key: str) -> str:
+async def _note(house: Workspace, key: str) -> str:
     def text(memory: Memory) -> str:
         return _with_flags(memory.get(key).text, 1, "this note")
 
@@ -130,10 +130,10 @@ def _with_flags(text: str, begin: int, what: str) -> str:
     return (f"{said}\n" if said else "") + made_visible(text)
 
 
-async def _unit(house: House, key: str) -> str:
+async def _unit(house: Workspace, key: str) -> str:
     """The source of a symbol, from the first root that has it."""
 
-    def source(index: Index | None, standing: Standing) -> str:
+    def source(index: Index | None, standing: BuildProgress) -> str:
         index = ready(index, standing)
         symbol = index.questions.one(key)
         units = [unit for unit in symbol.nodes if unit < index.snapshot.units]
@@ -164,7 +164,7 @@ CALL_SECONDS = 120.0
 PAGE = types.PaginatedRequestParams
 
 
-def make_server(house: House, seconds: float = CALL_SECONDS) -> Server[Any]:
+def make_server(house: Workspace, seconds: float = CALL_SECONDS) -> Server[Any]:
     """The server of a house, ready to be run over any transport; every answer is given within some seconds."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
@@ -214,7 +214,7 @@ def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
     )
 
 
-async def _called(house: House, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
+async def _called(house: Workspace, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
     """A tool's answer within its budget, or one line that says what is wrong."""
     tool = BY_NAME.get(params.name)
     if tool is None:
@@ -234,7 +234,7 @@ async def _called(house: House, context: Context, params: types.CallToolRequestP
         return _said(f"{tool.name} failed; this is a fault of whence, its log says more", wrong=True)
 
 
-def _within(house: House, given: Mapping[str, Any], text: str) -> str:
+def _within(house: Workspace, given: Mapping[str, Any], text: str) -> str:
     from whence.text.token_estimate import count  # noqa: PLC0415  -- numpy: loaded with the first question
 
     budget = given.get("budget") or house.desks()[0].settings().mcp.budget

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from whence.app.session import Standing
+from whence.app.session import BuildProgress
 from whence.cli.shared import ago
 from whence.cli.shared import safe as for_a_terminal
 from whence.parse.languages import CODE
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from whence.core.types import Freshness
     from whence.fleet.registry import Repository
     from whence.graph.neighbours import Neighbour
-    from whence.graph.questions import Answer as GraphAnswer
-    from whence.graph.shortest_path import Step
-    from whence.memory.result import Recalled
-    from whence.ranking.ledger import Line
-    from whence.search.result import Result
-    from whence.search.unindexed import Guess
+    from whence.graph.questions import NeighbourAnswer as GraphAnswer
+    from whence.graph.shortest_path import PathStep
+    from whence.memory.result import RecalledNote
+    from whence.ranking.ledger import LedgerLine
+    from whence.search.result import SearchResult
+    from whence.search.unindexed import UnindexedMatch
     from whence.text.injection import Instruction
 
 #: Neighbours of a symbol that are listed; the rest is counted.
@@ -37,7 +37,7 @@ def safe(text: str) -> str:
     return for_a_terminal(made_visible(text))
 
 
-def result_lines(result: Result, prefix: str = "", *, why: bool = False) -> Iterator[str]:
+def result_lines(result: SearchResult, prefix: str = "", *, why: bool = False) -> Iterator[str]:
     """A file of an answer: where, what, its score, and the lines that matter."""
     name = f" {result.kind} {result.qualified_name}" if result.name else ""
     matched = f" (matched: {result.matched})" if result.matched else ""
@@ -68,7 +68,7 @@ def name_flags(lines: Iterable[str]) -> Iterator[str]:
         yield warning_of([Instruction(one.kind, 0, one.because) for one in found], "this tree").replace("its name", "a name below", 1)
 
 
-def why_lines(why: Sequence[Line]) -> Iterator[str]:
+def why_lines(why: Sequence[LedgerLine]) -> Iterator[str]:
     """The parts of a score, without those that change nothing."""
     for entry in why:
         if entry.tells:
@@ -97,7 +97,7 @@ def _files(number: int) -> str:
     return f"{number} file{'s' if number != 1 else ''}"
 
 
-def standing_lines(standing: Standing, label: str = "") -> Iterator[str]:
+def standing_lines(standing: BuildProgress, label: str = "") -> Iterator[str]:
     """What is missing from an answer while its index is being built."""
     whose = f" {safe(label)}" if label else ""
     if standing.building:
@@ -107,7 +107,7 @@ def standing_lines(standing: Standing, label: str = "") -> Iterator[str]:
         yield f"note:{whose} {safe(standing.note)}"
 
 
-def guess_lines(guesses: Sequence[Guess], read: int, of: int) -> Iterator[str]:
+def guess_lines(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterator[str]:
     """Files that are not indexed yet and hold words of the question."""
     if guesses:
         from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the first answer
@@ -148,7 +148,7 @@ def _neighbour(one: Neighbour, label: str, *, defined: bool) -> str:
     return safe(f"{one.qualified_name or TOP_LEVEL} {label}{place} ({', '.join([f'{one.confidence:.2f}', *notes])})")
 
 
-def way_lines(way: Sequence[Step], label: str = "") -> Iterator[str]:
+def way_lines(way: Sequence[PathStep], label: str = "") -> Iterator[str]:
     """A way from one symbol to another."""
     if way:
         yield safe(way[0].source or TOP_LEVEL)
@@ -158,7 +158,7 @@ def way_lines(way: Sequence[Step], label: str = "") -> Iterator[str]:
 
 
 # Notes.
-def recalled_lines(found: Sequence[Recalled], became: Iterable[str], *, why: bool = False) -> Iterator[str]:
+def recalled_lines(found: Sequence[RecalledNote], became: Iterable[str], *, why: bool = False) -> Iterator[str]:
     """Notes with how they were found, when and where they are from, and whether their code is as it was. Their text is whole."""
     from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from whence.app.session import Report
-from whence.app.workspace import House
+from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
 from whence.mcp.memory_tools import feedback, recall, remember
 from whence.mcp.search_tools import QUESTIONS, context, graph, related, search
@@ -75,7 +75,7 @@ def _whole(value: Any) -> int | None:
     return number if number is not None and abs(number) < 1 << 31 else None
 
 
-Answering = Callable[[House, dict[str, Any], Report], Awaitable[str]]
+Answering = Callable[[Workspace, dict[str, Any], Report], Awaitable[str]]
 INSTRUCTIONS = (
     "whence finds code and notes in this repository. Start with `search` instead of grep or listing files, and with `context` "
     "before you change anything; `graph` answers who calls what. `recall` what was learned before, `remember` what should outlast "

@@ -20,7 +20,7 @@ import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
 from whence.app.server import run_to_the_end
-from whence.app.workspace import House, closing
+from whence.app.workspace import Workspace, closing
 from whence.mcp.server import CALL_SECONDS, make_server
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def run_stdio(
     wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], session: str, *, call_seconds: float = CALL_SECONDS
 ) -> NoReturn:
     """Serve one caller over the streams that were standard input and output."""
-    house = House(folders, settings, session)
+    house = Workspace(folders, settings, session)
 
     async def serve() -> None:
         server = make_server(house, call_seconds)
@@ -171,7 +171,7 @@ def run_http(
     from whence.app.http_guard import Guarded, Limits  # noqa: PLC0415  -- for HTTP only
     from whence.app.server import address_of, http_server, listening  # noqa: PLC0415  -- as above
 
-    house, chosen = House(folders, settings, session), limits or Limits()
+    house, chosen = Workspace(folders, settings, session), limits or Limits()
     with listening(*address) as bound:
         print(f"serving {address_of(address[0], bound)}/mcp", f"token {token}", sep="\n", file=sys.stderr, flush=True)  # noqa: T201
         server = http_server(Guarded(_application(house, chosen, call_seconds), token, chosen), chosen)
@@ -183,7 +183,7 @@ def run_http(
         run_to_the_end(serve)
 
 
-def _application(house: House, limits: Limits, call_seconds: float) -> ASGIApp:
+def _application(house: Workspace, limits: Limits, call_seconds: float) -> ASGIApp:
     """The SDK's application, to stand behind our guard."""
     from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415  -- for HTTP only
 

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whence.core.errors import IndexDamaged, WhenceError
-from whence.index.clean_marker import Seal, put_seal, read_seal, unlike
-from whence.memory.corpus import Corpus, Part, Vocabulary, read_part
-from whence.memory.folder import Found, NoteFolder
+from whence.index.clean_marker import CleanMarker, put_seal, read_seal, unlike
+from whence.memory.corpus import NoteReader, NoteSegment, NoteVocabulary, read_part
+from whence.memory.folder import NoteStore, StoredNote
 from whence.memory.note import Note
-from whence.memory.note_rows import NoteStore, file_name, kept, told
-from whence.memory.reading import Reader
+from whence.memory.note_rows import NoteDatabase, file_name, kept, told
+from whence.memory.reading import NoteAnalyzer
 from whence.storage.arrayfile import Array, ArrayFile, write_arrays
 from whence.text.slugs import alike
 
@@ -43,33 +43,33 @@ Progress = Callable[[int, int], None]
 _COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
 
 
-class Known(NamedTuple):
+class KnownNote(NamedTuple):
     """What is known of a note whose file is as it was read."""
 
     secret: bool  # whether it holds one
 
 
-class Catalog:
+class NoteIndex:
     """The notes of a folder as they can be searched."""
 
     def __init__(
         self,
         directory: Path,
         place: Path,
-        reader: Reader,
+        reader: NoteAnalyzer,
         most_bytes: int,
         clock: Callable[[], float],
         verify_after: float = VERIFY_AFTER,
     ) -> None:
         """`place` is where the index lies, `clock` the time in seconds; what was verified longer ago is verified again."""
         self.reader, self._most_bytes, self._clock, self._place = reader, most_bytes, clock, place
-        self.store = NoteStore(place / file_name(reader.identity))
-        self.folder = NoteFolder(directory, slugs_of=self._slugs_of)
-        self.words = Vocabulary(self.store)
+        self.store = NoteDatabase(place / file_name(reader.identity))
+        self.folder = NoteStore(directory, slugs_of=self._slugs_of)
+        self.words = NoteVocabulary(self.store)
         self._projects: dict[str, int] = {}
-        self._base: Part | None = None
+        self._base: NoteSegment | None = None
         self._tail: list[Any] = []  # rows of the database that are not in the file of arrays
-        self._corpus: Corpus | None = None
+        self._corpus: NoteReader | None = None
         self._seen = (-1, -1)  # the state of the database that the corpus is of
         self._writes = 0  # of our own, which the database does not count as changes
         self._looked, self._took = -1e18, 0.0
@@ -81,7 +81,7 @@ class Catalog:
         """Let go of the files, and note what they look like now."""
         self.store.close()
         with suppress(OSError):  # where nothing can be written it is verified again next time
-            seal = Seal.of(self.store.path, self._verified)
+            seal = CleanMarker.of(self.store.path, self._verified)
             if seal != read_seal(self._seal_file):
                 put_seal(seal, self._seal_file)
 
@@ -89,7 +89,7 @@ class Catalog:
     def _check(self, verify_after: float) -> None:
         """Begin again where the index is damaged. One that may be trusted without reading all of it is trusted."""
         now, seal = self._clock(), read_seal(self._seal_file)
-        left = seal is not None and seal == Seal.of(self.store.path, seal.verified) and 0 <= now - seal.verified < verify_after
+        left = seal is not None and seal == CleanMarker.of(self.store.path, seal.verified) and 0 <= now - seal.verified < verify_after
         try:
             if left and seal is not None and self.store.rows("SELECT count(*) FROM notes")[0][0] > FEW:
                 self._verified = seal.verified
@@ -141,7 +141,7 @@ class Catalog:
         settled = {name: times[name] if times[name] < young else 0 for name in names} | dict.fromkeys(lost, -1)
         self._put([], [key for key in known if key not in there], settled)
 
-    def _store_all(self, found: Iterable[Found]) -> None:
+    def _store_all(self, found: Iterable[StoredNote]) -> None:
         notes = [(note, one) for one in found for note in [self._read(one)] if note is not None]
         self._put(self.reader.entries(notes), [], {})
 
@@ -150,7 +150,7 @@ class Catalog:
             self.store.put(entries, gone, folders, self.reader.word)
             self._writes += 1
 
-    def _read(self, found: Found) -> Note | None:
+    def _read(self, found: StoredNote) -> Note | None:
         try:
             return self.folder.read(f"{found.folder}/{found.slug}", most_bytes=self._most_bytes)
         except WhenceError as error:  # a link that leads elsewhere, or something that is no file
@@ -180,7 +180,7 @@ class Catalog:
         if note is not None:
             with suppress(OSError):  # another process may have removed it already: the next refresh sees that
                 state = (self.folder.directory / name / f"{note.slug}.md").stat()
-                found = Found(name, note.slug, state.st_size, state.st_ctime_ns, state.st_ino)
+                found = StoredNote(name, note.slug, state.st_size, state.st_ctime_ns, state.st_ino)
                 entries = self.reader.entries([(note, found)])
         known = self.store.folders().get(name)
         complete = after is not None and (known == before or (before is None and known is None))
@@ -197,10 +197,10 @@ class Catalog:
     def begin_again(self) -> None:
         """Make the index anew: it is damaged, and everything in it can be read from the notes."""
         self.store.begin_again()
-        self.words, self._projects, self._base, self._tail, self._corpus = Vocabulary(self.store), {}, None, [], None
+        self.words, self._projects, self._base, self._tail, self._corpus = NoteVocabulary(self.store), {}, None, [], None
         self.refresh(full=True)
 
-    def as_indexed(self, key: str) -> Known | None:
+    def as_indexed(self, key: str) -> KnownNote | None:
         """What is known of a note, if its file is still the one that was read."""
         known = self.store.rows("SELECT size, changed_ns, inode, secret FROM notes WHERE key = ?", (kept(key),))
         try:
@@ -208,7 +208,7 @@ class Catalog:
         except OSError:
             return None
         same = known and known[0][:3] == (state.st_size, state.st_ctime_ns, state.st_ino)
-        return Known(bool(known[0][3])) if same else None
+        return KnownNote(bool(known[0][3])) if same else None
 
     def numbers_of_topic(self, topic: str) -> list[tuple[int]]:
         """The numbers of the notes of a topic, in every folder."""
@@ -216,14 +216,14 @@ class Catalog:
 
     # The notes as arrays.
     @property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> NoteReader:
         """All notes as the database has them now."""
         state = (self.store.version(), self._writes)
         if self._corpus is None or state != self._seen:
             self._corpus, self._seen = self._read_corpus(), state
         return self._corpus
 
-    def _read_corpus(self) -> Corpus:
+    def _read_corpus(self) -> NoteReader:
         base = self._opened_arrays()
         last = int(base.arrays["ids"].max(initial=0)) if base else 0
         ids = np.array(self.store.rows("SELECT id FROM notes ORDER BY id"), np.int64).reshape(-1)
@@ -237,30 +237,30 @@ class Catalog:
         if len(self._tail) > max(MOST_BESIDE, SHARE_BESIDE * (base.size if base else 0)):
             return self._rewritten(ids)
         self.words.read()  # after the notes, so that every word of theirs is known
-        tail = Part(read_part(self._tail, self.words.stems, self._projects, self._width))
+        tail = NoteSegment(read_part(self._tail, self.words.stems, self._projects, self._width))
         parts = [base, tail] if base else [tail]
         every = np.concatenate([part.arrays["ids"] for part in parts])
-        return Corpus(parts, np.isin(every, ids), self.words, list(self._projects))
+        return NoteReader(parts, np.isin(every, ids), self.words, list(self._projects))
 
     @property
     def _width(self) -> int:
         return self.reader.encoder.width if self.reader.encoder else 0
 
-    def _opened_arrays(self) -> Part | None:
+    def _opened_arrays(self) -> NoteSegment | None:
         named = self.store.arrays()
         if named is None:
             self._base = None
         elif self._base is None or self._base.arrays.path.name != named[0]:
             try:
                 file = ArrayFile(self._place / named[0], named[1])
-                self._base, self._tail = Part(file), []
+                self._base, self._tail = NoteSegment(file), []
                 self._projects = {name: number for number, name in enumerate(file.facts["projects"])}
             except (IndexDamaged, KeyError):
                 self.store.drop_arrays()
                 self._base, self._tail, self._projects = None, [], {}
         return self._base
 
-    def _rewritten(self, ids: Array) -> Corpus:
+    def _rewritten(self, ids: Array) -> NoteReader:
         """Put all notes into one new file of arrays."""
         rows = self.store.rows(f"SELECT {_COLUMNS} FROM notes ORDER BY id")  # noqa: S608
         self.words.read()
@@ -273,6 +273,6 @@ class Catalog:
         self.store.set_arrays(path.name, stamp, int(ids.max(initial=0)))
         if before is not None and before[0] != path.name:
             (self._place / before[0]).unlink(missing_ok=True)  # who reads it has it open
-        self._tail, self._projects, self._base = [], projects, Part(ArrayFile(path, stamp))
+        self._tail, self._projects, self._base = [], projects, NoteSegment(ArrayFile(path, stamp))
         every = self._base.arrays["ids"]
-        return Corpus([self._base], np.isin(every, ids), self.words, list(projects))
+        return NoteReader([self._base], np.isin(every, ids), self.words, list(projects))

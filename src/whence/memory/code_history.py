@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from whence.memory.note import About
-from whence.memory.staleness import MOST_BYTES, State, Stretch, hash_at, plain_text, state_of, stretches_of, text_now
+from whence.memory.note import CodeRef
+from whence.memory.staleness import MOST_BYTES, CodeRange, CodeState, hash_at, plain_text, state_of, stretches_of, text_now
 from whence.source.git import repository_root
 from whence.source.history import FileVersion, contents_of, versions_of
 from whence.source.read import shown
@@ -26,11 +26,11 @@ TOGETHER = 8
 
 
 @dataclass(frozen=True, slots=True)
-class CodePast:
+class CodeHistory:
     """A piece of code that a note speaks of: what became of it, and what it was."""
 
-    about: About
-    state: State
+    about: CodeRef
+    state: CodeState
     said: str  # where what it was was found, or why there is nothing to compare with
     commit: str = ""  # in which it was as the note knows it; empty when none was found
     time: int = 0  # of that commit, in seconds since 1970
@@ -43,35 +43,35 @@ class _Found:
 
     version: FileVersion
     text: bytes
-    stretches: list[Stretch]
+    stretches: list[CodeRange]
 
 
-def past_of(about: About, root: Path | None, written: datetime | None, grammars: Path | None = None) -> CodePast:
+def past_of(about: CodeRef, root: Path | None, written: datetime | None, grammars: Path | None = None) -> CodeHistory:
     """What became of code that was hashed about the time when a note was written; never an exception."""
     state = state_of(about, root, grammars)
-    if state is State.FRESH:
-        return CodePast(about, state, "is as it was")
-    if state is State.UNKNOWN or root is None:
-        return CodePast(about, state, _unknown(about, root))
+    if state is CodeState.FRESH:
+        return CodeHistory(about, state, "is as it was")
+    if state is CodeState.UNKNOWN or root is None:
+        return CodeHistory(about, state, _unknown(about, root))
     found = _found(about, root, written, grammars)
     if isinstance(found, str):
-        return CodePast(about, state, found)
+        return CodeHistory(about, state, found)
     then = _lines(about.path, found.text, found.stretches)
-    lines = list(all_gone(then[:MOST_LINES])) if state is State.GONE else compared(then, _now(about, root, grammars))
-    return CodePast(about, state, _said(state, found.version, lines), found.version.commit, found.version.time, tuple(lines or ()))
+    lines = list(all_gone(then[:MOST_LINES])) if state is CodeState.GONE else compared(then, _now(about, root, grammars))
+    return CodeHistory(about, state, _said(state, found.version, lines), found.version.commit, found.version.time, tuple(lines or ()))
 
 
-def _said(state: State, version: FileVersion, lines: Sequence[Difference] | None) -> str:
+def _said(state: CodeState, version: FileVersion, lines: Sequence[Difference] | None) -> str:
     """Where what it was was found, and what of it is not shown."""
     commit = version.commit[:10]
     if lines is None:
         return f"has too many lines to be compared here; it was as the note knows it in commit {commit}"
     if not lines:
         return f"nothing but a secret differs from commit {commit}"
-    return f"compared with commit {commit}" if state is State.CHANGED else f"as it was in commit {commit}"
+    return f"compared with commit {commit}" if state is CodeState.CHANGED else f"as it was in commit {commit}"
 
 
-def _unknown(about: About, root: Path | None) -> str:
+def _unknown(about: CodeRef, root: Path | None) -> str:
     """Why it cannot be told what became of some code."""
     if root is None:
         return "its repository is not known here"
@@ -79,7 +79,7 @@ def _unknown(about: About, root: Path | None) -> str:
 
 
 # What it was.
-def _found(about: About, root: Path, written: datetime | None, grammars: Path | None) -> _Found | str:
+def _found(about: CodeRef, root: Path, written: datetime | None, grammars: Path | None) -> _Found | str:
     """The version that the note was written about, or why there is none."""
     if repository_root(root) is None:
         return "what it was is not known: it is in no git repository"
@@ -126,12 +126,12 @@ def _may_hold(symbol: str, text: bytes) -> bool:
 
 
 # What is shown.
-def _now(about: About, root: Path, grammars: Path | None) -> list[Numbered]:
+def _now(about: CodeRef, root: Path, grammars: Path | None) -> list[Numbered]:
     text, _ = text_now(about.path, root)
     return _lines(about.path, text, stretches_of(about.code, text, grammars)) if text is not None else []
 
 
-def _lines(path: str, text: bytes, stretches: Sequence[Stretch]) -> list[Numbered]:
+def _lines(path: str, text: bytes, stretches: Sequence[CodeRange]) -> list[Numbered]:
     """The code at some places as lines, without secrets and without the indentation that it has as a whole."""
     covered = shown(text.decode("utf-8", "replace"), path).encode()
     found: list[Numbered] = []

@@ -28,7 +28,7 @@ from whence.memory.reading import MOST_WORDS
 from whence.memory.recall import FEW_WORDS
 from whence.source.git import branches
 from whence.storage.files import numbered, same_file
-from whence.text.prose import Language
+from whence.text.prose import ProseLanguage
 from whence.text.slugs import alike, first_words
 
 ACTIONS = ARCHIVE, MERGE, PRUNE = ("archive", "merge", "prune")
@@ -45,7 +45,7 @@ _EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CompactionStep:
     """What is done with a note."""
 
     action: str  # archive | merge | prune
@@ -63,7 +63,7 @@ class _Rules:
     share: float
     handoffs_since: datetime
     history: int
-    language: Language
+    language: ProseLanguage
     stem: Callable[[str], str]  # of a word in that language; thousands of notes have the same words
     repository: str  # the project of the repository that is looked at
     branches: frozenset[str] | None  # of that repository; None when they are not known
@@ -80,13 +80,13 @@ class _Said:
     tags: tuple[str, ...]
 
 
-def plan(memory: Memory, now: datetime) -> list[Step]:
+def plan(memory: Memory, now: datetime) -> list[CompactionStep]:
     """What there is to do: merges, then what has had its time, then histories that are too long; each in the order of keys."""
     memory.catalog.refresh(full=True)
     rules = _rules(memory, now)
     rows = memory.catalog.store.rows("SELECT key, kind, archived FROM notes WHERE trouble = '' ORDER BY key")
     keys = {told(key): bool(archived) for key, kind, archived in rows if kind not in GENERATED}
-    archives: list[Step] = []
+    archives: list[CompactionStep] = []
     said: list[_Said] = []
     for key in (key for key, archived in keys.items() if not archived):
         note = _read(memory, key)
@@ -94,7 +94,7 @@ def plan(memory: Memory, now: datetime) -> list[Step]:
             continue
         because = _outlived(note, rules)
         if because:
-            archives.append(Step(ARCHIVE, key, because=because))
+            archives.append(CompactionStep(ARCHIVE, key, because=because))
         else:
             said.append(_said(note, rules))
     merges, writes = _merges(said, rules.share)
@@ -102,14 +102,14 @@ def plan(memory: Memory, now: datetime) -> list[Step]:
     return [*merges, *archives, *_prunes(memory.directory, list(keys), writes, rules.history)]
 
 
-def apply(memory: Memory, steps: Sequence[Step], now: datetime) -> list[Step]:
+def apply(memory: Memory, steps: Sequence[CompactionStep], now: datetime) -> list[CompactionStep]:
     """Do some steps, and say which were done. One whose reason is gone, for the note has changed since, is not.
 
     A note is replaced as a whole or not at all. A merge gives the tags first: whoever is stopped in between has
     both notes still, and the next plan has the same step.
     """
     rules = _rules(memory, now)
-    done: list[Step] = []
+    done: list[CompactionStep] = []
     for step in sorted(steps, key=lambda step: step.action == PRUNE):  # after what adds to histories
         if step.action not in ACTIONS:
             raise UsageError(f"there is no step {step.action!r}", hint=f"one of {', '.join(ACTIONS)}")
@@ -246,12 +246,12 @@ def _said(note: Note, rules: _Rules) -> _Said:
     return _Said(note.key, group, (note.updated or note.created or _EARLIEST, note.key), words, note.tags)
 
 
-def _merges(said: Sequence[_Said], share: float) -> tuple[list[Step], Counter[str]]:
+def _merges(said: Sequence[_Said], share: float) -> tuple[list[CompactionStep], Counter[str]]:
     """A step for each note that says nearly the same as a newer one, and how often each note is written for it."""
     groups: dict[tuple[object, ...], list[_Said]] = defaultdict(list)
     for one in said:
         groups[one.group].append(one)
-    steps: list[Step] = []
+    steps: list[CompactionStep] = []
     writes: Counter[str] = Counter()
     for group in groups.values():
         group.sort(key=lambda one: one.age, reverse=True)
@@ -267,8 +267,8 @@ def _merges(said: Sequence[_Said], share: float) -> tuple[list[Step], Counter[st
     return steps, writes
 
 
-def _merge(older: _Said, newer: _Said, shared: float) -> Step:
-    return Step(MERGE, older.key, newer.key, f"a newer note shares {shared:.0%} of their words")
+def _merge(older: _Said, newer: _Said, shared: float) -> CompactionStep:
+    return CompactionStep(MERGE, older.key, newer.key, f"a newer note shares {shared:.0%} of their words")
 
 
 def doubles(sets: Sequence[frozenset[str]], share: float) -> Iterator[tuple[int, int, float]]:
@@ -306,7 +306,7 @@ def _joined(tags: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 # Histories.
 
 
-def _prunes(directory: Path, keys: Sequence[str], writes: Counter[str], keep: int) -> Iterator[Step]:
+def _prunes(directory: Path, keys: Sequence[str], writes: Counter[str], keep: int) -> Iterator[CompactionStep]:
     """A step for each history that is too long, or will be when the other steps are done."""
     histories: dict[str, set[str]] = {}
     for key in keys:
@@ -317,7 +317,7 @@ def _prunes(directory: Path, keys: Sequence[str], writes: Counter[str], keep: in
         count = _earlier(place / slug, directory / f"{key}{ENDING}") if slug in histories[folder] else 0
         count += writes[key]
         if count > keep:
-            yield Step(PRUNE, key, because=f"{count} earlier versions, {keep} are kept", count=count - keep)
+            yield CompactionStep(PRUNE, key, because=f"{count} earlier versions, {keep} are kept", count=count - keep)
 
 
 def _earlier(history: Path, path: Path) -> int:
@@ -329,7 +329,7 @@ def _earlier(history: Path, path: Path) -> int:
 # The steps.
 
 
-def _archive(memory: Memory, step: Step, rules: _Rules) -> Step | None:
+def _archive(memory: Memory, step: CompactionStep, rules: _Rules) -> CompactionStep | None:
     note = _read(memory, step.key)
     because = _outlived(note, rules) if note and not note.archived else ""
     if note is None or not because:
@@ -338,7 +338,7 @@ def _archive(memory: Memory, step: Step, rules: _Rules) -> Step | None:
     return replace(step, because=because)
 
 
-def _merge_into(memory: Memory, step: Step, rules: _Rules) -> Step | None:
+def _merge_into(memory: Memory, step: CompactionStep, rules: _Rules) -> CompactionStep | None:
     older, newer = _read(memory, step.key), _read(memory, step.into)
     if older is None or newer is None or any(note.archived or _outlived(note, rules) for note in (older, newer)):
         return None
@@ -362,9 +362,9 @@ def _not_before(now: datetime, earliest: datetime | None) -> datetime:
     return max(now, earliest) if earliest else now
 
 
-def _prune(memory: Memory, step: Step, rules: _Rules) -> Step | None:
+def _prune(memory: Memory, step: CompactionStep, rules: _Rules) -> CompactionStep | None:
     gone = memory.catalog.folder.prune(step.key, rules.history) if _read(memory, step.key) else 0
     return replace(step, count=gone) if gone else None
 
 
-_DO: dict[str, Callable[[Memory, Step, _Rules], Step | None]] = {ARCHIVE: _archive, MERGE: _merge_into, PRUNE: _prune}
+_DO: dict[str, Callable[[Memory, CompactionStep, _Rules], CompactionStep | None]] = {ARCHIVE: _archive, MERGE: _merge_into, PRUNE: _prune}

@@ -16,7 +16,7 @@ import numpy as np
 
 from whence.index.vectors import SegmentVectors, VectorView, sketch_of
 from whence.memory.note import GENERATED, KINDS
-from whence.memory.note_rows import NoteStore
+from whence.memory.note_rows import NoteDatabase
 from whence.storage.arrayfile import Array
 from whence.storage.rows import counted, spread
 
@@ -34,7 +34,7 @@ class Arrays(dict[str, Array]):
 
 
 @dataclass(frozen=True)
-class Part:
+class NoteSegment:
     """Some notes as arrays. `arrays` is a file of arrays, or the same in memory."""
 
     arrays: Any
@@ -130,10 +130,10 @@ def packed_vectors(rows: Array) -> bytes:
     return np.concatenate([scale[:, None].view(np.uint8), small.view(np.uint8)], axis=1).tobytes()
 
 
-class Corpus:
+class NoteReader:
     """The notes of one folder at one moment. Rows are dense; a row that is dead stays until the next reading."""
 
-    def __init__(self, parts: Sequence[Part], alive: Array, words: Vocabulary, projects: Sequence[str]) -> None:
+    def __init__(self, parts: Sequence[NoteSegment], alive: Array, words: NoteVocabulary, projects: Sequence[str]) -> None:
         self.parts = [part for part in parts if part.size]
         self.alive, self.words, self.projects = alive, words, list(projects)
         self.bases = np.concatenate([[0], np.cumsum([part.size for part in self.parts], dtype=np.int64)]).astype(np.int64)
@@ -221,10 +221,10 @@ class Corpus:
         return owner, value
 
 
-class Vocabulary:
+class NoteVocabulary:
     """The words of all notes: their stems, and the runs of letters in them."""
 
-    def __init__(self, store: NoteStore) -> None:
+    def __init__(self, store: NoteDatabase) -> None:
         self._store = store
         self.stems = np.zeros(1, np.int64)  # of each word the number of its stem; numbers begin at 1
         self.rows = np.full(1, -1, np.int64)  # and its row in the table of the shipped model

@@ -13,7 +13,7 @@ from typing import Any
 
 from whence.core.errors import StorageError, UsageError
 from whence.memory.front_matter import render
-from whence.memory.note import GENERAL, KINDS, About, Note
+from whence.memory.note import GENERAL, KINDS, CodeRef, Note
 
 #: Lists the files of an export, and makes its folder known as one.
 MANIFEST = ".whence-export"
@@ -120,11 +120,11 @@ def _list(record: Mapping[str, Any], name: str) -> list[object]:
     return value
 
 
-def _about(entry: object) -> About:
-    known = {one.name for one in fields(About)}
+def _about(entry: object) -> CodeRef:
+    known = {one.name for one in fields(CodeRef)}
     if not isinstance(entry, dict) or "code" not in entry:
         raise UsageError(f"about: {_shown(entry)} names no code")
-    return About(**{name: _text(value, f"about.{name}") for name, value in entry.items() if name in known})
+    return CodeRef(**{name: _text(value, f"about.{name}") for name, value in entry.items() if name in known})
 
 
 def _pair(entry: object) -> tuple[str, str]:

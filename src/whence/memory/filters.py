@@ -34,7 +34,7 @@ class NoteFilters:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteAsked:
+class RecallRequest:
     """A question's options as they were given."""
 
     k: int
@@ -52,7 +52,7 @@ class NoteAsked:
     max_distance: float | None = None
 
     @classmethod
-    def of(cls, settings: MemorySettings, **given: Any) -> NoteAsked:
+    def of(cls, settings: MemorySettings, **given: Any) -> RecallRequest:
         """Options with their defaults; a wrong one is refused by its name."""
         unknown = given.keys() - {field.name for field in fields(cls)}
         if unknown:
@@ -66,7 +66,7 @@ class NoteAsked:
         return asked
 
 
-def _check(asked: NoteAsked) -> None:
+def _check(asked: RecallRequest) -> None:
     if isinstance(asked.k, bool) or not isinstance(asked.k, int) or not 1 <= asked.k <= MOST:
         raise QueryError(f"k = {asked.k!r} is not allowed", hint=f"a whole number from 1 to {MOST}")
     for name, value, allowed in (("profile", asked.profile, tuple(NOTE_PROFILES)), ("strategy", asked.strategy, STRATEGIES)):
@@ -82,7 +82,7 @@ def _check(asked: NoteAsked) -> None:
         raise QueryError("max_distance asks for vectors, and the strategy is lexical", hint="use union or vector")
 
 
-def filters_of(asked: NoteAsked, now: float) -> NoteFilters:
+def filters_of(asked: RecallRequest, now: float) -> NoteFilters:
     """What an answer is narrowed to, seen from a moment."""
     as_of = moment(asked.as_of, "as_of")
     return NoteFilters(

@@ -46,7 +46,7 @@ _HEAD_END = re.compile(rb"\n---[ \t]*(?:\r?\n|\Z)")
 _TOPIC = re.compile(rb"t(?:opic|itle)|\\")  # or a key that is written in another way
 
 
-class Found(NamedTuple):
+class StoredNote(NamedTuple):
     """A file that is a note, and what tells whether it has changed. Thousands are made at a time."""
 
     folder: str
@@ -56,7 +56,7 @@ class Found(NamedTuple):
     inode: int
 
 
-class NoteFolder:
+class NoteStore:
     """The notes in a directory.
 
     Made for one piece of work: a topic that is changed in place by hand meanwhile is not seen.
@@ -141,9 +141,9 @@ class NoteFolder:
                 flush(history)
         return len(gone)
 
-    def scan(self, *folders: str) -> Iterator[Found]:
+    def scan(self, *folders: str) -> Iterator[StoredNote]:
         """Every note, or those of some folders, by folder and slug; none is read."""
-        return (one for one in self._look(*folders) if isinstance(one, Found))
+        return (one for one in self._look(*folders) if isinstance(one, StoredNote))
 
     def stray(self) -> list[str]:
         """What looks like a note and is not taken for one: in no folder, oddly named, leading elsewhere, in a folder nobody may read."""
@@ -273,7 +273,7 @@ class NoteFolder:
             raise StorageError(f"{path} is no file", hint="move away what lies there")
         return handle
 
-    def _look(self, *folders: str) -> Iterator[Found | str]:
+    def _look(self, *folders: str) -> Iterator[StoredNote | str]:
         """All notes, and the paths of what only looks like one."""
         for top in self._entries(""):
             if folders and top.name not in folders:
@@ -292,7 +292,7 @@ class NoteFolder:
             for entry in (one for one in found if looks_like_one(one.name)):
                 slug, facts = entry.name[: -len(ENDING)], self._facts(entry)
                 if facts and is_name(slug):
-                    yield Found(top.name, slug, facts.st_size, facts.st_ctime_ns, facts.st_ino)
+                    yield StoredNote(top.name, slug, facts.st_size, facts.st_ctime_ns, facts.st_ino)
                 else:
                     yield f"{top.name}/{entry.name}"
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from whence.core.errors import UsageError
-from whence.memory.note import GENERAL, KINDS, About, Note
+from whence.memory.note import GENERAL, KINDS, CodeRef, Note
 
 FENCE = "---"
 _TIMES = ("created", "updated", "valid_from", "valid_until", "archived")
@@ -119,7 +119,7 @@ def _lines(note: Note) -> Iterator[str]:
     yield from [raw for _, raw in note.other]
 
 
-def _lines_about(about: About) -> Iterator[str]:
+def _lines_about(about: CodeRef) -> Iterator[str]:
     yield f"  - code: {_scalar(about.code)}"
     if about.hash:
         yield f"    hash: {_scalar(about.hash)}"
@@ -316,13 +316,13 @@ def _time(value: Any) -> datetime | None:
         raise ValueError(f"{text[:40]!r} is no time that there is") from error
 
 
-def _about(value: Any) -> tuple[About, ...]:
-    found: list[About] = []
+def _about(value: Any) -> tuple[CodeRef, ...]:
+    found: list[CodeRef] = []
     for one in value if isinstance(value, list) else [value] if value != "" else []:
         fields = {"code": one} if isinstance(one, str) else one
         if not isinstance(fields, dict) or "code" not in fields or not fields.keys() <= {"code", "hash", "repository"}:
             raise ValueError("must be a list of `code`, each with `hash` and `repository` or without")
-        found.append(About(**{name: _text(part) for name, part in fields.items()}))
+        found.append(CodeRef(**{name: _text(part) for name, part in fields.items()}))
     return tuple(found)
 
 

@@ -16,7 +16,7 @@ from whence.core.errors import UsageError
 from whence.memory.export import MANIFEST, MARKS, note_from_line
 from whence.memory.front_matter import FENCE, parse, render
 from whence.memory.note import GENERAL, KINDS, Note
-from whence.memory.transcripts import Session, parts_of, sessions_in, sessions_of, text_of
+from whence.memory.transcripts import TranscriptSession, parts_of, sessions_in, sessions_of, text_of
 from whence.text.slugs import first_words, folder_of
 
 #: A JSON document is read as a whole up to this size. Lines of a longer one are read as JSON lines.
@@ -34,7 +34,7 @@ _KEY = re.compile(r"([a-z_]+):")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NoteDraft:
     """A note that is to be stored, and the file it came from.
 
     Its slug is empty when a name is to be found for it; a note that was exported has kept its own.
@@ -46,15 +46,15 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class ImportedNotes:
     """Everything that was found, and a line for everything that could not be taken."""
 
-    drafts: list[Draft] = field(default_factory=list)
+    drafts: list[NoteDraft] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _DraftFields:
     project: str
     topic: str
     kind: str | None
@@ -63,26 +63,26 @@ class _Wish:
     exported: bool  # the folder is an export
 
 
-def incoming(path: Path, *, project: str, topic: str, kind: str | None, most_bytes: int) -> Incoming:
+def incoming(path: Path, *, project: str, topic: str, kind: str | None, most_bytes: int) -> ImportedNotes:
     """What a file, or a folder with all that is below it, has for memory. Importing it again gives the same drafts.
 
     Notes that whence exported keep every field they have, whatever project and kind are asked for.
     """
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}", hint=f"one of {', '.join(KINDS)}")
-    found = Incoming()
+    found = ImportedNotes()
     alone = not os.path.isdir(path)  # noqa: PTH112  -- answers, where pathlib would raise
     if alone and not os.path.isfile(path):  # noqa: PTH113
         raise UsageError(f"{path}: no such file or folder")
     if alone and path.suffix.lower() not in _READERS:
         raise UsageError(f"{path}: cannot be imported", hint=f"one of {', '.join(_READERS)}, or a folder with such files")
-    wish = _Wish(project, topic, kind, most_bytes, alone, not alone and os.path.isfile(path / MANIFEST))  # noqa: PTH113
+    wish = _DraftFields(project, topic, kind, most_bytes, alone, not alone and os.path.isfile(path / MANIFEST))  # noqa: PTH113
     for file, name in [(path, path.name)] if alone else _files(path, found.problems):
         try:
             found.drafts.extend(_READERS[file.suffix.lower()](file, name, wish, found.problems))
         except OSError as trouble:
             found.problems.append(f"{name}: {trouble.strerror or trouble}")
-    return Incoming(_distinct(found.drafts, wish), found.problems)
+    return ImportedNotes(_distinct(found.drafts, wish), found.problems)
 
 
 def _files(folder: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
@@ -120,7 +120,7 @@ def _is_text(name: str) -> bool:
 # Markdown
 
 
-def _markdown(file: Path, name: str, wish: _Wish, problems: list[str]) -> Iterator[Draft]:
+def _markdown(file: Path, name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
     with file.open("rb") as stream:
         data = stream.read(wish.most_bytes + 1)
     trouble = _unfit(data, wish)
@@ -133,16 +133,16 @@ def _markdown(file: Path, name: str, wish: _Wish, problems: list[str]) -> Iterat
         problems.append(f"{name}: {note.trouble}; kept whole as text")
         note = Note(data.decode("utf-8-sig"), slug="")
     elif _is_ours(data, note, wish):
-        yield Draft(replace(note, folder=folder if wish.exported else _folder_of(note.project)), name)
+        yield NoteDraft(replace(note, folder=folder if wish.exported else _folder_of(note.project)), name)
         return
     project = wish.project or note.project
     topic = (note.topic or _heading(note.text) or file.stem)[:LONGEST_TOPIC]
     kind, source = wish.kind or "resource", note.source or name
     note = replace(note, slug="", project=project, folder=_folder_of(project), topic=topic, kind=kind, source=source)
-    yield Draft(note, name, apart=f"{topic} ({name})")
+    yield NoteDraft(note, name, apart=f"{topic} ({name})")
 
 
-def _unfit(data: bytes, wish: _Wish) -> str:
+def _unfit(data: bytes, wish: _DraftFields) -> str:
     """Why some bytes are no note; empty when they are one."""
     if len(data) > wish.most_bytes:
         return f"larger than {wish.most_bytes} bytes (memory.max_bytes)"
@@ -157,7 +157,7 @@ def _unfit(data: bytes, wish: _Wish) -> str:
     return ""
 
 
-def _is_ours(data: bytes, note: Note, wish: _Wish) -> bool:
+def _is_ours(data: bytes, note: Note, wish: _DraftFields) -> bool:
     """Whether whence wrote a file: its front matter has one of our kinds, and is in an export, dated, or just as we write it."""
     lines = iter(data.decode("utf-8-sig").splitlines())
     if next(lines, "").rstrip() != FENCE:
@@ -186,7 +186,7 @@ def _folder_of(project: str) -> str:
 # Conversations, and notes as lines
 
 
-def _lines_file(file: Path, name: str, wish: _Wish, problems: list[str]) -> Iterator[Draft]:
+def _lines_file(file: Path, name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
     with file.open("rb") as stream:
         exported = _is_note(next((line for line in _lines(stream) if line.strip()), b""))
     with file.open("rb") as stream:
@@ -196,7 +196,7 @@ def _lines_file(file: Path, name: str, wish: _Wish, problems: list[str]) -> Iter
             yield from _sessions(*sessions_of(_lines(stream), name=_bare(name)), name, wish, problems)
 
 
-def _document(file: Path, name: str, wish: _Wish, problems: list[str]) -> Iterator[Draft]:
+def _document(file: Path, name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
     """One JSON document, or JSON lines under its name. A folder may hold many that are no conversations: these are not named."""
     with file.open("rb") as stream:
         data = stream.read(LARGEST_DOCUMENT + 1)
@@ -240,7 +240,7 @@ def _is_note(line: bytes) -> bool:
     return isinstance(record, dict) and record.keys() >= MARKS
 
 
-def _exported_lines(lines: Iterator[bytes], name: str, wish: _Wish, problems: list[str]) -> Iterator[Draft]:
+def _exported_lines(lines: Iterator[bytes], name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -252,10 +252,12 @@ def _exported_lines(lines: Iterator[bytes], name: str, wish: _Wish, problems: li
         if len(note.text.encode()) > wish.most_bytes:
             problems.append(f"{name}, line {number}: larger than {wish.most_bytes} bytes (memory.max_bytes)")
         else:
-            yield Draft(replace(note, trouble=""), f"{name}, line {number}")
+            yield NoteDraft(replace(note, trouble=""), f"{name}, line {number}")
 
 
-def _sessions(sessions: list[Session], trouble: list[str], name: str, wish: _Wish, problems: list[str]) -> Iterator[Draft]:
+def _sessions(
+    sessions: list[TranscriptSession], trouble: list[str], name: str, wish: _DraftFields, problems: list[str]
+) -> Iterator[NoteDraft]:
     problems += [f"{name}, {line}" for line in trouble]
     if wish.alone and not sessions and not trouble:
         problems.append(f"{name}: no conversation in it")
@@ -271,10 +273,10 @@ def _sessions(sessions: list[Session], trouble: list[str], name: str, wish: _Wis
                 continue
             last = next((turn.at for turn in reversed(part.turns) if turn.at), None)
             made = replace(note, text=text, topic=own, created=part.began, updated=last)
-            yield Draft(made, origin, apart=f"{own} ({name})")
+            yield NoteDraft(made, origin, apart=f"{own} ({name})")
 
 
-def _topic_of(session: Session, name: str) -> str:
+def _topic_of(session: TranscriptSession, name: str) -> str:
     """A topic that stays when turns are added or a title is given, so that importing again replaces the note."""
     identity = session.identity
     if not identity:
@@ -285,7 +287,7 @@ def _topic_of(session: Session, name: str) -> str:
     return f"{beginning} ({identity[-8:]})"  # the end: identities made of the time begin alike
 
 
-def _distinct(drafts: list[Draft], wish: _Wish) -> list[Draft]:
+def _distinct(drafts: list[NoteDraft], wish: _DraftFields) -> list[NoteDraft]:
     """The same drafts, no two of them with one topic: the first of two keeps it."""
     several = len(drafts) > 1 or not wish.alone
     taken = {_same(draft.note.folder, draft.note.topic) for draft in drafts if draft.note.slug}
@@ -308,7 +310,7 @@ def _same(folder: str, topic: str) -> tuple[str, str]:
     return folder, " ".join(topic.casefold().split())
 
 
-_READERS: dict[str, Callable[[Path, str, _Wish, list[str]], Iterator[Draft]]] = {
+_READERS: dict[str, Callable[[Path, str, _DraftFields, list[str]], Iterator[NoteDraft]]] = {
     ".md": _markdown,
     ".markdown": _markdown,
     ".jsonl": _lines_file,

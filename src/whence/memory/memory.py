@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import QueryError, UsageError
-from whence.memory.filters import MOST, NoteAsked, filters_of, moment
-from whence.memory.note import KINDS, About, Note
+from whence.memory.filters import MOST, RecallRequest, filters_of, moment
+from whence.memory.note import KINDS, CodeRef, Note
 from whence.memory.note_rows import told
 from whence.memory.opened import OpenMemory
-from whence.memory.recall import RankedNotes, Recalling, in_categories, narrowed, recall
-from whence.memory.result import Recalled, recalled
-from whence.query.parser import Asked, note_passes
+from whence.memory.recall import RankedNotes, RecallRun, in_categories, narrowed, recall
+from whence.memory.result import RecalledNote, recalled
+from whence.query.parser import ParsedQuery, note_passes
 from whence.source.git import branch_of, head
 from whence.source.read import without_secrets
 from whence.text.secrets import find_secrets, redacted
@@ -28,7 +28,7 @@ from whence.text.secrets import find_secrets, redacted
 TRIES = 3
 #: Named here, for the class has a method `list`.
 Notes = list[Note]
-Recollections = list[Recalled]
+Recollections = list[RecalledNote]
 
 
 class Memory(OpenMemory):
@@ -100,7 +100,7 @@ class Memory(OpenMemory):
         if "kind" in changes:
             changes["kind"] = _known(changes["kind"])
         if "about" in changes:
-            changes["about"] = tuple(one if isinstance(one, About) else self.code(one, None) for one in changes["about"])
+            changes["about"] = tuple(one if isinstance(one, CodeRef) else self.code(one, None) for one in changes["about"])
         if "tags" in changes:
             changes["tags"] = _several(changes["tags"])
         if text is not None:
@@ -158,7 +158,7 @@ class Memory(OpenMemory):
         if not query.strip():
             raise QueryError("the question is empty", hint="say what to recall, or use list")
         query = without_secrets(query)
-        wanted = NoteAsked.of(self.settings.memory, project=project, k=k, **asked)
+        wanted = RecallRequest.of(self.settings.memory, project=project, k=k, **asked)
         found: Recollections = []
         for again in range(TRIES):
             self.catalog.refresh(full=again > 0)
@@ -170,7 +170,7 @@ class Memory(OpenMemory):
                 break
         return found
 
-    def search(self, question: Asked, k: int, **asked: Any) -> Recollections:
+    def search(self, question: ParsedQuery, k: int, **asked: Any) -> Recollections:
         """The best notes for a query that was read by `query.language`, among those that meet its conditions.
 
         More are asked for until there are as many, or no more: what does not meet them takes no place.
@@ -185,7 +185,7 @@ class Memory(OpenMemory):
 
     def ranked(self, query: str, *, include: str = "", **asked: Any) -> RankedNotes:
         """Every candidate of a question with its ledger; `include` is the key of a note that is ranked even if nothing finds it."""
-        wanted = NoteAsked.of(self.settings.memory, **asked)
+        wanted = RecallRequest.of(self.settings.memory, **asked)
         self.catalog.refresh()
         asking = self._recalling(wanted)
         if include:
@@ -196,7 +196,7 @@ class Memory(OpenMemory):
 
     def list(self, *, project: str | None = None, **asked: Any) -> Notes:
         """Notes in the order of their days, latest first; `asked` as for `recall`. Notes made from others are listed too."""
-        wanted = NoteAsked.of(self.settings.memory, project=project, **{"any_time": True, **asked})
+        wanted = RecallRequest.of(self.settings.memory, project=project, **{"any_time": True, **asked})
         self.catalog.refresh()
         corpus = self.catalog.corpus
         scope = narrowed(corpus, self.catalog, filters_of(wanted, time.time()), generated=True)
@@ -212,10 +212,10 @@ class Memory(OpenMemory):
         """The notes whose code has changed or is gone, each with what became of it."""
         return [(note, said) for note in self.list(project=project, **asked) if note.about and (said := self.changed(note))]
 
-    def _recalling(self, wanted: NoteAsked) -> Recalling:
+    def _recalling(self, wanted: RecallRequest) -> RecallRun:
         now = time.time()
         name = "notes" if wanted.profile == "default" else f"notes_{wanted.profile}"
-        return Recalling(
+        return RecallRun(
             self.catalog,
             self.settings.memory,
             self.settings.profiles[name],

@@ -24,7 +24,7 @@ GENERAL = "general"
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class CodeRef:
     """A piece of code that a note speaks of, and what it looked like when the note was written (M8)."""
 
     code: str  # `src/app.py#Flask.run`, or `src/app.py` for the whole file; below the repository's root
@@ -57,7 +57,7 @@ class Note:
     updated: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
-    about: tuple[About, ...] = ()
+    about: tuple[CodeRef, ...] = ()
     archived: datetime | None = None
     other: tuple[tuple[str, str], ...] = ()  # lines of the front matter that are not ours: kept as they were
     folder: str = GENERAL  # the name of its folder

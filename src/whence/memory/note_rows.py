@@ -77,7 +77,7 @@ ReadWord = Callable[[str], tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NoteRow:
     """What was read from the file of a note."""
 
     key: str
@@ -116,7 +116,7 @@ def told(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-class NoteStore:
+class NoteDatabase:
     """The database of one folder of notes. Several processes may use it at once."""
 
     def __init__(self, path: Path) -> None:
@@ -238,7 +238,7 @@ class NoteStore:
         sql = "SELECT key, size, changed_ns, inode FROM notes WHERE folder = ?"
         return {told(key): (size, changed, inode) for key, size, changed, inode in self.rows(sql, (kept(folder),))}
 
-    def put(self, entries: Sequence[Entry], gone: Iterable[str], folders: Mapping[str, int], read_word: ReadWord) -> None:
+    def put(self, entries: Sequence[NoteRow], gone: Iterable[str], folders: Mapping[str, int], read_word: ReadWord) -> None:
         """Take in what was read, and drop what is no longer there."""
         with self.writing() as db:
             dropped = [(kept(key),) for key in (*gone, *(entry.key for entry in entries))]
@@ -251,7 +251,7 @@ class NoteStore:
                 else:
                     db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (kept(name), mtime))
 
-    def _insert(self, db: sqlite3.Connection, entry: Entry, words: bytes) -> None:
+    def _insert(self, db: sqlite3.Connection, entry: NoteRow, words: bytes) -> None:
         db.execute(
             "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day,"
             " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",

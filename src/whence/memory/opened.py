@@ -17,12 +17,12 @@ from whence.core.trace import Trace
 from whence.embed.prose import ProseEncoder
 from whence.embed.registry import open_note_encoder
 from whence.index.layout import Layout, default_data_dir
-from whence.memory.catalog import Catalog, Progress
+from whence.memory.catalog import NoteIndex, Progress
 from whence.memory.keys import TEAM_FOLDER, is_team_folder, notes_directory
-from whence.memory.note import About, Note
+from whence.memory.note import CodeRef, Note
 from whence.memory.note_rows import kept, told
-from whence.memory.reading import Reader
-from whence.memory.staleness import CHANGED, CodeStates, State, named
+from whence.memory.reading import NoteAnalyzer
+from whence.memory.staleness import CHANGED, CodeState, CodeStates, named
 from whence.source.git import repository_root
 from whence.storage.files import FORSAKEN
 from whence.text.prose import language_of
@@ -30,10 +30,10 @@ from whence.text.prose import language_of
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from whence.memory.code_history import CodePast
+    from whence.memory.code_history import CodeHistory
 
 
-class Glance(NamedTuple):
+class NoteSummary(NamedTuple):
     """What the index knows of a note."""
 
     key: str
@@ -57,10 +57,10 @@ class OpenMemory:
         except ModelUnavailable as trouble:
             self.notes.append(f"{trouble}; recalling by words alone")
             encoder = None
-        reader = Reader(language_of(chosen.language), encoder)
+        reader = NoteAnalyzer(language_of(chosen.language), encoder)
         self._prose = encoder if isinstance(encoder, ProseEncoder) else None
         self.layout = Layout(data_dir, directory)
-        self.catalog = Catalog(directory, self.layout.notes, reader, chosen.max_bytes, time.time, settings.index.verify_after)
+        self.catalog = NoteIndex(directory, self.layout.notes, reader, chosen.max_bytes, time.time, settings.index.verify_after)
         self._states = CodeStates(self.layout.grammars)
         if self.catalog.store.was_damaged:
             self.notes.append("the index over notes was damaged; made again from the notes")
@@ -147,17 +147,17 @@ class OpenMemory:
         said = [self._became(about) for about in note.about]
         return "; ".join(dict.fromkeys(one for one in said if one))
 
-    def code_past(self, note: Note) -> list[CodePast]:
+    def code_past(self, note: Note) -> list[CodeHistory]:
         """What became of each piece of code that a note speaks of, with what it was as far as git knows that."""
         from whence.memory.code_history import past_of  # noqa: PLC0415  -- asks git, which few questions need
 
         return [past_of(about, self.root_of(about), note.updated or note.created, self.layout.grammars) for about in note.about]
 
-    def code_state(self, about: About) -> State:
+    def code_state(self, about: CodeRef) -> CodeState:
         """What became of a piece of code that a note speaks of."""
         return self._states.state(about, self.root_of(about), time.time_ns())
 
-    def root_of(self, about: About) -> Path | None:
+    def root_of(self, about: CodeRef) -> Path | None:
         """The repository that a piece of code is in; None when that is not known."""
         return Path(about.repository) if about.repository else self._team_root()
 
@@ -165,7 +165,7 @@ class OpenMemory:
         """Notes that speak of code in some files of a root: (key, code)."""
         return self.catalog.store.speaking_of([str(root), ""] if is_team_folder(self.directory, root) else [str(root)], paths)
 
-    def code(self, name: str, repository: str | os.PathLike[str] | None) -> About:
+    def code(self, name: str, repository: str | os.PathLike[str] | None) -> CodeRef:
         """A piece of code that a note is to speak of, as it is now."""
         root = Path(repository).absolute() if repository is not None else self.repository
         if root is None:
@@ -173,14 +173,14 @@ class OpenMemory:
         found = named(name, root, self.layout.grammars)
         return replace(found, repository="") if is_team_folder(self.directory, root) else found
 
-    def as_now(self, about: Iterable[About]) -> list[About]:
+    def as_now(self, about: Iterable[CodeRef]) -> list[CodeRef]:
         """Code that a note speaks of, taken as it is now; an error where some of it is gone."""
         try:
             return [self.code(one.code, self.root_of(one)) for one in about]
         except UsageError as error:
             raise UsageError(error.message, hint="edit the note: say which code it speaks of now, or leave it out") from None
 
-    def _became(self, about: About) -> str:
+    def _became(self, about: CodeRef) -> str:
         state = self.code_state(about)
         return f"{about.code}: {CHANGED[state]}" if state in CHANGED else ""
 
@@ -193,7 +193,7 @@ class OpenMemory:
         found: dict[int, str] = {}
         sql = "SELECT note, repository, code, hash FROM about WHERE note IN ({})"
         for number, root, code, hashed in self.catalog.store.rows_in(sql, numbers) if self._any_about() else []:
-            said = self._became(About(told(code), hashed, told(root)))
+            said = self._became(CodeRef(told(code), hashed, told(root)))
             if said:
                 found[number] = f"{found[number]}; {said}" if number in found else said
         return found
@@ -201,7 +201,7 @@ class OpenMemory:
     def _any_about(self) -> bool:
         return bool(self.catalog.store.rows("SELECT 1 FROM about LIMIT 1"))
 
-    def glances(self) -> list[Glance]:
+    def glances(self) -> list[NoteSummary]:
         """All notes as the index knows them, by their keys; no file of theirs is read."""
         self.catalog.refresh()
         rows = self.catalog.store.rows("SELECT id, key, project, kind, archived, day FROM notes ORDER BY key")
@@ -209,7 +209,7 @@ class OpenMemory:
         for number, tag in self.catalog.store.rows("SELECT note, tag FROM tags"):
             tags.setdefault(number, []).append(tag)
         changed = self._changed_of([row[0] for row in rows])
-        return [Glance(told(key), changed.get(number, ""), tuple(tags.get(number, ())), *row) for number, key, *row in rows]
+        return [NoteSummary(told(key), changed.get(number, ""), tuple(tags.get(number, ())), *row) for number, key, *row in rows]
 
     def _number(self, key: str) -> int:
         rows = self.catalog.store.rows("SELECT id FROM notes WHERE key = ?", (kept(key),))

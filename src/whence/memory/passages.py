@@ -9,7 +9,7 @@ import numpy as np
 from whence.embed.encoder import unit_length
 from whence.embed.prose import ProseEncoder
 from whence.memory.corpus import RUN_NUMBERS, runs_of
-from whence.memory.retrieval import GOOD_PART, LENGTH_SHARE, SATURATION, NoteEvidence, rarity
+from whence.memory.retrieval import GOOD_PART, LENGTH_SHARE, SATURATION, NoteTermStatistics, rarity
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, ranges, spread
 
@@ -61,7 +61,7 @@ class Windows:
 class NoteText:
     """The words of some notes. Rows count among those notes; every method gives one value for each."""
 
-    def __init__(self, evidence: NoteEvidence, rows: Array, prose: ProseEncoder | None) -> None:
+    def __init__(self, evidence: NoteTermStatistics, rows: Array, prose: ProseEncoder | None) -> None:
         self._evidence, self._prose, self.size = evidence, prose, len(rows)
         self._corpus = evidence.corpus
         self.owner, self.words = self._corpus.tokens(rows, MOST_WORDS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from whence.query.paste import question_in
 from whence.text.dates import spans_of
-from whence.text.prose import NONE, Language, language_of
+from whence.text.prose import NONE, ProseLanguage, language_of
 
 #: Characters of a question that are read, and different words of it that count.
 MOST_READ, MOST_WORDS = 20_000, 64
@@ -38,7 +38,7 @@ class NotePlan:
         return replace(self, words=tuple(word for word, _ in left), stems=tuple(stem for _, stem in left))
 
 
-def make_note_plan(text: str, language: Language, today: int) -> NotePlan:
+def make_note_plan(text: str, language: ProseLanguage, today: int) -> NotePlan:
     """A question, or the one in a pasted text, as it can be asked of notes.
 
     Words that only tell a time that has been understood do not count.

@@ -12,7 +12,7 @@ from whence.core.profiles import Profile
 from whence.embed.prose import ProseEncoder
 from whence.memory.passages import NoteText
 from whence.memory.plan import NotePlan
-from whence.memory.retrieval import NoteEvidence
+from whence.memory.retrieval import NoteTermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import member
 
@@ -21,7 +21,7 @@ _KEPT = ("text", "nearness", "semantic", "matched")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class NoteFacts:
     """What is known of a candidate beside its text."""
 
     key: str
@@ -39,10 +39,10 @@ class Facts:
 class NotePool:
     """Candidates to be ranked. Signals read it and change nothing."""
 
-    evidence: NoteEvidence
+    evidence: NoteTermStatistics
     units: Array  # rows of the corpus
     retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the note
-    facts: Sequence[Facts]
+    facts: Sequence[NoteFacts]
     profile: Profile
     scores: Array
     here: str = ""  # the project of whoever asks

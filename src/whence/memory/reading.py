@@ -12,11 +12,11 @@ import numpy as np
 from whence.embed.encoder import Encoder, UnitText
 from whence.embed.prose import UNKNOWN, ProseEncoder
 from whence.memory.corpus import packed_vectors
-from whence.memory.folder import Found
+from whence.memory.folder import StoredNote
 from whence.memory.note import Note
-from whence.memory.note_rows import Entry
+from whence.memory.note_rows import NoteRow
 from whence.text.dates import OPEN, day_of, spans_of
-from whence.text.prose import Language
+from whence.text.prose import ProseLanguage
 from whence.text.secrets import find_secrets, redacted
 
 #: Words of a note that are kept: a transcript of a long day has fewer.
@@ -30,10 +30,10 @@ _MADE_UP = re.compile(r"note-[0-9a-f]{8}(?:-\d+)?")
 _COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")
 
 
-class Reader:
+class NoteAnalyzer:
     """Reads notes for the index."""
 
-    def __init__(self, language: Language, encoder: Encoder | None) -> None:
+    def __init__(self, language: ProseLanguage, encoder: Encoder | None) -> None:
         self.language, self.encoder = language, encoder
 
     @property
@@ -45,7 +45,7 @@ class Reader:
         """The stem of a word, and its row in the table of the shipped model; -1 where it has none."""
         return self.language.stem(word), int(self.encoder.rows_of([word])[0]) if isinstance(self.encoder, ProseEncoder) else UNKNOWN
 
-    def entries(self, notes: Sequence[tuple[Note, Found]]) -> list[Entry]:
+    def entries(self, notes: Sequence[tuple[Note, StoredNote]]) -> list[NoteRow]:
         """What is kept of some notes; their passages are encoded together."""
         texts = [searched_text(note) for note, _ in notes]
         secrets = [find_secrets(text) for text in texts]
@@ -55,14 +55,14 @@ class Reader:
         read = zip(notes, words, self._vectors(words), secrets, strict=True)
         return [self._entry(note, found, one, packed, secret=bool(secret)) for (note, found), one, packed, secret in read]
 
-    def _entry(self, note: Note, found: Found, words: list[str], vectors: bytes, *, secret: bool) -> Entry:
+    def _entry(self, note: Note, found: StoredNote, words: list[str], vectors: bytes, *, secret: bool) -> NoteRow:
         if secret:
             clean = [redacted(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags)]
             note = replace(note, topic=clean[0], project=clean[1], tags=tuple(clean[2:]))
         day = day_of_note(note)
         spans = spans_of(note.text[:MOST_DATED], day or None)
         bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
-        return Entry(
+        return NoteRow(
             key=note.key,
             folder=note.folder,
             size=found.size,

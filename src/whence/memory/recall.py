@@ -12,14 +12,14 @@ from whence.core.settings_schema import MemorySettings
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
 from whence.embed.prose import ProseEncoder
-from whence.memory.catalog import Catalog
-from whence.memory.corpus import Corpus
+from whence.memory.catalog import NoteIndex
+from whence.memory.corpus import NoteReader
 from whence.memory.filters import NoteFilters
 from whence.memory.note import CATEGORIES, CATEGORY_OF, KINDS
 from whence.memory.note_rows import told
 from whence.memory.plan import make_note_plan
-from whence.memory.pool import Facts, NotePool
-from whence.memory.retrieval import ASKED, MEANING, TIMES, WORDS, NoteEvidence, NoteScope
+from whence.memory.pool import NoteFacts, NotePool
+from whence.memory.retrieval import ASKED, MEANING, TIMES, WORDS, NoteScope, NoteTermStatistics
 from whence.ranking.ledger import Ledger
 from whence.ranking.pool import union
 from whence.ranking.score import score, write_stages
@@ -39,10 +39,10 @@ DOUBLES_EACH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Recalling:
+class RecallRun:
     """Everything a question to notes is asked with."""
 
-    catalog: Catalog
+    catalog: NoteIndex
     settings: MemorySettings
     profile: Profile
     filters: NoteFilters
@@ -74,7 +74,7 @@ class RankedNotes:
     alike: dict[int, list[int]]  # of a row that is shown those that are not, for they say the same
 
 
-def narrowed(corpus: Corpus, catalog: Catalog, filters: NoteFilters, *, generated: bool = False) -> NoteScope:
+def narrowed(corpus: NoteReader, catalog: NoteIndex, filters: NoteFilters, *, generated: bool = False) -> NoteScope:
     """What may be returned, and what words are counted over. One predicate for every retriever (M4).
 
     A list shows `generated` notes as well; no question finds them.
@@ -102,16 +102,16 @@ def narrowed(corpus: Corpus, catalog: Catalog, filters: NoteFilters, *, generate
     return NoteScope(allowed, population, (filters.projects, filters.archived, generated))
 
 
-def _numbered(corpus: Corpus, rows: Sequence[tuple[int]]) -> Array:
+def _numbered(corpus: NoteReader, rows: Sequence[tuple[int]]) -> Array:
     return member(corpus.column("ids"), np.sort(np.array([row[0] for row in rows], np.int64)))
 
 
-def recall(query: str, asking: Recalling) -> RankedNotes:
+def recall(query: str, asking: RecallRun) -> RankedNotes:
     """The notes that answer a question, best first."""
     corpus = asking.catalog.corpus
     scope = narrowed(corpus, asking.catalog, asking.filters)
     plan = make_note_plan(query, asking.catalog.reader.language, asking.today)
-    evidence = NoteEvidence(corpus, plan, scope, asking.encoder, asking.everywhere)
+    evidence = NoteTermStatistics(corpus, plan, scope, asking.encoder, asking.everywhere)
     found = _candidates(evidence, asking)
     if asking.include is not None:
         found[ASKED] = (asking.include, np.zeros(len(asking.include)))
@@ -141,7 +141,7 @@ def recall(query: str, asking: Recalling) -> RankedNotes:
     return ranked
 
 
-def _candidates(evidence: NoteEvidence, asking: Recalling) -> dict[str, tuple[Array, Array]]:
+def _candidates(evidence: NoteTermStatistics, asking: RecallRun) -> dict[str, tuple[Array, Array]]:
     """What each retriever finds (F1). With a greatest distance only what vectors find within it."""
     count = max(asking.settings.pool, OVER * asking.k)
     noise = evidence.encoder.noise if evidence.encoder is not None else 0.0
@@ -161,17 +161,17 @@ def _candidates(evidence: NoteEvidence, asking: Recalling) -> dict[str, tuple[Ar
     return {name: (rows[inside], scores[inside]) for name, (rows, scores) in found.items() for inside in (member(rows, kept),)}
 
 
-def _facts(corpus: Corpus, rows: Array, asking: Recalling) -> list[Facts]:
+def _facts(corpus: NoteReader, rows: Array, asking: RecallRun) -> list[NoteFacts]:
     numbers = corpus.column("ids")[rows].tolist() if len(rows) else []
     store = asking.catalog.store
     known = {row[0]: row[1:] for row in store.rows_in("SELECT id, key, project, topic FROM notes WHERE id IN ({})", numbers)}
     changed = asking.changed(numbers)
     lost = (b"", "", "")  # deleted since by another process: it falls out when its file is read
     found = [(number, *known.get(number, lost)) for number in numbers]
-    return [Facts(told(key), project, topic, changed.get(number, "")) for number, key, project, topic in found]
+    return [NoteFacts(told(key), project, topic, changed.get(number, "")) for number, key, project, topic in found]
 
 
-def _without_doubles(ranked: RankedNotes, asking: Recalling) -> RankedNotes:
+def _without_doubles(ranked: RankedNotes, asking: RecallRun) -> RankedNotes:
     """Notes that say nearly the same once, the best of them, as far as the answer reaches."""
     sets: dict[int, frozenset[int]] = {}
     shown: list[int] = []

@@ -8,14 +8,14 @@ from functools import cached_property
 
 from whence.memory.note import Note
 from whence.memory.recall import RankedNotes, label_of
-from whence.ranking.ledger import Line
+from whence.ranking.ledger import LedgerLine
 
 #: Said before a list in which nothing was found by meaning (M5).
 LOW_CONFIDENCE = "low confidence: these notes only share words with the question"
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledNote:
     """A note of an answer: its score and why, how it was found, and whether it still holds."""
 
     note: Note
@@ -34,16 +34,16 @@ class Recalled:
         return self.note.category
 
     @cached_property
-    def why(self) -> list[Line]:
+    def why(self) -> list[LedgerLine]:
         """The ledger whose sum is the score."""
         return self._ranked.ledger.lines(self._row) if self._ranked is not None else []
 
 
-def recalled(ranked: RankedNotes, row: int, note: Note) -> Recalled:
+def recalled(ranked: RankedNotes, row: int, note: Note) -> RecalledNote:
     """A candidate of an answer with the note it is."""
     pool = ranked.pool
     near = float(pool.semantic[row])
-    return Recalled(
+    return RecalledNote(
         note,
         float(ranked.scores[row]),
         label_of(pool, row),
@@ -56,6 +56,6 @@ def recalled(ranked: RankedNotes, row: int, note: Note) -> Recalled:
     )
 
 
-def is_low_confidence(found: Sequence[Recalled]) -> bool:
+def is_low_confidence(found: Sequence[RecalledNote]) -> bool:
     """Whether nothing in an answer was found by meaning."""
     return bool(found) and all(one.semantic == 0 for one in found)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whence.embed.encoder import Encoder, Vectors
-from whence.memory.corpus import Corpus
+from whence.memory.corpus import NoteReader
 from whence.memory.plan import NotePlan
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, highest
@@ -39,7 +39,7 @@ class NoteScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NoteTermRows:
     """A word of the question as notes hold it."""
 
     stem: str
@@ -55,10 +55,10 @@ def rarity(notes: int | Array, population: int) -> Array:
     return np.log(1 + (population - notes + 0.5) / (notes + 0.5))
 
 
-class NoteEvidence:
+class NoteTermStatistics:
     """What the words, the passages and the times of notes say of one question."""
 
-    def __init__(self, corpus: Corpus, plan: NotePlan, scope: NoteScope, encoder: Encoder | None, most: float = 2.0) -> None:
+    def __init__(self, corpus: NoteReader, plan: NotePlan, scope: NoteScope, encoder: Encoder | None, most: float = 2.0) -> None:
         """Words that a share of `most` of all notes hold, such as the names of two who talk in every one, tell nothing apart."""
         self.corpus, self.scope, self.encoder, self._most = corpus, scope, encoder, most
         self.population = int(scope.population.sum())
@@ -66,20 +66,20 @@ class NoteEvidence:
         everywhere = frozenset(one.stem for one in found.values() if self.is_everywhere(one.notes))
         left = plan.without(everywhere)
         self.plan = left if left.stems else plan
-        self.held: Mapping[str, Held] = {stem: one for stem, one in found.items() if stem in self.plan.stems}
+        self.held: Mapping[str, NoteTermRows] = {stem: one for stem, one in found.items() if stem in self.plan.stems}
 
     def is_everywhere(self, notes: Any) -> Any:
         """Whether a word, or each of some, is in so many notes that it tells nothing apart."""
         return (notes >= self._most * self.population) & (self.population >= FEWEST_NOTES)
 
-    def _held(self, plan: NotePlan) -> dict[str, Held]:
+    def _held(self, plan: NotePlan) -> dict[str, NoteTermRows]:
         numbers = self.corpus.words.stem_ids(plan.stems)
         held = {}
         for stem, number in numbers.items():
             rows, counts = self.corpus.holding(number)
             notes = int(np.count_nonzero(self.scope.population[rows]))
             keep = self.scope.allowed[rows]
-            held[stem] = Held(stem, number, rows[keep], counts[keep], notes, float(rarity(notes, self.population)))
+            held[stem] = NoteTermRows(stem, number, rows[keep], counts[keep], notes, float(rarity(notes, self.population)))
         return held
 
     @cached_property

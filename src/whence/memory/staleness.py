@@ -27,11 +27,10 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from whence.core.errors import UsageError
-from whence.memory.note import About
+from whence.memory.note import CodeRef
 from whence.source.decode import longest_line, to_utf8
 from whence.source.read import open_inside
-from whence.source.walk import State as FileState
-from whence.source.walk import Walker
+from whence.source.walk import FileState, Walker
 
 #: Larger files are not read, and files with a longer line not parsed: the defaults of what is indexed.
 MOST_BYTES = 1_500_000
@@ -51,7 +50,7 @@ _NO_FILE = "no such file"
 _FORM = "write path/to/file or path/to/file#qualified.name, below the root"
 
 
-class State(Enum):
+class CodeState(Enum):
     """What became of the code that a note names."""
 
     FRESH = "fresh"
@@ -63,7 +62,7 @@ class State(Enum):
 class _Unseen(Exception):
     """There is no text to look at: what that makes of the code, and why."""
 
-    def __init__(self, state: State, reason: str) -> None:
+    def __init__(self, state: CodeState, reason: str) -> None:
         super().__init__(reason)
         self.state = state
         self.reason = reason
@@ -81,10 +80,10 @@ class _Held:
 
 
 #: What is said of code that is not as it was when a note was written.
-CHANGED = {State.CHANGED: "the code has changed since", State.GONE: "the code is gone"}
+CHANGED = {CodeState.CHANGED: "the code has changed since", CodeState.GONE: "the code is gone"}
 
 
-def named(code: str, root: Path, grammars: Path | None = None) -> About:
+def named(code: str, root: Path, grammars: Path | None = None) -> CodeRef:
     """The code that is meant by `path` or `path#qualified.name` below a root, as it is now; an error names the nearest."""
     path, _, symbol = code.partition("#")
     try:
@@ -92,7 +91,7 @@ def named(code: str, root: Path, grammars: Path | None = None) -> About:
         text, _ = _read(path, root)
     except _Unseen as trouble:
         _refuse(path, root, trouble)
-    whole = About(path, _digest([_meaning(text)]), str(root.absolute()))
+    whole = CodeRef(path, _digest([_meaning(text)]), str(root.absolute()))
     if not symbol:
         return whole
     pieces = _pieces(path, text, grammars)
@@ -112,7 +111,7 @@ def hash_of(code: str, root: Path, grammars: Path | None = None) -> str | None:
     return CodeStates(grammars).hash(code, root)
 
 
-def state_of(about: About, root: Path | None, grammars: Path | None = None) -> State:
+def state_of(about: CodeRef, root: Path | None, grammars: Path | None = None) -> CodeState:
     """What became of the code that a note names; never an exception."""
     return CodeStates(grammars).state(about, root)
 
@@ -129,21 +128,21 @@ class CodeStates:
         self._held: OrderedDict[tuple[str, str], _Held] = OrderedDict()  # by root and path, last used last
         self._names = 0
 
-    def state(self, about: About, root: Path | None, now_ns: int = 0) -> State:
+    def state(self, about: CodeRef, root: Path | None, now_ns: int = 0) -> CodeState:
         """What became of the code that a note names; never an exception.
 
         A file is taken to be the same by its stamps only when they were some time old at the
         `now_ns` of its reading; one that was read without it is read each time, though not parsed.
         """
         if root is None or not about.hash:
-            return State.UNKNOWN
+            return CodeState.UNKNOWN
         try:
             found = self._hash(about.code, root, now_ns)
         except _Unseen as trouble:
             return trouble.state
         if found is None:
-            return State.GONE
-        return State.FRESH if found == about.hash else State.CHANGED
+            return CodeState.GONE
+        return CodeState.FRESH if found == about.hash else CodeState.CHANGED
 
     def hash(self, code: str, root: Path, now_ns: int = 0) -> str | None:
         """The hash of some code as it is now, or None when it is gone or cannot be judged."""
@@ -161,7 +160,7 @@ class CodeStates:
             held = self._read(key, held, bool(symbol), now_ns)
         self._held.move_to_end(key)
         if symbol and not held.readable:
-            raise _Unseen(State.UNKNOWN, "no grammar can read it")
+            raise _Unseen(CodeState.UNKNOWN, "no grammar can read it")
         return held.hashes.get(symbol)
 
     def _read(self, key: tuple[str, str], before: _Held | None, symbols: bool, now_ns: int) -> _Held:
@@ -197,9 +196,9 @@ def _parts(path: str) -> list[str]:
     """The names along a path that stays below its root."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts:
-        raise _Unseen(State.UNKNOWN, "leads out of the root")
+        raise _Unseen(CodeState.UNKNOWN, "leads out of the root")
     if not parts or _UNWRITABLE.search(path):
-        raise _Unseen(State.UNKNOWN, "names no file")
+        raise _Unseen(CodeState.UNKNOWN, "names no file")
     return parts
 
 
@@ -215,34 +214,34 @@ def _trouble_told(root: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno not in _NOT_THERE:
-            raise _Unseen(State.UNKNOWN, f"cannot be read: {error.strerror}") from error
+            raise _Unseen(CodeState.UNKNOWN, f"cannot be read: {error.strerror}") from error
         if not root.is_dir():
-            raise _Unseen(State.UNKNOWN, f"{root} is no folder on this machine") from error
-        raise _Unseen(State.GONE, _NO_FILE) from error
+            raise _Unseen(CodeState.UNKNOWN, f"{root} is no folder on this machine") from error
+        raise _Unseen(CodeState.GONE, _NO_FILE) from error
     except ValueError as error:  # a NUL, or what no file system can spell
-        raise _Unseen(State.UNKNOWN, "names no file") from error
+        raise _Unseen(CodeState.UNKNOWN, "names no file") from error
 
 
 def _read(path: str, root: Path) -> tuple[bytes, os.stat_result]:
     """The text of a file with plain line ends, and what the file looked like. Only a regular file is ever opened."""
     parts = _parts(path)
     if (kind := _unfit(_looked_at(path, root).st_mode)) is not None:
-        raise _Unseen(State.GONE, kind)
+        raise _Unseen(CodeState.GONE, kind)
     with _trouble_told(root):
         handle = open_inside(root, "/".join(parts))
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(handle)
             if (kind := _unfit(found.st_mode)) is not None:
-                raise _Unseen(State.GONE, kind)
+                raise _Unseen(CodeState.GONE, kind)
             if found.st_size > MOST_BYTES:
-                raise _Unseen(State.UNKNOWN, f"larger than {MOST_BYTES} bytes")
+                raise _Unseen(CodeState.UNKNOWN, f"larger than {MOST_BYTES} bytes")
             raw = file.read(found.st_size + 1)
             after = os.fstat(handle)
     if len(raw) != found.st_size or (after.st_mtime_ns, after.st_ctime_ns) != (found.st_mtime_ns, found.st_ctime_ns):
-        raise _Unseen(State.UNKNOWN, "is being written: try again")
+        raise _Unseen(CodeState.UNKNOWN, "is being written: try again")
     text = plain_text(raw)
     if text is None:
-        raise _Unseen(State.GONE, "binary, no text")
+        raise _Unseen(CodeState.GONE, "binary, no text")
     return text, found
 
 
@@ -261,7 +260,7 @@ def _unfit(mode: int) -> str | None:
 
 
 # What is in it.
-class Stretch(NamedTuple):
+class CodeRange(NamedTuple):
     """Where a definition stands in a text: its bytes, and the white space that its first line begins with."""
 
     indentation: bytes
@@ -273,14 +272,14 @@ class Stretch(NamedTuple):
         return self.indentation + text[self.start : self.end]
 
 
-def stretches_of(code: str, text: bytes, grammars: Path | None = None) -> list[Stretch]:
+def stretches_of(code: str, text: bytes, grammars: Path | None = None) -> list[CodeRange]:
     """Where in the text of its file some code stands; nowhere when it has no such name, or no grammar can read it."""
     path, _, symbol = code.partition("#")
-    found = _stretches(path, text, grammars) if symbol else {"": [Stretch(b"", 0, len(text))]}
+    found = _stretches(path, text, grammars) if symbol else {"": [CodeRange(b"", 0, len(text))]}
     return (found or {}).get(symbol, [])
 
 
-def hash_at(text: bytes, stretches: Iterable[Stretch]) -> str:
+def hash_at(text: bytes, stretches: Iterable[CodeRange]) -> str:
     """The hash of the code that stands there."""
     return _digest(_meaning(one.of(text)) for one in stretches)
 
@@ -299,7 +298,7 @@ def _pieces(path: str, text: bytes, grammars: Path | None) -> dict[str, list[byt
     return None if found is None else {name: [_meaning(one.of(text)) for one in some] for name, some in found.items()}
 
 
-def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[Stretch]] | None:
+def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[CodeRange]] | None:
     """Where every definition stands, by its qualified name, in order; None when no grammar can read the file."""
     from whence.parse.grammars import grammar_of, keep_grammars_in  # noqa: PLC0415  -- a note about no code needs no grammar
     from whence.parse.languages import language_of  # noqa: PLC0415  -- as above
@@ -311,12 +310,12 @@ def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[
     language = language_of(path, text[:_HEAD])
     if grammar_of(language.name) is None or longest_line(text) > LONGEST_LINE or beyond_a_grammar(text, language.unbearable):
         return None
-    found: dict[str, list[Stretch]] = {}
+    found: dict[str, list[CodeRange]] = {}
     for unit in parse(text, language.name).units:
         if unit.qualified_name and unit.kind != "raw":
             before = text[text.rfind(b"\n", 0, unit.start) + 1 : unit.start]
             indentation = before[: len(before) - len(before.lstrip())]
-            found.setdefault(unit.qualified_name, []).append(Stretch(indentation, unit.start, unit.end))
+            found.setdefault(unit.qualified_name, []).append(CodeRange(indentation, unit.start, unit.end))
     return found if found or not looks_like_a_table(text) else None  # a table may have taken the parser too long
 
 
@@ -341,7 +340,7 @@ def _digest(pieces: Iterable[bytes]) -> str:
 # What is said when nothing is found.
 def _refuse(path: str, root: Path, trouble: _Unseen) -> NoReturn:
     along = [root.joinpath(*path.split("/")[:depth]) for depth in range(1, path.count("/") + 2)]
-    if trouble.state is State.GONE and any(step.is_symlink() for step in along):
+    if trouble.state is CodeState.GONE and any(step.is_symlink() for step in along):
         raise UsageError(f"{path} goes through a link", hint="name the file that it leads to, below the root")
     if trouble.reason != _NO_FILE:
         raise UsageError(f"{path if path and path.isprintable() else repr(path)}: {trouble.reason}", hint=_FORM)

@@ -52,7 +52,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class TranscriptSession:
     """One conversation. Its identity never changes when turns are added, its name may."""
 
     name: str  # a title where it was given one, else its identity, else what the file is called
@@ -63,7 +63,7 @@ class Session:
     titled: bool = False
 
 
-def sessions_of(lines: Iterable[bytes], *, name: str) -> tuple[list[Session], list[str]]:
+def sessions_of(lines: Iterable[bytes], *, name: str) -> tuple[list[TranscriptSession], list[str]]:
     """The conversations in some JSON lines in the order they begin, and a line for everything that could not be read."""
     broken: list[int] = []
     sessions, unknown = _gathered(_records(lines, broken), name)
@@ -73,14 +73,14 @@ def sessions_of(lines: Iterable[bytes], *, name: str) -> tuple[list[Session], li
     return sessions, problems + _told(unknown, "line")
 
 
-def sessions_in(document: object, *, name: str) -> tuple[list[Session], list[str]]:
+def sessions_in(document: object, *, name: str) -> tuple[list[TranscriptSession], list[str]]:
     """The same for one JSON document: a list of messages, a list of conversations, or one conversation."""
     entries = document if isinstance(document, list) else [document]
     sessions, unknown = _gathered(enumerate(entries, 1), name)
     return sessions, _told(unknown, "entry")
 
 
-def text_of(session: Session) -> str:
+def text_of(session: TranscriptSession) -> str:
     """What was said, word for word, under the time it began (in UTC) and its title, where these are known."""
     began = session.began
     heading = f"{began.day} {MONTHS[began.month - 1]} {began.year}, {began:%H:%M}" if began else ""
@@ -89,9 +89,9 @@ def text_of(session: Session) -> str:
     return "\n\n".join([*([heading] if heading else []), *map(_spoken, session.turns)])
 
 
-def parts_of(session: Session, most_bytes: int) -> list[Session]:
+def parts_of(session: TranscriptSession, most_bytes: int) -> list[TranscriptSession]:
     """A session in as many parts as are needed for each to fit, cut between turns; turns that are added change the last only."""
-    parts: list[Session] = []
+    parts: list[TranscriptSession] = []
     turns: list[Turn] = []
     heading = room = most_bytes - len(text_of(replace(session, turns=())).encode())
     for turn in session.turns:
@@ -139,7 +139,7 @@ def _spoken(turn: Turn) -> str:
     return f"{turn.speaker}: {turn.text}"
 
 
-def _part(session: Session, turns: list[Turn]) -> Session:
+def _part(session: TranscriptSession, turns: list[Turn]) -> TranscriptSession:
     return replace(session, turns=tuple(turns), began=_first_time(turns) or session.began)
 
 
@@ -364,7 +364,7 @@ class _Open:
             self.title, self.weight = title, heard.weight
 
 
-def _gathered(records: Iterable[tuple[int, object]], name: str) -> tuple[list[Session], list[int]]:
+def _gathered(records: Iterable[tuple[int, object]], name: str) -> tuple[list[TranscriptSession], list[int]]:
     """The sessions that some records are of, and the numbers of those that are of no known shape."""
     opened: dict[str, _Open] = {}
     current = ""  # the session of lines that name none
@@ -388,6 +388,6 @@ def _gathered(records: Iterable[tuple[int, object]], name: str) -> tuple[list[Se
     return kept, unknown
 
 
-def _closed(identity: str, one: _Open, name: str) -> Session:
+def _closed(identity: str, one: _Open, name: str) -> TranscriptSession:
     title = one.title or identity or name
-    return Session(title, tuple(one.turns), _first_time(one.turns), one.project, identity, titled=bool(one.title))
+    return TranscriptSession(title, tuple(one.turns), _first_time(one.turns), one.project, identity, titled=bool(one.title))

@@ -10,10 +10,10 @@ from itertools import chain, count
 from pathlib import Path
 
 from whence.core.errors import UsageError, WhenceError
-from whence.memory.compaction import Step, apply, plan
+from whence.memory.compaction import CompactionStep, apply, plan
 from whence.memory.export import export_folder, export_lines
 from whence.memory.front_matter import render, settled
-from whence.memory.import_ import Draft, incoming
+from whence.memory.import_ import NoteDraft, incoming
 from whence.memory.memory import Memory
 from whence.memory.note import GENERAL, Note
 from whence.memory.note_rows import told
@@ -21,7 +21,7 @@ from whence.storage.files import FORSAKEN, part_file, sweep, telling
 from whence.text.secrets import find_secrets, redacted
 from whence.text.slugs import alike, checksum, folder_of, topic_slugs
 
-__all__ = ["Brought", "Step", "apply", "bring_in", "give_out", "lines", "plan"]
+__all__ = ["CompactionStep", "ImportSummary", "apply", "bring_in", "give_out", "lines", "plan"]
 
 Progress = Callable[[int, int], None]
 LINES = ".jsonl"
@@ -31,7 +31,7 @@ _NAMED_SECRETS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ImportSummary:
     """What came of an import."""
 
     new: int
@@ -62,7 +62,7 @@ def bring_in(
     redact: bool = False,
     now: datetime,
     progress: Progress | None = None,
-) -> Brought:
+) -> ImportSummary:
     """Take in what a file or a folder has; doing it again changes nothing. What cannot be taken is said, the rest is taken.
 
     A note that came from the same source is replaced, and keeps what was added to it here: its tags, its code, its
@@ -87,10 +87,10 @@ def bring_in(
             problems.append(f"{draft.origin}: {trouble}")
         if progress is not None:
             progress(number, len(found.drafts))
-    return Brought(new, changed, unchanged, problems, keys)
+    return ImportSummary(new, changed, unchanged, problems, keys)
 
 
-def _checked(draft: Draft, wish: _Wish) -> Draft:
+def _checked(draft: NoteDraft, wish: _Wish) -> NoteDraft:
     """A draft that may be stored: it says something, has a date, and holds no secret (Z10)."""
     note = draft.note
     if not note.text.strip():
@@ -122,7 +122,7 @@ def _without(text: str) -> str:
     return redacted(text, find_secrets(text))
 
 
-def _secrets_of(draft: Draft, path: Path) -> str:
+def _secrets_of(draft: NoteDraft, path: Path) -> str:
     """The secrets of a draft and where they are: by the lines of its file, where these are the lines of the note."""
     file, where = _file_of(path, draft.origin), ""
     found = []
@@ -150,7 +150,7 @@ def _time_of(file: Path, now: datetime) -> datetime:
         return now
 
 
-def _placed(memory: Memory, draft: Draft, wish: _Wish) -> tuple[Note, Note | None]:
+def _placed(memory: Memory, draft: NoteDraft, wish: _Wish) -> tuple[Note, Note | None]:
     """A draft as the note that it is to be, and the one whose place it takes, if there is one."""
     if draft.note.slug:
         return _placed_by_name(memory, draft.note)

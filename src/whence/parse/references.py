@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from whence.core.types import CALLABLES, CONTAINERS, VALUES, Mention, Unit
+from whence.core.types import CALLABLES, CONTAINERS, VALUES, Reference, Unit
 from whence.parse.endpoints import Spot, outside
 
 #: Stands for a receiver that is an expression: its type is not known.
@@ -67,7 +67,7 @@ _WORDS = re.compile(r"\w+")
 MOST_OF_ONE_UNIT = 400
 
 
-class Heard(NamedTuple):
+class CollectedReferences(NamedTuple):
     """What the grammar found in a file, with the units it belongs to in order."""
 
     language: str
@@ -83,7 +83,7 @@ _Said = tuple[int, str, str, str, str]  # a Spot, without the cost of its name
 _Key = tuple[int, str, str, str]  # a Mention without its place
 
 
-def mentions(source: bytes, heard: Heard) -> tuple[Mention, ...]:
+def mentions(source: bytes, heard: CollectedReferences) -> tuple[Reference, ...]:
     """Everything the units of a file speak of, each once for a unit, in the order of the text."""
     code = _without(source, heard.comments)
     text = code.decode("latin-1")
@@ -96,10 +96,10 @@ def mentions(source: bytes, heard: Heard) -> tuple[Mention, ...]:
     said += outside(code, heard.language)
     said.sort()
     found = _Units(heard.units, types_of_names(text, heard.units), known).say(said)
-    return tuple([Mention(row, kind, name, receiver, at) for (row, kind, name, receiver), at in found.items()])
+    return tuple([Reference(row, kind, name, receiver, at) for (row, kind, name, receiver), at in found.items()])
 
 
-def _from_grammar(text: str, heard: Heard) -> list[_Said]:
+def _from_grammar(text: str, heard: CollectedReferences) -> list[_Said]:
     """Calls and kin, each with what stands before it."""
     joining = joining_of(heard.language)
     ends = joining.ends
@@ -118,7 +118,7 @@ def _from_grammar(text: str, heard: Heard) -> list[_Said]:
     return said
 
 
-def _passed(text: str, heard: Heard, known: set[str]) -> Iterator[_Said]:
+def _passed(text: str, heard: CollectedReferences, known: set[str]) -> Iterator[_Said]:
     """Names given as values that may be functions: the file knows them, or they belong to something."""
     joining = joining_of(heard.language)
     ends = joining.ends
@@ -136,12 +136,12 @@ def _decoded(name: str) -> str:
     return name if name.isascii() else name.encode("latin-1").decode("utf-8", "replace")
 
 
-def _packages(heard: Heard) -> list[tuple[int, str]]:
+def _packages(heard: CollectedReferences) -> list[tuple[int, str]]:
     """Perl's packages without braces: what follows one speaks for it, and stands in no unit of its name."""
     return [(unit.start, unit.name) for unit in heard.units if unit.kind == "class"] if heard.language == "perl" else []
 
 
-def _known_names(heard: Heard) -> set[str]:
+def _known_names(heard: CollectedReferences) -> set[str]:
     """Names that stand for something in the whole file: a variable given to a function is none of them."""
     known = {"self", "this", "cls"} | {unit.name for unit in heard.units}
     for text in heard.imports:

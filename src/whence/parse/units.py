@@ -14,7 +14,7 @@ from whence.parse.endpoints import Spot
 from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time, was_interrupted
 from whence.parse.languages import BY_NAME
 from whence.parse.lines import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
-from whence.parse.references import Heard, mentions
+from whence.parse.references import CollectedReferences, mentions
 
 Span = tuple[int, int, int]
 
@@ -153,7 +153,7 @@ class _Reader:
         units = [*units, *self._leftovers(units)]
         units.sort(key=lambda unit: (unit.start, -unit.end))
         imports = tuple(dict.fromkeys(self.imports))
-        said = mentions(self.source, Heard(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
+        said = mentions(self.source, CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
         return Parsed(self.language, tuple(units), imports, tuple(self.comments), said)
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:

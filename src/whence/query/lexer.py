@@ -50,7 +50,7 @@ NEARLY = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class QueryToken:
     """A part of a query and where it stands. `wrong` says why it cannot be what it looks like."""
 
     kind: str
@@ -72,9 +72,9 @@ def fault(message: str, query: str, at: int, hint: str = "") -> QueryError:
     return QueryError(f"{message}\n  {shown}\n  {' ' * min(at, len(shown))}^", hint=hint, at=at)
 
 
-def pieces_of(query: str) -> list[Piece]:
+def pieces_of(query: str) -> list[QueryToken]:
     """The pieces of a query in order, each read as the operator that it looks like most."""
-    found: list[Piece] = []
+    found: list[QueryToken] = []
     at, depth = 0, 0
     while at < len(query):
         if query[at].isspace():
@@ -87,19 +87,19 @@ def pieces_of(query: str) -> list[Piece]:
     return found
 
 
-def _piece_at(query: str, at: int, depth: int) -> Piece:
+def _piece_at(query: str, at: int, depth: int) -> QueryToken:
     if query[at] == ")" and depth and _ends(query, at + 1, depth):
-        return Piece(CLOSE, at, at + 1)
+        return QueryToken(CLOSE, at, at + 1)
     if spelled := _SPELLED_NOT.match(query, at):
         begin = spelled.end()
         if query[begin] == "(":
-            return Piece(OPEN, at, begin + 1, negated=True)
+            return QueryToken(OPEN, at, begin + 1, negated=True)
         read = _field(query, begin, depth) or _phrase(query, begin, depth) or _regex(query, begin, depth)
-        return replace(read, start=at, negated=True) if read and read.kind != TEXT else Piece(TEXT, at, at + 3, value="NOT")
+        return replace(read, start=at, negated=True) if read and read.kind != TEXT else QueryToken(TEXT, at, at + 3, value="NOT")
     negated = query[at] == "-"
     begin = at + negated
     if query[begin : begin + 1] == "(":
-        return Piece(OPEN, at, begin + 1, negated=negated)
+        return QueryToken(OPEN, at, begin + 1, negated=negated)
     read = _field(query, begin, depth) or _phrase(query, begin, depth) or _regex(query, begin, depth)
     if read is not None:
         return replace(read, start=at, negated=negated, sure=(read.sure or negated) and not read.wrong)
@@ -112,21 +112,21 @@ def _ends(query: str, at: int, depth: int) -> bool:
     return not rest or rest.isspace() or (rest == ")" and depth > 0 and query[at:].lstrip(")")[:1].strip() == "")
 
 
-def _field(query: str, at: int, depth: int) -> Piece | None:
+def _field(query: str, at: int, depth: int) -> QueryToken | None:
     begins = _FIELD_NAME.match(query, at)
     if not begins:
         return None
     found = _FIELDS[begins.group(1)].match(query, at)
     if not found or not _ends(query, found.end(), depth):
         unclosed = _UNCLOSED_FIELD.match(query, at)
-        return Piece(TEXT, at, _chunk_end(query, at), wrong="the quote is never closed", at=begins.end()) if unclosed else None
+        return QueryToken(TEXT, at, _chunk_end(query, at), wrong="the quote is never closed", at=begins.end()) if unclosed else None
     name = "lang" if begins.group(1) == "language" else begins.group(1)
     quoted = found.group("quoted")
     value = re.sub(r"\\(.)", r"\1", quoted).strip() if quoted is not None else found.group("value")
     if "//" in value or not value:
         return None
     value, wrong, hint = _checked(name, value)
-    return Piece(FIELD, at, found.end(), name, value, sure=not wrong, wrong=wrong, hint=hint, at=begins.end())
+    return QueryToken(FIELD, at, found.end(), name, value, sure=not wrong, wrong=wrong, hint=hint, at=begins.end())
 
 
 def _checked(name: str, value: str) -> tuple[str, str, str]:
@@ -160,22 +160,22 @@ def nearest(value: str, allowed: tuple[str, ...]) -> str:
     return f"nearest: {near[0]}" if near else f"allowed: {', '.join(allowed)}"
 
 
-def _phrase(query: str, at: int, depth: int) -> Piece | None:
+def _phrase(query: str, at: int, depth: int) -> QueryToken | None:
     if query[at : at + 1] != '"':
         return None
     found = _QUOTED.match(query, at)
     if not found:
-        return Piece(TEXT, at, _chunk_end(query, at), wrong="the quote is never closed", at=at)
+        return QueryToken(TEXT, at, _chunk_end(query, at), wrong="the quote is never closed", at=at)
     if not _ends(query, found.end(), depth) or not found.group(1).strip():
         return None
-    return Piece(PHRASE, at, found.end(), value=" ".join(re.sub(r'\\(["\\])', r"\1", found.group(1)).split()), at=at)
+    return QueryToken(PHRASE, at, found.end(), value=" ".join(re.sub(r'\\(["\\])', r"\1", found.group(1)).split()), at=at)
 
 
 #: What stands between slashes and is a folder rather than a pattern, even where nothing else is asked.
 FOLDERS = frozenset("api app bin dev etc home lib media mnt opt proc root run sbin src srv sys tmp users usr var www".split())
 
 
-def _regex(query: str, at: int, depth: int) -> Piece | None:
+def _regex(query: str, at: int, depth: int) -> QueryToken | None:
     found = _SLASHED.match(query, at)
     if not found or not _ends(query, found.end(), depth):
         return None
@@ -190,8 +190,8 @@ def _regex(query: str, at: int, depth: int) -> Piece | None:
             pattern = compile_pattern(body.replace(r"\/", "/"), ignore_case=bool(flag))
     except QueryError as error:
         wrong = error.message.partition("\n")[0]
-        return Piece(REGEX, at, found.end(), value=body, wrong=wrong, at=at + 1 + _where(error))
-    return Piece(REGEX, at, found.end(), value=found.group(), sure=meant, at=at, pattern=pattern)
+        return QueryToken(REGEX, at, found.end(), value=body, wrong=wrong, at=at + 1 + _where(error))
+    return QueryToken(REGEX, at, found.end(), value=found.group(), sure=meant, at=at, pattern=pattern)
 
 
 def _where(error: QueryError) -> int:
@@ -205,20 +205,20 @@ def _chunk_end(query: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _chunk(query: str, at: int, depth: int) -> Piece:
+def _chunk(query: str, at: int, depth: int) -> QueryToken:
     """A run of letters without a blank; a parenthesis at its end that nothing in it opens may close a group."""
     end = _chunk_end(query, at)
     while depth and end > at + 1 and query[end - 1] == ")" and query[at:end].count(")") > query[at:end].count("("):
         end -= 1
     chunk = query[at:end]
     if chunk in ("OR", "AND"):
-        return Piece(OR if chunk == "OR" else AND, at, end)
+        return QueryToken(OR if chunk == "OR" else AND, at, end)
     if unwanted := _NOT_WANTED.fullmatch(chunk):
-        return Piece(WORD, at, end, value=unwanted.group(1), negated=True, at=at)
-    return Piece(TEXT, at, end, value=chunk)
+        return QueryToken(WORD, at, end, value=unwanted.group(1), negated=True, at=at)
+    return QueryToken(TEXT, at, end, value=chunk)
 
 
-def nearly_field(piece: Piece) -> str:
+def nearly_field(piece: QueryToken) -> str:
     """The field that a word is nearly written like; empty where it is like none."""
     from difflib import get_close_matches  # noqa: PLC0415  -- only where a query has operators
 

@@ -20,7 +20,7 @@ from whence.query.lexer import (
     REGEX,
     TEXT,
     WORD,
-    Piece,
+    QueryToken,
     fault,
     nearly_field,
     pieces_of,
@@ -85,7 +85,7 @@ _BEFORE_PROGRAMS = frozenset("$ % > sudo time env nohup exec".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class QueryStyle:
     """How the plain words of a query are written."""
 
     sentence: bool = False
@@ -108,7 +108,7 @@ class Manner:
         return self.code or self.command
 
 
-def manner_of(words: Sequence[str], dashed: Sequence[str] = ()) -> Manner:
+def manner_of(words: Sequence[str], dashed: Sequence[str] = ()) -> QueryStyle:
     """How some words are written; `dashed` are those with a dash in front, which may be options or what is not wanted."""
     letters = [word.strip(".,:;!?()[]`'\"*_").lower() for word in words]
     text = "\n".join(words)
@@ -116,7 +116,7 @@ def manner_of(words: Sequence[str], dashed: Sequence[str] = ()) -> Manner:
     options = [*dashed, *(word for word in words if _OPTION.fullmatch(word))]
     begin = [word for word in words if word not in _BEFORE_PROGRAMS][:1]
     sql = sum(word in _SQL for word in words)
-    return Manner(
+    return QueryStyle(
         sentence=_is_sentence(words, letters),
         binding=any(one in _BINDING_WORDS for one in letters),
         code=_CODE.search(text) is not None or sql > 1,
@@ -168,7 +168,7 @@ _TELLS_NAME = frozenset(
 _PREFIXES = frozenset("non pre post re multi self well anti co sub semi cross un meta".split())
 
 
-def meant(query: str, pieces: list[Piece]) -> list[Piece]:
+def meant(query: str, pieces: list[QueryToken]) -> list[QueryToken]:
     """The pieces of a query with all that is doubtful as text; a mistake that is one beyond doubt is raised."""
     pieces = [replace(piece, sure=True) if _is_alternative(place, pieces) else piece for place, piece in enumerate(pieces)]
     words = [piece.value for piece in pieces if piece.kind == TEXT]
@@ -191,7 +191,7 @@ def meant(query: str, pieces: list[Piece]) -> list[Piece]:
     return grouped
 
 
-def _is_alternative(place: int, pieces: Sequence[Piece]) -> bool:
+def _is_alternative(place: int, pieces: Sequence[QueryToken]) -> bool:
     """Whether a piece can only be an expression, because it stands beside OR."""
     piece = pieces[place]
     beside = [*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]]
@@ -199,7 +199,7 @@ def _is_alternative(place: int, pieces: Sequence[Piece]) -> bool:
     return piece.kind == REGEX and not piece.wrong and not folder and any(one.kind == OR for one in beside)
 
 
-def _places(pieces: Sequence[Piece], manner: Manner) -> Collection[int]:
+def _places(pieces: Sequence[QueryToken], manner: QueryStyle) -> Collection[int]:
     """Where operators may stand: anywhere among a few words, else before and after the text."""
     if manner.free:
         return range(len(pieces))
@@ -207,7 +207,7 @@ def _places(pieces: Sequence[Piece], manner: Manner) -> Collection[int]:
     return {place for place in range(len(pieces)) if not plain or place < plain[0] or place > plain[-1]}
 
 
-def _is_meant(place: int, pieces: Sequence[Piece], manner: Manner, *, sure: bool) -> bool:  # noqa: PLR0911  -- one for each kind
+def _is_meant(place: int, pieces: Sequence[QueryToken], manner: QueryStyle, *, sure: bool) -> bool:  # noqa: PLR0911  -- one for each kind
     """Whether a piece that may be an operator by its place is one; those that join others are looked at later."""
     piece = pieces[place]
     if piece.kind in (TEXT, OR, AND, OPEN, CLOSE):
@@ -226,11 +226,11 @@ def _is_meant(place: int, pieces: Sequence[Piece], manner: Manner, *, sure: bool
     return sure
 
 
-def _is_alone(pieces: Sequence[Piece]) -> bool:
+def _is_alone(pieces: Sequence[QueryToken]) -> bool:
     return not any(piece.kind in (TEXT, PHRASE, OPEN) for piece in pieces)
 
 
-def _is_phrase(piece: Piece, pieces: Sequence[Piece], before: str, manner: Manner) -> bool:
+def _is_phrase(piece: QueryToken, pieces: Sequence[QueryToken], before: str, manner: QueryStyle) -> bool:
     """Whether a text in quotes must be found as it stands: not the argument of a program, nor a name in a message."""
     if manner.shell or before in _TAKES_TEXT or _CALLED.search(before) or _FILLED_IN.search(piece.value):
         return False
@@ -240,20 +240,25 @@ def _is_phrase(piece: Piece, pieces: Sequence[Piece], before: str, manner: Manne
     return " " in piece.value or not others & _TELLS_NAME
 
 
-def _count(kind: str, pieces: Sequence[Piece]) -> int:
+def _count(kind: str, pieces: Sequence[QueryToken]) -> int:
     return sum(piece.kind == kind for piece in pieces)
 
 
-def _is_operator(piece: Piece) -> bool:
+def _is_operator(piece: QueryToken) -> bool:
     return piece.kind not in (TEXT, AND)
 
 
-def _as_text(query: str, piece: Piece) -> Piece:
-    return Piece(TEXT, piece.start, piece.end, value=query[piece.start : piece.end])
+def _as_text(query: str, piece: QueryToken) -> QueryToken:
+    return QueryToken(TEXT, piece.start, piece.end, value=query[piece.start : piece.end])
 
 
 def _refuse(
-    query: str, pieces: Sequence[Piece], kept: Sequence[Piece], allowed: Collection[int], manner: Manner, sure: Sequence[Piece]
+    query: str,
+    pieces: Sequence[QueryToken],
+    kept: Sequence[QueryToken],
+    allowed: Collection[int],
+    manner: QueryStyle,
+    sure: Sequence[QueryToken],
 ) -> None:
     """Raise the first mistake that is one beyond doubt."""
     if manner.foreign and not sure:
@@ -273,7 +278,7 @@ def _refuse(
             raise fault("the parenthesis closes nothing", query, piece.end - 1)
 
 
-def _joining(query: str, kept: list[Piece], manner: Manner, *, sure: bool) -> list[Piece]:
+def _joining(query: str, kept: list[QueryToken], manner: QueryStyle, *, sure: bool) -> list[QueryToken]:
     """OR only between two things that it can join."""
     found = list(kept)
     for place, piece in enumerate(kept):
@@ -290,13 +295,13 @@ def _joining(query: str, kept: list[Piece], manner: Manner, *, sure: bool) -> li
     return found
 
 
-def _can_be_joined(side: Piece, edge: str) -> bool:
+def _can_be_joined(side: QueryToken, edge: str) -> bool:
     if side.kind == TEXT:
         return len(side.value) > 1 and any(map(str.isalpha, side.value)) and any(map(analyzer.terms, analyzer.words(side.value)))
     return side.kind in (FIELD, PHRASE, REGEX, WORD, edge) or (edge == OPEN and side.kind == OPEN)
 
 
-def _grouping(query: str, kept: list[Piece], *, sure: bool) -> list[Piece]:
+def _grouping(query: str, kept: list[QueryToken], *, sure: bool) -> list[QueryToken]:
     """Parentheses only in pairs, and around some operator."""
     found, opened = list(kept), []
     for place, piece in enumerate(kept):
@@ -341,7 +346,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class AllOf:
     """Conditions that must all hold."""
 
     parts: tuple[Condition, ...]
@@ -351,7 +356,7 @@ class Both:
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class AnyOf:
     """Conditions of which one must hold."""
 
     parts: tuple[Condition, ...]
@@ -360,11 +365,11 @@ class Either:
         return f"({' or '.join(map(str, self.parts))})"
 
 
-Condition = Leaf | Both | Either
+Condition = Leaf | AllOf | AnyOf
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuery:
     """A query as it was read: the words that are ranked, and what may be returned at all."""
 
     query: str
@@ -404,13 +409,13 @@ class Asked:
         return any(leaf.of == "in" or (not leaf.negated and _of_documents(leaf)) for leaf in self.leaves())
 
 
-def read(query: str, *, plain: bool = False) -> Asked:
+def read(query: str, *, plain: bool = False) -> ParsedQuery:
     """Read a query; a mistake in one that is beyond doubt written in the language is shown with a caret under it."""
     if plain or not _MARKS.search(query) or len(query) > LONGEST or "\n" in query.strip():
-        return Asked(query, query)
+        return ParsedQuery(query, query)
     pieces = meant(query, pieces_of(query))
     if all(piece.kind == TEXT for piece in pieces):
-        return Asked(query, query)
+        return ParsedQuery(query, query)
     conditions = _pushed(_Parser(pieces).conditions())
     notes = _asks_for_notes(query, conditions)
     kept = tuple(one for one in conditions if not (isinstance(one, Leaf) and one.of == "in" and one.value == NOTES))
@@ -418,7 +423,7 @@ def read(query: str, *, plain: bool = False) -> Asked:
     joined = {leaf.at for one in kept for leaf in leaves_of(one)}
     text = " ".join(_ranked(query, piece) for piece in wanted)
     words = " ".join(_ranked(query, piece) for piece in wanted if piece.start not in joined)
-    asked = Asked(query, text if any(map(analyzer.parts, analyzer.words(text))) else "", words, kept, notes)
+    asked = ParsedQuery(query, text if any(map(analyzer.parts, analyzer.words(text))) else "", words, kept, notes)
     if notes:
         _check_notes(asked)
     return asked
@@ -463,13 +468,13 @@ def path_predicate(value: str) -> Callable[[str], bool]:
     return lambda path: wanted in path.casefold()
 
 
-def note_passes(asked: Asked, text: str, places: Collection[str]) -> bool:
+def note_passes(asked: ParsedQuery, text: str, places: Collection[str]) -> bool:
     """Whether a note may be in an answer: by its text, and by its key and the paths that it speaks of."""
 
     def holds(one: Condition) -> bool:
-        if isinstance(one, Both):
+        if isinstance(one, AllOf):
             return all(map(holds, one.parts))
-        if isinstance(one, Either):
+        if isinstance(one, AnyOf):
             return any(map(holds, one.parts))
         return _note_fits(one, text, places) is not one.negated
 
@@ -497,7 +502,7 @@ def _of_documents(leaf: Leaf) -> bool:
     return leaf.of == "kind" and leaf.value == "section"
 
 
-def _wanted(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _wanted(pieces: Sequence[QueryToken]) -> Iterator[QueryToken]:
     """The pieces whose words are ranked: plain ones and phrases, outside of groups that are not wanted."""
     groups: list[bool] = []
     for piece in pieces:
@@ -509,7 +514,7 @@ def _wanted(pieces: Sequence[Piece]) -> Iterator[Piece]:
             yield piece
 
 
-def _ranked(query: str, piece: Piece) -> str:
+def _ranked(query: str, piece: QueryToken) -> str:
     return piece.value if piece.kind == PHRASE else query[piece.start : piece.end]
 
 
@@ -517,7 +522,7 @@ def _ranked(query: str, piece: Piece) -> str:
 class _Parser:
     """Makes conditions of pieces. OR joins its two neighbours, and nothing further."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pieces: Sequence[QueryToken]) -> None:
         self._pieces, self._at = [piece for piece in pieces if piece.kind != AND], 0
 
     def conditions(self) -> list[Condition]:
@@ -529,7 +534,7 @@ class _Parser:
                 self._at += 1
                 several.append(self._operand())
             if len(several) > 1:
-                found.append(Either(tuple(several)))
+                found.append(AnyOf(tuple(several)))
             elif not (isinstance(several[0], Leaf) and several[0].of == WORD and not several[0].negated):
                 found.append(several[0])  # a word by itself is ranked, and restricts nothing
         return found
@@ -544,18 +549,18 @@ class _Parser:
             self._at += 1
             if self._joins(piece):  # a group beside OR holds all that is in it, its words too
                 inside += [Leaf(WORD, one.value, at=one.start) for one in words if not _is_joined(one, inside)]
-            whole: Condition = inside[0] if len(inside) == 1 else Both(tuple(inside))
+            whole: Condition = inside[0] if len(inside) == 1 else AllOf(tuple(inside))
             return negation(whole) if piece.negated else whole
         return Leaf(piece.name or (WORD if piece.kind == TEXT else piece.kind), piece.value, piece.negated, piece.start, piece.pattern)
 
-    def _joins(self, opening: Piece) -> bool:
+    def _joins(self, opening: QueryToken) -> bool:
         """Whether a group stands beside OR, or is not wanted."""
         place = self._pieces.index(opening)
         around = self._pieces[max(place - 1, 0) : place] + self._pieces[self._at : self._at + 1]
         return opening.negated or any(one.kind == OR for one in around)
 
 
-def _is_joined(piece: Piece, inside: Sequence[Condition]) -> bool:
+def _is_joined(piece: QueryToken, inside: Sequence[Condition]) -> bool:
     return any(leaf.at == piece.start for one in inside for leaf in leaves_of(one))
 
 
@@ -564,12 +569,12 @@ def negation(condition: Condition) -> Condition:
     if isinstance(condition, Leaf):
         return replace(condition, negated=not condition.negated)
     parts = tuple(map(negation, condition.parts))
-    return Either(parts) if isinstance(condition, Both) else Both(parts)
+    return AnyOf(parts) if isinstance(condition, AllOf) else AllOf(parts)
 
 
 def _pushed(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
     """Conditions with groups that say nothing of their own opened."""
-    return tuple(part for one in conditions for part in (_pushed(one.parts) if isinstance(one, Both) else (one,)))
+    return tuple(part for one in conditions for part in (_pushed(one.parts) if isinstance(one, AllOf) else (one,)))
 
 
 # Notes.
@@ -582,7 +587,7 @@ def _asks_for_notes(query: str, conditions: Sequence[Condition]) -> bool:
     return bool(alone)
 
 
-def _check_notes(asked: Asked) -> None:
+def _check_notes(asked: ParsedQuery) -> None:
     for leaf in asked.leaves():
         if leaf.of in _NOT_OF_NOTES or leaf.of == "in":
             raise fault(f"a note has no {leaf.of}:", asked.query, leaf.at, "with in:notes go words, phrases, /regex/, -not, OR and path:")

@@ -23,7 +23,7 @@ _SEPARATOR = re.compile(r"::|\\|->|\.|#")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class QueryTerm:
     """One indexed term of the query with its weight.
 
     `word` says which content word it came from. The whole of a word with several
@@ -37,7 +37,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NamePart:
     """One lower-cased part of a content word, as it may stand on a path."""
 
     text: str
@@ -46,13 +46,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """What a query asks for. All weights are positional: the first words matter most."""
 
     text: str
     words: tuple[str, ...]  # content words as written, in order
-    terms: tuple[Term, ...]
-    parts: tuple[Part, ...]
+    terms: tuple[QueryTerm, ...]
+    parts: tuple[NamePart, ...]
     joined: frozenset[str]  # each word, and each two or three neighbours, as one lower-cased word
     symbol: str  # the name asked for when the query is one identifier; else empty
     exact: tuple[str, ...]  # words long enough to look for exactly as written
@@ -73,10 +73,10 @@ class Plan:
 
 
 #: A query without words, for answers that go by something else.
-NOTHING = Plan("", (), (), (), frozenset(), "", (), 0.0)
+NOTHING = QueryPlan("", (), (), (), frozenset(), "", (), 0.0)
 
 
-def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> Plan:
+def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> QueryPlan:
     """Read a query, or the question in a pasted text.
 
     `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has.
@@ -91,7 +91,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
     weights = [(quoted if number >= len(spoken) else 1.0) / (1 + decay * number) for number in range(len(found))]
     if boilerplate != 1:
         weights = [weight * (boilerplate if word.lower() in lexicon.TASK_WORDS else 1) for word, weight in zip(found, weights, strict=True)]
-    return Plan(
+    return QueryPlan(
         text=text,
         words=tuple(found),
         terms=_terms(found, weights),
@@ -121,20 +121,20 @@ def _content_words(text: str) -> list[str]:
     ]
 
 
-def _terms(found: list[str], weights: list[float]) -> tuple[Term, ...]:
-    seen: dict[str, Term] = {}
+def _terms(found: list[str], weights: list[float]) -> tuple[QueryTerm, ...]:
+    seen: dict[str, QueryTerm] = {}
     for number, (word, weight) in enumerate(zip(found, weights, strict=True)):
         found_terms = analyzer.terms(word)
         for place, text in enumerate(found_terms):
-            seen.setdefault(text, Term(text, weight, number, whole=place > 0 and place == len(found_terms) - 1))
+            seen.setdefault(text, QueryTerm(text, weight, number, whole=place > 0 and place == len(found_terms) - 1))
     return tuple(seen.values())
 
 
-def _parts(found: list[str], weights: list[float]) -> tuple[Part, ...]:
-    seen: dict[str, Part] = {}
+def _parts(found: list[str], weights: list[float]) -> tuple[NamePart, ...]:
+    seen: dict[str, NamePart] = {}
     for word, weight in zip(found, weights, strict=True):
         for text in analyzer.parts(word):
-            seen.setdefault(text, Part(text, analyzer.stem(text), weight))
+            seen.setdefault(text, NamePart(text, analyzer.stem(text), weight))
     return tuple(seen.values())
 
 

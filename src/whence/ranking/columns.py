@@ -6,11 +6,11 @@ import numpy as np
 
 from whence.parse.paths import Role
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.storage.arrayfile import Array
 
 
-def header_column(pool: Pool, language: str) -> Column:
+def header_column(pool: CandidatePool, language: str) -> Column:
     """1 for headers that are written in a language."""
     header = pool.column("files.roles") & int(Role.HEADER) > 0
     if header.any():
@@ -20,7 +20,7 @@ def header_column(pool: Pool, language: str) -> Column:
     return Column(values, lambda row: f"a header of {language}" if values[row] else f"not a header of {language}")
 
 
-def role_column(pool: Pool, role: Role, asked: str, yes: str) -> Column:
+def role_column(pool: CandidatePool, role: Role, asked: str, yes: str) -> Column:
     """1 for files that play a role, 0 for all when the query asks for such files."""
     if pool.plan.asks_for(asked):
         return Column(np.zeros(len(pool.units)), lambda _: "the query asks for such files")
@@ -28,7 +28,7 @@ def role_column(pool: Pool, role: Role, asked: str, yes: str) -> Column:
     return Column(values, lambda row: yes if values[row] else f"not {yes}")
 
 
-def coverage(pool: Pool) -> Array:
+def coverage(pool: CandidatePool) -> Array:
     """The share of the query's terms that each candidate's file holds, raised to the profile's power (Q1)."""
     if not pool.profile.coverage:
         return np.ones(len(pool.units))
@@ -36,7 +36,7 @@ def coverage(pool: Pool) -> Array:
     return pool.by_file(held.mean(axis=0) ** pool.profile.coverage)
 
 
-def unit_scores(pool: Pool) -> Array:
+def unit_scores(pool: CandidatePool) -> Array:
     """BM25 of each candidate over its weighted fields and its file's path, times the coverage where a profile wants it."""
     matrix = pool.matrix()
     weight = np.array([found.term.weight * found.unit_rarity for found in pool.evidence.terms])
@@ -49,7 +49,7 @@ def relative_to_best(scores: Array) -> Array:
     return scores / best if best > 0 else scores
 
 
-def spoken_terms(pool: Pool, row: int) -> str:
+def spoken_terms(pool: CandidatePool, row: int) -> str:
     """The terms a candidate holds, the weightiest first."""
     worth = pool.matrix()[:, row]
     order = sorted(

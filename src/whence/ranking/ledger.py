@@ -31,7 +31,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One signal's line in the ledger, over the whole pool."""
 
     signal: str
@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LedgerLine:
     """One signal's line for one candidate."""
 
     signal: str
@@ -65,16 +65,16 @@ class Ledger:
     """All lines, in the order in which they enter the score."""
 
     size: int
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
 
     def scores(self) -> Array:
         """Fold the ledger."""
         return fold(self.size, self.entries)
 
-    def lines(self, row: int) -> list[Line]:
+    def lines(self, row: int) -> list[LedgerLine]:
         """The ledger of one candidate."""
         return [
-            Line(
+            LedgerLine(
                 entry.signal,
                 entry.phase,
                 entry.operation.value,
@@ -86,12 +86,12 @@ class Ledger:
             for entry in self.entries
         ]
 
-    def with_entries(self, entries: Sequence[Entry]) -> Ledger:
+    def with_entries(self, entries: Sequence[LedgerEntry]) -> Ledger:
         """The ledger with more lines."""
         return Ledger(self.size, (*self.entries, *entries))
 
 
-def fold(size: int, entries: Sequence[Entry]) -> Array:
+def fold(size: int, entries: Sequence[LedgerEntry]) -> Array:
     """The score: contributions added and multiplied in order, from zero."""
     scores = np.zeros(size)
     for entry in entries:

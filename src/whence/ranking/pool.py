@@ -11,16 +11,16 @@ import numpy as np
 
 from whence.core.profiles import Profile
 from whence.index.snapshot import Snapshot
-from whence.query.plan import Plan
-from whence.retrieval.commits import Precedent
-from whence.retrieval.dense import Semantics
+from whence.query.plan import QueryPlan
+from whence.retrieval.commits import CommitMatches
+from whence.retrieval.dense import DenseMatches
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import Evidence
+from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct
 
 if TYPE_CHECKING:  # what only symbols need: a search must not load it
-    from whence.context.classic.seeds import Seeding
+    from whence.context.classic.seeds import SeedScores
     from whence.graph.reader import Graph
     from whence.retrieval.names import ClassText, NameMatch
 
@@ -33,7 +33,7 @@ ASKED = "asked"
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class GraphFacts:
     """How much each candidate has to do with the best, one step along the graph."""
 
     used: Array  # by them
@@ -42,25 +42,25 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Pool:
+class CandidatePool:
     """Candidates to be ranked. Signals read it and change nothing.
 
     `scores` is what the phases before have made of the candidates; it is frozen for
     the length of a phase, so the order of signals inside a phase cannot matter.
     """
 
-    evidence: Evidence
+    evidence: TermStatistics
     path_match: PathMatch
     units: Array
     retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the unit
     shallowest: int
     scores: Array
-    precedent: Precedent  # what past commits point at
-    semantics: Semantics | None = None  # None where vectors have nothing to say
+    precedent: CommitMatches  # what past commits point at
+    semantics: DenseMatches | None = None  # None where vectors have nothing to say
     graph: Graph | None = None  # for symbols: what they refer to and what refers to them
     walked: Array | None = None  # for symbols: how near the walk found each candidate
-    beside: Beside | None = None  # for symbols: what the best of them call, are called by and descend from
-    seeding: Seeding | None = None  # for symbols of the classic profile: where the walk began
+    beside: GraphFacts | None = None  # for symbols: what the best of them call, are called by and descend from
+    seeding: SeedScores | None = None  # for symbols of the classic profile: where the walk began
     feedback: Array | None = None  # for symbols: what verdicts add to each (L2)
     session: Array | None = None  # for symbols: what having been shown adds to each (L1)
 
@@ -70,7 +70,7 @@ class Pool:
         return self.evidence.snapshot
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> QueryPlan:
         """The query."""
         return self.evidence.plan
 
@@ -138,18 +138,18 @@ class Pool:
         """The path of a candidate."""
         return self.snapshot.path(int(self.files[row]))
 
-    def with_scores(self, scores: Array) -> Pool:
+    def with_scores(self, scores: Array) -> CandidatePool:
         """The same pool in a later phase; what was worked out stays worked out."""
         return self._kept(
             replace(self, scores=scores), ("files", "_distinct", "_matrix", "nearness", "unit_nearness", "names", "class_text")
         )
 
-    def with_candidates(self, units: Array, retrieved: Mapping[str, Array], **facts: Any) -> Pool:
+    def with_candidates(self, units: Array, retrieved: Mapping[str, Array], **facts: Any) -> CandidatePool:
         """The same question with other candidates; what depends on the question alone stays worked out."""
         later = replace(self, units=units, retrieved=retrieved, scores=np.zeros(len(units)), **facts)
         return self._kept(later, ("names", "class_text"))
 
-    def _kept(self, later: Pool, names: tuple[str, ...]) -> Pool:
+    def _kept(self, later: CandidatePool, names: tuple[str, ...]) -> CandidatePool:
         for name in names:
             if name in self.__dict__:
                 later.__dict__[name] = self.__dict__[name]

@@ -9,8 +9,8 @@ import numpy as np
 
 from whence.core.profiles import Profile, Weight
 from whence.core.trace import Trace
-from whence.ranking.ledger import Entry, Ledger, Operation, fold
-from whence.ranking.pool import Pool
+from whence.ranking.ledger import Ledger, LedgerEntry, Operation, fold
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Signal, signal_named
 from whence.storage.arrayfile import Array
 
@@ -18,7 +18,7 @@ from whence.storage.arrayfile import Array
 Place = Callable[[int], tuple[str, int]]
 
 
-def trace_ranking(trace: Trace, pool: Pool, ledger: Ledger) -> None:
+def trace_ranking(trace: Trace, pool: CandidatePool, ledger: Ledger) -> None:
     """Write what led to the scores of a pool."""
     write_stages(trace, pool.plan.text, pool.retrieved, ledger, lambda row: place(pool, row))
 
@@ -38,7 +38,7 @@ def _best(scores: Array, place_of: Place) -> list[tuple[str, int, float]]:
     return [(*place_of(row), float(scores[row])) for row in order.tolist()]
 
 
-def place(pool: Pool, row: int) -> tuple[str, int]:
+def place(pool: CandidatePool, row: int) -> tuple[str, int]:
     """Where a candidate is: (path, line)."""
     return pool.path(row), int(pool.snapshot.column("units.first")[pool.units[row]])
 
@@ -82,9 +82,9 @@ def score(pool: Ranks, signals: Mapping[str, Weight] | None = None, *, leave_out
     return ledger
 
 
-def _entry(one: Signal, pool: Ranks, weight: float) -> Entry:
+def _entry(one: Signal, pool: Ranks, weight: float) -> LedgerEntry:
     column = one.score(pool)
-    return Entry(one.name, one.phase.name.lower(), one.operation, weight, column, _contribution(one, pool, weight, column.values))
+    return LedgerEntry(one.name, one.phase.name.lower(), one.operation, weight, column, _contribution(one, pool, weight, column.values))
 
 
 def _contribution(one: Signal, pool: Ranks, weight: float, values: Array) -> Array:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.index.snapshot import Snapshot
-from whence.query.plan import Plan
+from whence.query.plan import QueryPlan
 from whence.retrieval.lexical import top
 from whence.retrieval.term_statistics import rarity
 from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
@@ -21,10 +21,10 @@ COMMIT_DECAY = 0.7
 USUAL_TERMS = 12.0
 
 
-class Precedent:
+class CommitMatches:
     """What the past has to say of one question."""
 
-    def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
+    def __init__(self, snapshot: Snapshot, plan: QueryPlan) -> None:
         self._snapshot, self._plan = snapshot, plan
 
     @cached_property

@@ -7,7 +7,7 @@ import numpy as np
 from whence.embed.encoder import Encoder, Vectors
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import VectorView
-from whence.retrieval.term_statistics import Remembered
+from whence.retrieval.term_statistics import CachedPostings
 from whence.storage.arrayfile import Array
 from whence.storage.rows import best_first, first_of_each, member, spread
 
@@ -21,7 +21,7 @@ LACKING = 0.7
 MOST_COMPARED = 0.6
 
 
-class Semantics:
+class DenseMatches:
     """What vectors say of one question, worked out once and shared by retrievers and signals."""
 
     def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, asks: int | None = None) -> None:
@@ -29,9 +29,9 @@ class Semantics:
         self._snapshot, self._view, self._question = snapshot, view, question
         self._deaf = np.arange(*(int(at) for at in view.of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
         self._every: Array | None = None
-        self._compared = Remembered(view.passages, self._compare, np.float32)
-        self._of_known_units = Remembered(snapshot.units, self._find_of_units, np.float32)
-        self._of_known_files = Remembered(snapshot.files, self._find_of_files)
+        self._compared = CachedPostings(view.passages, self._compare, np.float32)
+        self._of_known_units = CachedPostings(snapshot.units, self._find_of_units, np.float32)
+        self._of_known_files = CachedPostings(snapshot.files, self._find_of_files)
 
     @property
     def says_nothing(self) -> bool:
@@ -111,11 +111,11 @@ class Semantics:
         return similar
 
 
-def asked_of_vectors(snapshot: Snapshot, encoder: Encoder | None, text: str) -> Semantics | None:
+def asked_of_vectors(snapshot: Snapshot, encoder: Encoder | None, text: str) -> DenseMatches | None:
     """What vectors have to say of a question, where there are some and it has a word they know."""
     if encoder is None or snapshot.vectors is None:
         return None
-    semantics = Semantics(snapshot, snapshot.vectors, encoder.encode_query(text[:MOST_ENCODED]))
+    semantics = DenseMatches(snapshot, snapshot.vectors, encoder.encode_query(text[:MOST_ENCODED]))
     return None if semantics.says_nothing else semantics
 
 

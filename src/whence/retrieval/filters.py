@@ -9,7 +9,7 @@ import numpy as np
 
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
-from whence.query.parser import Both, Condition, Either, Leaf, path_predicate, phrase_spans
+from whence.query.parser import AllOf, AnyOf, Condition, Leaf, path_predicate, phrase_spans
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.search.options import Options
 from whence.storage.arrayfile import Array
@@ -95,9 +95,9 @@ class _Restricting:
         return mask
 
     def _holds(self, one: Condition, mask: Array, *, inside: bool) -> Array:
-        if isinstance(one, Both):
+        if isinstance(one, AllOf):
             return self.all_of(one.parts, mask, inside=inside)
-        if isinstance(one, Either):
+        if isinstance(one, AnyOf):
             found = np.zeros(self._snapshot.units, bool)
             for part in one.parts:
                 found |= self._holds(part, mask, inside=True) & mask

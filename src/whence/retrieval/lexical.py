@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from whence.retrieval.term_statistics import Evidence
+from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import best_first, first_of_each, highest, ranges
 
@@ -15,12 +15,12 @@ BEST_WINDOWS = 10
 WINDOW_DECAY = 0.8
 
 
-def best_units(evidence: Evidence, count: int, allowed: Array | None) -> tuple[Array, Array]:
+def best_units(evidence: TermStatistics, count: int, allowed: Array | None) -> tuple[Array, Array]:
     """The units with the highest lexical score: (units, scores)."""
     return top(evidence.unit_scores, count, allowed, evidence.snapshot.unit_places)
 
 
-def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
+def best_windows(evidence: TermStatistics, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
     """The files with the best single window: (files, scores)."""
     starts = evidence.snapshot.window_starts
     if evidence.snapshot.files == 0 or evidence.snapshot.windows == 0:
@@ -29,7 +29,7 @@ def best_windows(evidence: Evidence, count: int, allowed_files: Array | None) ->
     return top(best, count, allowed_files, evidence.snapshot.file_places)
 
 
-def mass(evidence: Evidence, files: Array) -> Array:
+def mass(evidence: TermStatistics, files: Array) -> Array:
     """How much of each file speaks of the query: its ten best windows, decayed."""
     owner, window = ranges(evidence.snapshot.window_starts, files)
     scores = evidence.window_scores[window]
@@ -40,7 +40,7 @@ def mass(evidence: Evidence, files: Array) -> Array:
     return np.bincount(owner[kept], weights=scores[kept] * WINDOW_DECAY ** rank[kept], minlength=len(files))
 
 
-def best_unit_of(evidence: Evidence, files: Array) -> Array:
+def best_unit_of(evidence: TermStatistics, files: Array) -> Array:
     """The unit of each file that its words like best (its first one when none speaks)."""
     if not len(files):
         return np.empty(0, np.int64)

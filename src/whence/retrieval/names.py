@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.retrieval.paths import name_strengths
-from whence.retrieval.term_statistics import Evidence, Remembered
+from whence.retrieval.term_statistics import CachedPostings, TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each, ranges
 
@@ -15,13 +15,13 @@ from whence.storage.rows import distinct, first_of_each, ranges
 class NameMatch:
     """The parts of all names of a snapshot against the parts of a query."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: TermStatistics) -> None:
         self.evidence = evidence
         self.parts = evidence.snapshot.name_parts
         self.query = evidence.plan.parts
         # Both looks at the candidates of a task ask for nearly the same units.
-        self._precision = Remembered(evidence.snapshot.units, self._find_precision)
-        self._recall = Remembered(evidence.snapshot.units, self._find_recall)
+        self._precision = CachedPostings(evidence.snapshot.units, self._find_precision)
+        self._recall = CachedPostings(evidence.snapshot.units, self._find_recall)
 
     @cached_property
     def _matched(self) -> Array:
@@ -90,7 +90,7 @@ class NameMatch:
 class ClassText:
     """What all of a type's members together say of the query."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: TermStatistics) -> None:
         self.evidence = evidence
         self._types = evidence.snapshot.symbols.with_members
 

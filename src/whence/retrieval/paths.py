@@ -7,10 +7,10 @@ from bisect import bisect_left
 import numpy as np
 
 from whence.index.name_parts import KnownMatches, PathParts
-from whence.query.plan import Part
+from whence.query.plan import NamePart
 from whence.query.vocabulary import synonyms_of
 from whence.retrieval.lexical import top
-from whence.retrieval.term_statistics import Evidence, rarity
+from whence.retrieval.term_statistics import TermStatistics, rarity
 from whence.storage.arrayfile import Array
 from whence.storage.rows import ranges
 from whence.text.analyzer import stem
@@ -28,7 +28,7 @@ STEM_SHARE = 2.0
 class PathMatch:
     """How the words of a query match the words of all paths of a snapshot."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: TermStatistics) -> None:
         self.evidence = evidence
         self.parts: PathParts = evidence.snapshot.path_parts
         self.query = evidence.plan.parts
@@ -84,7 +84,7 @@ class PathMatch:
         return top(scores, count, allowed_files, self.evidence.snapshot.file_places)
 
 
-def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:
+def _matches(part: NamePart, names: list[str]) -> list[tuple[int, float]]:
     """The words of paths that match a word of the query, with the strength of each match."""
     found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
     for other in synonyms_of(part.stem):
@@ -92,7 +92,7 @@ def _matches(part: Part, names: list[str]) -> list[tuple[int, float]]:
     return [(row, strength) for row, strength in found if strength > 0]
 
 
-def path_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
+def path_strengths(part: NamePart, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
     """The words of paths that match a word of the query, and how well; `known` remembers what was worked out before."""
     key = (part.text, part.stem)
     if key not in known:
@@ -100,7 +100,7 @@ def path_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[A
     return known[key]
 
 
-def name_strengths(part: Part, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
+def name_strengths(part: NamePart, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
     """The parts of names that match a word of the query as written, each once, and how well; `known` as above."""
     key = (part.text, part.stem)
     if key not in known:

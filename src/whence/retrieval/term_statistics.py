@@ -13,7 +13,7 @@ from whence.core.profiles import Profile
 from whence.core.types import Holding
 from whence.index.segment_writer import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.snapshot import Snapshot
-from whence.query.plan import Plan, Term
+from whence.query.plan import QueryPlan, QueryTerm
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each, member, values_at
 
@@ -26,10 +26,10 @@ def rarity(total: int, holding: int) -> float:
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
-class TermEvidence:
+class TermPostings:
     """Where one term of the query occurs."""
 
-    def __init__(self, snapshot: Snapshot, term: Term) -> None:
+    def __init__(self, snapshot: Snapshot, term: QueryTerm) -> None:
         self.term = term
         self._snapshot = snapshot
         self._rows = snapshot.find_term(term.text)
@@ -84,7 +84,7 @@ class TermEvidence:
         return rarity(self._snapshot.live_files, len(self.files) + by_path_alone)
 
 
-class Remembered:
+class CachedPostings:
     """Values of rows, each worked out when first asked for."""
 
     def __init__(self, size: int, find: Callable[[Array], Array], kind: type = np.float64) -> None:
@@ -118,15 +118,15 @@ class FieldWeights:
         return cls(worth, (worth / (worth + np.float32(profile.fields.saturation))).astype(np.float32))
 
 
-class Evidence:
+class TermStatistics:
     """All that a query's terms have to say about one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, plan: Plan, profile: Profile, weights: FieldWeights) -> None:
+    def __init__(self, snapshot: Snapshot, plan: QueryPlan, profile: Profile, weights: FieldWeights) -> None:
         self.snapshot = snapshot
         self.plan = plan
         self.profile = profile
         self.weights = weights
-        self.terms = [TermEvidence(snapshot, term) for term in plan.terms]
+        self.terms = [TermPostings(snapshot, term) for term in plan.terms]
         self._matrix = np.empty(0, np.int64), np.empty((len(self.terms), 0), np.float32)  # of the units last asked for
 
     @cached_property

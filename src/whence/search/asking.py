@@ -11,11 +11,11 @@ from whence.core.settings_schema import Settings
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
 from whence.index.snapshot import Snapshot
-from whence.query.parser import Asked
+from whence.query.parser import ParsedQuery
 from whence.retrieval.pattern_lines import ReadText
 from whence.retrieval.term_statistics import FieldWeights
 from whence.search.options import make_options, with_factors, with_fusion
-from whence.search.pipeline import Asking
+from whence.search.pipeline import SearchRun
 
 #: What codes are worth under a profile: it is worked out once for each.
 WeightsOf = Callable[[str, Profile], FieldWeights]
@@ -33,7 +33,7 @@ def make_asking(
     read: ReadText,
     encoder: Encoder | None,
     trace: Trace | None = None,
-) -> Asking:
+) -> SearchRun:
     """Check what was given, and put it together with what is set."""
     chosen, asked = settings.search, dict(asked)
     fusion, alpha, factors = (asked.pop(name, None) for name in ("fusion", "alpha", "factors"))
@@ -45,7 +45,7 @@ def make_asking(
     name, ranking = profile_named(profile, settings)
     weights = weights_of(name, ranking)
     ranking = with_factors(name, with_fusion(name, ranking, fusion, alpha), factors)
-    return Asking(snapshot, ranking, weights, options, chosen.pool, chosen.pool_per_result, read, encoder, trace)
+    return SearchRun(snapshot, ranking, weights, options, chosen.pool, chosen.pool_per_result, read, encoder, trace)
 
 
 def profile_named(profile: str | None, settings: Settings) -> tuple[str, Profile]:
@@ -56,6 +56,6 @@ def profile_named(profile: str | None, settings: Settings) -> tuple[str, Profile
     return name, settings.profiles[name]
 
 
-def with_content(read: Asked, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_content(read: ParsedQuery, asked: Mapping[str, Any]) -> Mapping[str, Any]:
     """What was asked beside the query, with all files to choose from where the query itself says which."""
     return {**asked, "content": "all"} if read.beyond_code and asked.get("content") is None else asked

@@ -22,10 +22,10 @@ from whence.storage.rows import first_of_each, member
 from whence.text import analyzer
 
 if TYPE_CHECKING:
-    from whence.query.plan import Plan
-    from whence.ranking.collapse import Hit
-    from whence.ranking.pool import Pool
-    from whence.search.pipeline import Found
+    from whence.query.plan import QueryPlan
+    from whence.ranking.collapse import FileHit
+    from whence.ranking.pool import CandidatePool
+    from whence.search.pipeline import RankedFile
     from whence.storage.arrayfile import Array
 
 WEIGHTS = Path(__file__).parents[1] / "core" / "weights" / "confidence.json"
@@ -66,7 +66,7 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ConfidenceFeatures:
     """What tells whether an answer is one; shares are of the question's words, the first ones counting more."""
 
     near: float  # how near the first file is in meaning
@@ -82,7 +82,7 @@ class Facts:
     meaning: bool = True  # whether vectors had anything to say
 
 
-def confidence_of(found: Sequence[Found], line: float, *, query: str = "", meaning: bool = True) -> Confidence | None:
+def confidence_of(found: Sequence[RankedFile], line: float, *, query: str = "", meaning: bool = True) -> Confidence | None:
     """How sure an answer is; None where nothing was asked in words.
 
     `query` is what was asked, for an answer of nothing, which does not know. `meaning` says whether the vectors are of the
@@ -100,7 +100,7 @@ def confidence_of(found: Sequence[Found], line: float, *, query: str = "", meani
     return Confidence(probability, line, "; ".join(_against(found, facts, meaning=meaning)), _sought(pool, facts))
 
 
-def probability_of(facts: Facts, weights: Mapping[str, float]) -> float:
+def probability_of(facts: ConfidenceFeatures, weights: Mapping[str, float]) -> float:
     """The logistic of the weighted facts."""
     total = weights["constant"] + sum(weight * float(getattr(facts, name)) for name, weight in weights.items() if name != "constant")
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
@@ -112,7 +112,7 @@ def learned() -> Any:
     return json.loads(WEIGHTS.read_text(encoding="utf-8"))
 
 
-def facts_of(found: Sequence[Found]) -> Facts:
+def facts_of(found: Sequence[RankedFile]) -> ConfidenceFeatures:
     """Everything that the chance is worked out from."""
     ranked = found[0].ranked
     pool, plan = ranked.pool, ranked.pool.plan
@@ -124,7 +124,7 @@ def facts_of(found: Sequence[Found]) -> Facts:
     written = plan.exact[:MOST_LOOKED_UP]
     snapshot, meaning = pool.snapshot, pool.semantics
     least, most = SIZES
-    return Facts(
+    return ConfidenceFeatures(
         near=float(meaning.of_files(files[:1])[0]) if meaning else 0.0,
         nearest=float(pool.unit_nearness.max(initial=0.0)),
         held=float(weight @ _file_holds(pool, files[:1])),
@@ -139,17 +139,17 @@ def facts_of(found: Sequence[Found]) -> Facts:
     )
 
 
-def _is_name(plan: Plan) -> bool:
+def _is_name(plan: QueryPlan) -> bool:
     """Whether a question is a name and cannot be an everyday word: `lock` asks for more than what is called so."""
     return bool(plan.symbol) and _MARKED.search(plan.symbol) is not None
 
 
-def _leading(first: Found) -> list[Hit]:
+def _leading(first: RankedFile) -> list[FileHit]:
     """The first files of an answer, however many of them were asked for."""
     return [first.hit, *(hit for hit in first.ranked.hits[:LEADING] if hit.file != first.hit.file)][:LEADING]
 
 
-def _name_fit(first: Found, files: Array) -> float:
+def _name_fit(first: RankedFile, files: Array) -> float:
     """How well the best file's name fits: as the ledger has it, where that signal has a part."""
     for entry in first.ranked.ledger.entries:
         if entry.signal == "stem_fit":
@@ -161,13 +161,13 @@ def _share(said: list[bool], *, of_none: float) -> float:
     return sum(said) / len(said) if said else of_none
 
 
-def _file_holds(pool: Pool, file: Array) -> Array:
+def _file_holds(pool: CandidatePool, file: Array) -> Array:
     """Whether each of the first terms stands in a file or on its path."""
     terms = pool.evidence.terms[:MOST_LOOKED_UP]
     return np.array([bool(member(file, term.files)[0] or member(file, term.paths[0])[0]) for term in terms])
 
 
-def _units_hold(first: Found) -> Array:
+def _units_hold(first: RankedFile) -> Array:
     """Whether each of the first terms stands in the best unit of each of the first files, or on its path: (terms, units)."""
     pool = first.ranked.pool
     units = pool.units[[hit.row for hit in _leading(first)]]
@@ -176,7 +176,7 @@ def _units_hold(first: Found) -> Array:
     return np.array([member(units, term.units[0]) | member(files, term.paths[0]) for term in terms])
 
 
-def _defined(pool: Pool) -> bool:
+def _defined(pool: CandidatePool) -> bool:
     """Whether anything that was searched bears the name asked for."""
     if "names" in pool.retrieved:
         return bool(np.isfinite(pool.retrieved["names"]).any())
@@ -186,7 +186,7 @@ def _defined(pool: Pool) -> bool:
 # What speaks against an answer, in words.
 
 
-def _against(found: Sequence[Found], facts: Facts, *, meaning: bool) -> Iterator[str]:
+def _against(found: Sequence[RankedFile], facts: ConfidenceFeatures, *, meaning: bool) -> Iterator[str]:
     """True statements, those that say most first."""
     pool = found[0].ranked.pool
     absent = _absent_words(pool)
@@ -206,7 +206,7 @@ def _against(found: Sequence[Found], facts: Facts, *, meaning: bool) -> Iterator
         yield f"nearest meaning {facts.nearest:.2f}, chance {usual['chance']:.2f}"
 
 
-def _most_together(first: Found) -> tuple[int, int]:
+def _most_together(first: RankedFile) -> tuple[int, int]:
     """How many words of the question one unit holds at most, among the first files, and how many it has."""
     begins = first_of_each(np.array([term.word for term in first.ranked.pool.plan.terms[:MOST_LOOKED_UP]]))
     held = np.logical_or.reduceat(_units_hold(first), begins)
@@ -218,7 +218,7 @@ def _listed(words: Sequence[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def _absent_words(pool: Pool) -> list[str]:
+def _absent_words(pool: CandidatePool) -> list[str]:
     """The words that stand in no file and on no path: whole where no part of one does, else the part."""
     parts: dict[int, list[tuple[str, bool]]] = {}
     for term in pool.evidence.terms[:MOST_LOOKED_UP]:
@@ -232,7 +232,7 @@ def _absent_words(pool: Pool) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _only_elsewhere(found: Sequence[Found]) -> Iterator[str]:
+def _only_elsewhere(found: Sequence[RankedFile]) -> Iterator[str]:
     """Words that a file or two hold, which are not in the answer: as when notes speak of it and code was searched."""
     pool = found[0].ranked.pool
     shown = np.sort(np.array([one.hit.file for one in found]))
@@ -247,7 +247,7 @@ def _only_elsewhere(found: Sequence[Found]) -> Iterator[str]:
             return
 
 
-def _sought(pool: Pool, facts: Facts) -> tuple[str, ...]:
+def _sought(pool: CandidatePool, facts: ConfidenceFeatures) -> tuple[str, ...]:
     """The words without which nothing could be the answer: the name asked for, those that are absent, else the rarest."""
     if facts.undefined:
         return (pool.plan.symbol,)

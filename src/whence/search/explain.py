@@ -18,12 +18,12 @@ from whence.core.types import Skipped
 from whence.index.segment_writer import CONTENTS
 from whence.index.snapshot import Snapshot
 from whence.query.parser import Condition
-from whence.ranking.ledger import Ledger, Line, Operation, fold
-from whence.ranking.pool import ASKED, Pool
+from whence.ranking.ledger import Ledger, LedgerLine, Operation, fold
+from whence.ranking.pool import ASKED, CandidatePool
 from whence.ranking.score import score
 from whence.retrieval.filters import file_mask
 from whence.search.options import Options
-from whence.search.pipeline import Ranked
+from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
 from whence.storage.rows import member
 
@@ -47,7 +47,7 @@ class Retrieval:
 class WhyLine:
     """A line of the ledger, with the rank the file would have without it."""
 
-    line: Line
+    line: LedgerLine
     rank_without: int
 
 
@@ -138,7 +138,7 @@ def _nearest(snapshot: Snapshot, wanted: str) -> str:
     return f"nearest: {near[0]}" if near else "whence status --files lists what is indexed"
 
 
-def explain(query: str, units: Array, ranked: Ranked) -> Why:
+def explain(query: str, units: Array, ranked: RankedPool) -> Why:
     """Read the receipt of a target off an answer whose pool holds at least one of its units."""
     pool, scores = ranked.pool, ranked.ledger.scores()
     rows = np.flatnonzero(member(pool.units, np.sort(units)))
@@ -163,7 +163,7 @@ def explain(query: str, units: Array, ranked: Ranked) -> Why:
     )
 
 
-def totals(lines: Sequence[Line]) -> list[float]:
+def totals(lines: Sequence[LedgerLine]) -> list[float]:
     """The score after each line of a ledger; the last of them is the score itself."""
     found, total = [], 0.0
     for line in lines:
@@ -201,7 +201,7 @@ def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
     )
 
 
-def _scores_without(signal: str, pool: Pool, ledger: Ledger) -> Array:
+def _scores_without(signal: str, pool: CandidatePool, ledger: Ledger) -> Array:
     """The scores without one signal. The others stay what they were, unless some are read in a later phase and see it missing."""
     phase = next(entry.phase for entry in ledger.entries if entry.signal == signal)
     if phase == ledger.entries[-1].phase:
@@ -209,13 +209,13 @@ def _scores_without(signal: str, pool: Pool, ledger: Ledger) -> Array:
     return score(pool, leave_out=signal).scores()
 
 
-def _rank(ranked: Ranked, scores: Array, row: int, file: int) -> int:
+def _rank(ranked: RankedPool, scores: Array, row: int, file: int) -> int:
     """The place a candidate's score would have: after every other file that has a better unit."""
     better = set(ranked.pool.files[scores > scores[row]].tolist()) - {file}
     return 1 + len(better)
 
 
-def _retrievals(pool: Pool, rows: list[int]) -> list[Retrieval]:
+def _retrievals(pool: CandidatePool, rows: list[int]) -> list[Retrieval]:
     found = []
     for name, scores in pool.retrieved.items():
         mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]
@@ -225,7 +225,7 @@ def _retrievals(pool: Pool, rows: list[int]) -> list[Retrieval]:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class SignalGap:
     """What one signal makes of two files: how much it changes the score of each, and why."""
 
     signal: str
@@ -242,10 +242,10 @@ class Rival:
     path: str
     place: int  # from 1
     score: float
-    gaps: tuple[Gap, ...]  # together they are the difference of the scores
+    gaps: tuple[SignalGap, ...]  # together they are the difference of the scores
 
 
-def rival_of(units: Array, ranked: Ranked, shown: int) -> Rival | None:
+def rival_of(units: Array, ranked: RankedPool, shown: int) -> Rival | None:
     """The last of the files that are shown, or the first where the file of some units is shown; None for the first itself."""
     pool, scores = ranked.pool, ranked.ledger.scores()
     rows = np.flatnonzero(member(pool.units, np.sort(units)))
@@ -259,15 +259,15 @@ def rival_of(units: Array, ranked: Ranked, shown: int) -> Rival | None:
     return Rival(pool.path(other.row), place + 1, other.score, tuple(sorted(gaps, key=lambda gap: -abs(gap.theirs - gap.mine))))
 
 
-def _gaps(mine: list[Line], theirs: list[Line]) -> list[Gap]:
+def _gaps(mine: list[LedgerLine], theirs: list[LedgerLine]) -> list[SignalGap]:
     return [
-        Gap(one.signal, my, their, one.because, other.because)
+        SignalGap(one.signal, my, their, one.because, other.because)
         for one, other, my, their in zip(mine, theirs, _changes(mine), _changes(theirs), strict=True)
         if my != their
     ]
 
 
-def _changes(lines: list[Line]) -> list[float]:
+def _changes(lines: list[LedgerLine]) -> list[float]:
     """How much each line changes the score."""
     return [after - before for before, after in pairwise([0.0, *totals(lines)])]
 

@@ -13,18 +13,18 @@ from whence.embed.encoder import Encoder
 from whence.index.segment_writer import DEFINES
 from whence.index.snapshot import Snapshot
 from whence.query.pattern import Pattern
-from whence.query.plan import NOTHING, Plan, make_plan
-from whence.ranking.collapse import Hit, break_ties, collapse
+from whence.query.plan import NOTHING, QueryPlan, make_plan
+from whence.ranking.collapse import FileHit, break_ties, collapse
 from whence.ranking.ledger import Ledger
-from whence.ranking.pool import ASKED, MEANING, Pool, union
+from whence.ranking.pool import ASKED, MEANING, CandidatePool, union
 from whence.ranking.score import place, score, trace_ranking
 from whence.retrieval import lexical
-from whence.retrieval.commits import Precedent
-from whence.retrieval.dense import Semantics, asked_of_vectors
+from whence.retrieval.commits import CommitMatches
+from whence.retrieval.dense import DenseMatches, asked_of_vectors
 from whence.retrieval.filters import Restriction, file_mask, unit_mask
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
-from whence.retrieval.term_statistics import Evidence, FieldWeights
+from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.excerpt import concentration
 from whence.search.options import FEWEST_WORDS_TO_RELAX, Options
 from whence.storage.arrayfile import Array
@@ -42,7 +42,7 @@ TIE_CHARACTERS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class SearchRun:
     """Everything a query is asked with."""
 
     snapshot: Snapshot
@@ -59,7 +59,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """What may be returned: a mask over files, and one over units where that is not enough."""
 
     files: Array
@@ -68,26 +68,26 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPool:
     """Candidates with their ledger, and the files they come to."""
 
-    pool: Pool
+    pool: CandidatePool
     ledger: Ledger
-    hits: list[Hit]
+    hits: list[FileHit]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankedFile:
     """One file of the answer."""
 
-    ranked: Ranked
-    hit: Hit
+    ranked: RankedPool
+    hit: FileHit
     matched: str = ""  # the words that had to match, when some were let go (Q4)
     lines: tuple[int, ...] = ()  # lines that match the pattern
     alone: bool = False  # whether it is a unit by itself and does not stand for its file
 
 
-def answer(query: str, asking: Asking) -> list[Found]:
+def answer(query: str, asking: SearchRun) -> list[RankedFile]:
     """The best files for a query, exactly k where that many match."""
     options = asking.options
     if not query.strip() and options.pattern is None and asking.restriction is None:
@@ -103,19 +103,19 @@ def answer(query: str, asking: Asking) -> list[Found]:
     return [replace(one, lines=tuple(lines.get(one.hit.file, ()))) for one in found]
 
 
-def _scope(asking: Asking) -> Scope:
+def _scope(asking: SearchRun) -> SearchScope:
     """What may be returned by the options and the conditions of a query."""
     snapshot, every_word = asking.snapshot, asking.options.operator == "and"
     if asking.restriction is None:
-        return Scope(file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options), every_word)
+        return SearchScope(file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options), every_word)
     units = asking.restriction.units
     files = np.zeros(snapshot.files, bool)
     files[snapshot.file_of_unit[units]] = True
     whole = bool((snapshot.units_of(files) == units).all())  # only whole files are left out
-    return Scope(files, None if whole else units, every_word)
+    return SearchScope(files, None if whole else units, every_word)
 
 
-def _with_named(asking: Asking, scope: Scope) -> Asking:
+def _with_named(asking: SearchRun, scope: SearchScope) -> SearchRun:
     """Where units are asked for by name, all of them are ranked: words say which comes first, not which is there."""
     named = asking.restriction.ordered if asking.restriction is not None else None
     if named is None or scope.every_word or asking.options.max_distance is not None:
@@ -124,7 +124,9 @@ def _with_named(asking: Asking, scope: Scope) -> Asking:
     return replace(asking, include=np.sort(named if mask is None else named[mask[named]]))
 
 
-def _with_pattern(asking: Asking, pattern: Pattern, scope: Scope, known: dict[int, list[int]]) -> tuple[Scope, dict[int, list[int]]]:
+def _with_pattern(
+    asking: SearchRun, pattern: Pattern, scope: SearchScope, known: dict[int, list[int]]
+) -> tuple[SearchScope, dict[int, list[int]]]:
     """What a pattern leaves of what may be returned, and the lines that match it or matched something before."""
     snapshot = asking.snapshot
     lines = matching_lines(snapshot, np.flatnonzero(scope.files).tolist(), pattern, asking.read)
@@ -135,21 +137,21 @@ def _with_pattern(asking: Asking, pattern: Pattern, scope: Scope, known: dict[in
     return replace(scope, units=matching if scope.units is None else scope.units & matching), both
 
 
-def _plan(query: str, asking: Asking) -> Plan:
+def _plan(query: str, asking: SearchRun) -> QueryPlan:
     return make_plan(query, decay=asking.profile.decay, quoted=asking.profile.quoted)
 
 
-def _ask(query: str, asking: Asking, scope: Scope) -> list[Found]:
+def _ask(query: str, asking: SearchRun, scope: SearchScope) -> list[RankedFile]:
     """The best files, ties broken."""
     plan, options = _plan(query, asking), asking.options
     ranked = _enough(asking, plan, scope)
     hits = _settled(ranked, asking)
     if asking.trace is not None:
         trace_stages(asking.trace, plan, ranked, hits)
-    return [Found(ranked, hit) for hit in hits[: options.k]]
+    return [RankedFile(ranked, hit) for hit in hits[: options.k]]
 
 
-def _enough(asking: Asking, plan: Plan, scope: Scope) -> Ranked:
+def _enough(asking: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
     """Rank ever more candidates until k files are found or there are no more."""
     count = max(asking.pool, asking.options.k * asking.pool_per_result)
     while True:
@@ -159,7 +161,7 @@ def _enough(asking: Asking, plan: Plan, scope: Scope) -> Ranked:
         count *= DEEPER
 
 
-def ranked_with(query: str, asking: Asking, units: Array | None = None) -> Ranked:
+def ranked_with(query: str, asking: SearchRun, units: Array | None = None) -> RankedPool:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
     scope = replace(_scope(asking), every_word=False)
     plan = _plan(query, asking)
@@ -178,7 +180,7 @@ def ranked_with(query: str, asking: Asking, units: Array | None = None) -> Ranke
     return _enough(replace(asking, include=include), plan, scope)
 
 
-def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
+def _settled(ranked: RankedPool, asking: SearchRun) -> list[FileHit]:
     """Hits with ties broken, as far as they can reach the answer."""
     hits, k = ranked.hits, asking.options.k
     reach = k
@@ -194,7 +196,7 @@ def _settled(ranked: Ranked, asking: Asking) -> list[Hit]:
     return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
 
 
-def _relaxed(query: str, asking: Asking, scope: Scope) -> list[Found]:
+def _relaxed(query: str, asking: SearchRun, scope: SearchScope) -> list[RankedFile]:
     """Ask for all words, then for ever shorter beginnings; a file keeps the longest that it matches (Q4)."""
     distinct: dict[tuple[str, ...], str] = {}
     for word in _plan(query, asking).words:
@@ -202,29 +204,29 @@ def _relaxed(query: str, asking: Asking, scope: Scope) -> list[Found]:
     words = list(distinct.values())
     fewest = (asking.options.relax_above or 0) + 1
     lengths = [len(words)] if len(words) < FEWEST_WORDS_TO_RELAX else range(len(words), max(fewest, 1) - 1, -1)
-    best: dict[int, Found] = {}
+    best: dict[int, RankedFile] = {}
     for length in lengths or [len(words)]:
         for found in _ask(" ".join(words[:length]), asking, scope):
             best.setdefault(found.hit.file, replace(found, matched=" ".join(words[:length])))
     return list(best.values())[: asking.options.k]
 
 
-def _listed(asking: Asking, lines: dict[int, list[int]], scope: Scope) -> list[Found]:
+def _listed(asking: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> list[RankedFile]:
     """What is asked for without words: units by name surest first, all else in the order of paths, as grep has it."""
     snapshot, plan = asking.snapshot, NOTHING
     best = _one_of_each_file(asking, lines, scope)
     if not best:
         return []
-    evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
+    evidence = TermStatistics(snapshot, plan, asking.profile, asking.weights)
     rows = np.sort(np.array(list(best.values()), np.int64))
-    pool = Pool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), Precedent(snapshot, plan))
-    ranked = Ranked(pool, Ledger(len(rows)), [])
+    pool = CandidatePool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), CommitMatches(snapshot, plan))
+    ranked = RankedPool(pool, Ledger(len(rows)), [])
     row_of = {unit: row for row, unit in enumerate(rows.tolist())}
     shown = list(best.items())[: asking.options.k]
-    return [Found(ranked, Hit(file, row_of[unit], 0.0), lines=tuple(lines.get(file, ()))) for file, unit in shown]
+    return [RankedFile(ranked, FileHit(file, row_of[unit], 0.0), lines=tuple(lines.get(file, ()))) for file, unit in shown]
 
 
-def _one_of_each_file(asking: Asking, lines: dict[int, list[int]], scope: Scope) -> dict[int, int]:
+def _one_of_each_file(asking: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> dict[int, int]:
     """The files that are left, in the order of the answer, each with the unit that it is shown by."""
     snapshot, restriction = asking.snapshot, asking.restriction
     mask = _unit_mask(snapshot, scope)
@@ -248,14 +250,14 @@ def _first_of_each_file(snapshot: Snapshot, units: Array) -> dict[int, int]:
     return found
 
 
-def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
+def rank(asking: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> RankedPool:
     """Retrieve about `count` candidates, score them, and collapse them by file."""
     snapshot = asking.snapshot
-    evidence = Evidence(snapshot, plan, asking.profile, asking.weights)
+    evidence = TermStatistics(snapshot, plan, asking.profile, asking.weights)
     path_match = PathMatch(evidence)
     scope = _with_every_word(evidence, scope, asking.restriction.optional if asking.restriction is not None else frozenset())
     semantics = asked_of_vectors(snapshot, asking.encoder, plan.text)
-    precedent = Precedent(snapshot, plan)
+    precedent = CommitMatches(snapshot, plan)
     found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
     if semantics is not None and asking.options.strategy != "lexical":
         found[MEANING] = _by_meaning(asking, semantics, evidence, _unit_mask(snapshot, scope), count)
@@ -265,12 +267,12 @@ def rank(asking: Asking, plan: Plan, scope: Scope, count: int) -> Ranked:
         found[ASKED] = (asking.include, np.zeros(len(asking.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
-    pool = Pool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), precedent, semantics)
+    pool = CandidatePool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), precedent, semantics)
     ledger = score(pool)
-    return Ranked(pool, ledger, collapse(pool, ledger.scores()))
+    return RankedPool(pool, ledger, collapse(pool, ledger.scores()))
 
 
-def trace_stages(trace: Trace, plan: Plan, ranked: Ranked, hits: list[Hit]) -> None:
+def trace_stages(trace: Trace, plan: QueryPlan, ranked: RankedPool, hits: list[FileHit]) -> None:
     """Write every stage of a query: what each retriever found, the pool after each signal, the answer."""
     pool = ranked.pool
     trace_ranking(trace, pool, ranked.ledger)
@@ -279,7 +281,7 @@ def trace_stages(trace: Trace, plan: Plan, ranked: Ranked, hits: list[Hit]) -> N
     trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
 
 
-def _with_every_word(evidence: Evidence, scope: Scope, optional: frozenset[str]) -> Scope:
+def _with_every_word(evidence: TermStatistics, scope: SearchScope, optional: frozenset[str]) -> SearchScope:
     """Where every word is wanted, only files that hold them all (Q2), but for those of which one is enough."""
     if not scope.every_word:
         return scope
@@ -290,10 +292,12 @@ def _with_every_word(evidence: Evidence, scope: Scope, optional: frozenset[str])
             holds = np.zeros(len(files), bool)
             holds[found.files] = True
             files &= holds
-    return Scope(files, scope.units, every_word=True)
+    return SearchScope(files, scope.units, every_word=True)
 
 
-def _by_meaning(asking: Asking, semantics: Semantics, evidence: Evidence, allowed: Array | None, count: int) -> tuple[Array, Array]:
+def _by_meaning(
+    asking: SearchRun, semantics: DenseMatches, evidence: TermStatistics, allowed: Array | None, count: int
+) -> tuple[Array, Array]:
     """The units nearest in meaning, of k files where there are as many, whatever else finds candidates (F1).
 
     Something is always nearest: only what is nearer than chance counts, so that a word that does not exist finds nothing.
@@ -315,7 +319,7 @@ def within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, 
 
 
 def _candidates(
-    evidence: Evidence, path_match: PathMatch, precedent: Precedent, scope: Scope, count: int
+    evidence: TermStatistics, path_match: PathMatch, precedent: CommitMatches, scope: SearchScope, count: int
 ) -> dict[str, tuple[Array, Array]]:
     """What each retriever finds: units by their words; files by windows, paths, past commits and definitions, as their best unit."""
     snapshot = evidence.snapshot
@@ -338,11 +342,11 @@ def _candidates(
     return found
 
 
-def _holds_a_word(evidence: Evidence, units: Array) -> Array:
+def _holds_a_word(evidence: TermStatistics, units: Array) -> Array:
     return evidence.unit_scores[units] > 0
 
 
-def _unit_mask(snapshot: Snapshot, scope: Scope) -> Array | None:
+def _unit_mask(snapshot: Snapshot, scope: SearchScope) -> Array | None:
     if scope.units is None and scope.files.all():
         return None
     by_file = snapshot.units_of(scope.files)

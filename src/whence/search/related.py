@@ -9,17 +9,17 @@ import numpy as np
 
 from whence.core.profiles import RELATED
 from whence.embed.encoder import UnitText
-from whence.query.plan import Plan, make_plan
-from whence.ranking.collapse import Hit
-from whence.ranking.pool import MEANING, Pool, union
+from whence.query.plan import QueryPlan, make_plan
+from whence.ranking.collapse import FileHit
+from whence.ranking.pool import MEANING, CandidatePool, union
 from whence.ranking.score import score
 from whence.retrieval import lexical
-from whence.retrieval.commits import Precedent
-from whence.retrieval.dense import Semantics
+from whence.retrieval.commits import CommitMatches
+from whence.retrieval.dense import DenseMatches
 from whence.retrieval.filters import file_mask, unit_mask
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import Evidence, FieldWeights, rarity
-from whence.search.pipeline import Asking, Found, Ranked, within
+from whence.retrieval.term_statistics import FieldWeights, TermStatistics, rarity
+from whence.search.pipeline import RankedFile, RankedPool, SearchRun, within
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 
@@ -28,7 +28,7 @@ MOST_WORDS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RelatedQuery:
     """The unit that others are to be like."""
 
     unit: int
@@ -36,11 +36,11 @@ class Example:
     body: str
 
 
-def related(example: Example, asking: Asking) -> list[Found]:
+def related(example: RelatedQuery, asking: SearchRun) -> list[RankedFile]:
     """The units most like another, best first; what lies in it or around it is no answer."""
     asking = replace(asking, profile=RELATED, weights=FieldWeights.of(RELATED))
     plan = _telling_words(example, asking)
-    evidence = Evidence(asking.snapshot, plan, RELATED, asking.weights)
+    evidence = TermStatistics(asking.snapshot, plan, RELATED, asking.weights)
     allowed = _others(example.unit, asking)
     options = asking.options
     count = max(asking.pool, options.k * asking.pool_per_result)
@@ -52,15 +52,17 @@ def related(example: Example, asking: Asking) -> list[Found]:
     if options.max_distance is not None:
         found = within(found, options.max_distance)
     units, retrieved = union(found)
-    pool = Pool(evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), Precedent(asking.snapshot, plan), semantics)
+    pool = CandidatePool(
+        evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), CommitMatches(asking.snapshot, plan), semantics
+    )
     ledger = score(pool)
     totals = ledger.scores()
-    ranked = Ranked(pool, ledger, [])
+    ranked = RankedPool(pool, ledger, [])
     order = np.argsort(-totals, kind="stable")[: options.k]
-    return [Found(ranked, Hit(int(pool.files[row]), row, float(totals[row])), alone=True) for row in order.tolist()]
+    return [RankedFile(ranked, FileHit(int(pool.files[row]), row, float(totals[row])), alone=True) for row in order.tolist()]
 
 
-def _telling_words(example: Example, asking: Asking) -> Plan:
+def _telling_words(example: RelatedQuery, asking: SearchRun) -> QueryPlan:
     """The words by which a unit can be told: counted in it, weighed by how few units hold them."""
     snapshot = asking.snapshot
     counts = Counter(word for word in analyzer.words(f"{example.names} {example.body}") if analyzer.parts(word))
@@ -73,7 +75,7 @@ def _telling_words(example: Example, asking: Asking) -> Plan:
     return make_plan(" ".join(telling[:MOST_WORDS]) or example.names or "unit", decay=RELATED.decay, quoted=RELATED.quoted)
 
 
-def _others(unit: int, asking: Asking) -> Array:
+def _others(unit: int, asking: SearchRun) -> Array:
     """A mask of the units that may be answers."""
     snapshot = asking.snapshot
     allowed = snapshot.units_of(file_mask(snapshot, asking.options)).copy()
@@ -88,11 +90,11 @@ def _others(unit: int, asking: Asking) -> Array:
     return allowed
 
 
-def _semantics(example: Example, asking: Asking) -> Semantics | None:
+def _semantics(example: RelatedQuery, asking: SearchRun) -> DenseMatches | None:
     """The unit as a question; its path is left out, or its neighbours would always be nearest."""
     view = asking.snapshot.vectors
     if asking.encoder is None or view is None:
         return None
     vectors = asking.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
-    semantics = Semantics(asking.snapshot, view, vectors, asks=example.unit)
+    semantics = DenseMatches(asking.snapshot, view, vectors, asks=example.unit)
     return None if semantics.says_nothing else semantics

@@ -15,11 +15,11 @@ from whence.core.settings_schema import Settings
 from whence.core.types import Unit
 from whence.parse.provenance import flags_of, sort_of
 from whence.ranking.collapse import candidates_of
-from whence.ranking.ledger import Line
+from whence.ranking.ledger import LedgerLine
 from whence.search.confidence import Confidence
 from whence.search.excerpt import ShownLine, choose_lines, shown_line
 from whence.search.explain import Why
-from whence.search.pipeline import Found
+from whence.search.pipeline import RankedFile
 from whence.text.injection import Instruction
 
 #: Folders that are told apart, those with most files.
@@ -36,7 +36,7 @@ class Facets:
     folders: dict[str, int] = field(default_factory=dict)
 
 
-def facets_of(found: Sequence[Found]) -> Facets:
+def facets_of(found: Sequence[RankedFile]) -> Facets:
     """Count the files that were ranked for a query, shown or not; of a listing those that are in it."""
     if not found:
         return Facets()
@@ -65,7 +65,7 @@ def _most_first(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(filter(None, values)).items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-class Source(Protocol):
+class ResultSource(Protocol):
     """Where a result reads what it shows."""
 
     settings: Settings
@@ -77,14 +77,14 @@ class Source(Protocol):
         """The units of a file that begin at some lines under some names."""
 
 
-class Result:
+class SearchResult:
     """One file of an answer: its best unit, its span, its score and why.
 
     `start_line` and `end_line` span all units of the file that matched (R5);
     `best_start` and `best_end` the best of them, which gives name and kind.
     """
 
-    def __init__(self, source: Source, found: Found) -> None:
+    def __init__(self, source: ResultSource, found: RankedFile) -> None:
         self._source, self._found = source, found
         pool, hit = found.ranked.pool, found.hit
         snapshot, best = pool.snapshot, int(pool.units[hit.row])
@@ -105,7 +105,7 @@ class Result:
         self.matching_lines = found.lines  # all lines that match the pattern, when one was given
 
     @cached_property
-    def why(self) -> list[Line]:
+    def why(self) -> list[LedgerLine]:
         """The ledger whose sum is the score."""
         return self._found.ranked.ledger.lines(self._found.hit.row)
 
@@ -158,16 +158,16 @@ class Result:
         return f"<Result {self.path}:{self.best_start} {self.kind} {self.name or '-'} {self.score:.3f}>"
 
 
-class Answer(list[Result]):
+class SearchResponse(list[SearchResult]):
     """The results of one search, best first, and what is to be said of them as a whole."""
 
     def __init__(
         self,
-        results: Iterable[Result] = (),
+        results: Iterable[SearchResult] = (),
         *,
         confidence: Confidence | None = None,
         notes: tuple[str, ...] = (),
-        found: Sequence[Found] = (),
+        found: Sequence[RankedFile] = (),
     ) -> None:
         super().__init__(results)
         self._found = found
@@ -183,7 +183,7 @@ class Answer(list[Result]):
 class Backend(Protocol):
     """The stores of a corpus, opened together and asked as one (`tests/contracts/test_backends.py`)."""
 
-    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Answer:
+    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> SearchResponse:
         """The best files for a query, best first: exactly k of them when that many match."""
 
     def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Why:

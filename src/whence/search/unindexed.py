@@ -18,7 +18,7 @@ PATH_WORTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class UnindexedMatch:
     """A file that holds words of a question, not ranked by anything else."""
 
     path: str
@@ -27,14 +27,14 @@ class Guess:
     text: str = ""
 
 
-def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_time: Callable[[], bool]) -> tuple[list[Guess], int]:
+def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_time: Callable[[], bool]) -> tuple[list[UnindexedMatch], int]:
     """The files that hold most words of a question, the rarest and those on one line first; and how many were read in time.
 
     Files with the words on their path are read first; `in_time` says whether there is time for one more.
     """
     spoken = [word.lower() for word in words(question) if word.lower() not in STOP_WORDS]
     wanted = sorted({part for word in spoken for part in (word, *parts(word)) if len(part) > 2})
-    found, read = list[Guess](), 0
+    found, read = list[UnindexedMatch](), 0
     for path in sorted(paths, key=lambda path: -_held_by_path(path, wanted)) if wanted else ():
         if not in_time():
             break
@@ -44,7 +44,7 @@ def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_ti
     holding = Counter(word for guess in found for word in guess.held)
     worth = {word: math.log(1 + read / count) for word, count in holding.items()}
 
-    def score(guess: Guess) -> float:
+    def score(guess: UnindexedMatch) -> float:
         together = sum(worth[word] for word in guess.held if word in guess.text.lower())
         return together + sum(worth[word] * (1 + PATH_WORTH * (word in guess.path.lower())) for word in guess.held)
 
@@ -56,7 +56,7 @@ def _held_by_path(path: str, wanted: Iterable[str]) -> int:
     return sum(word in lower for word in wanted)
 
 
-def _guess(root: Path, path: str, wanted: Sequence[str]) -> Guess | None:
+def _guess(root: Path, path: str, wanted: Sequence[str]) -> UnindexedMatch | None:
     text = read_text(root, path, MOST_BYTES)
     if text is None:
         return None
@@ -66,4 +66,4 @@ def _guess(root: Path, path: str, wanted: Sequence[str]) -> Guess | None:
         return None
     lines = lower.split("\n")
     best = max(range(len(lines)), key=lambda number: sum(word in lines[number] for word in held))
-    return Guess(path, held, best + 1, text.split("\n")[best].strip()[:160])
+    return UnindexedMatch(path, held, best + 1, text.split("\n")[best].strip()[:160])

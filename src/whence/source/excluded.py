@@ -36,7 +36,7 @@ SECRET_NAMES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedMatches:
     """How many files that were left out hold the words, of how many that were looked at, of how many there are."""
 
     matching: int
@@ -63,14 +63,14 @@ def count_matching(
     in_time: Callable[[], bool],
     max_files: int = MOST_FILES,
     max_bytes: int = MOST_BYTES,
-) -> LeftOut:
+) -> ExcludedMatches:
     """Count the files below what a walk left out that hold all of some words, or beginnings of words.
 
     `in_time` says whether there is time for one more file; where there is none, what was found so far is given back.
     """
     holds = _holding(words)
     if holds is None:
-        return LeftOut(0, 0, 0)
+        return ExcludedMatches(0, 0, 0)
     matching = looked_at = of = read = 0
     examples: list[str] = []
     more = False
@@ -87,7 +87,7 @@ def count_matching(
         if text is not None and holds(text.decode("utf-8", "replace")):
             matching += 1
             examples += [path] if len(examples) < EXAMPLES else []
-    return LeftOut(matching, looked_at, of, tuple(examples), more)
+    return ExcludedMatches(matching, looked_at, of, tuple(examples), more)
 
 
 def _holding(words: Sequence[str]) -> Callable[[str], bool] | None:

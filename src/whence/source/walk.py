@@ -25,7 +25,7 @@ MOST_DEPTH = 100
 RULE_FILE_BYTES = 1_000_000
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """What `lstat` said of a file or folder, and when it was asked; a tuple, for there are ten thousand of them."""
 
     size: int
@@ -60,16 +60,16 @@ class State(NamedTuple):
 class Tree:
     """A tree as it was found: files, folders and rule files with their states, and what was left out."""
 
-    files: dict[str, State] = field(default_factory=dict)
-    folders: dict[str, State] = field(default_factory=dict)
-    rules: dict[str, State] = field(default_factory=dict)
+    files: dict[str, FileState] = field(default_factory=dict)
+    folders: dict[str, FileState] = field(default_factory=dict)
+    rules: dict[str, FileState] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)  # new, or not known to be the same
     deleted: list[str] = field(default_factory=list)
 
 
-def _state(found: os.stat_result, now_ns: int) -> State:
-    return State(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
+def _state(found: os.stat_result, now_ns: int) -> FileState:
+    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
 
 
 class Walker:
@@ -103,7 +103,7 @@ class Walker:
             self._list_again(folder, known, tree)
         return self._compared(known.files, tree)
 
-    def _check_files(self, known: dict[str, State], tree: Tree) -> None:
+    def _check_files(self, known: dict[str, FileState], tree: Tree) -> None:
         """Ask for the state of files in folders whose entries are the same as before."""
         lstat, prefix, files, changed, limit = os.lstat, self._full(""), tree.files, tree.changed, self._max_file_bytes
         for path, state in known.items():
@@ -163,7 +163,7 @@ class Walker:
         fits = is_folder or (stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes)
         return fits and rules.verdict(path, path.rpartition("/")[2], is_folder=is_folder, hidden=self._hidden) is None
 
-    def _compared(self, before: dict[str, State], tree: Tree) -> Tree:
+    def _compared(self, before: dict[str, FileState], tree: Tree) -> Tree:
         """Tell which files of a tree are new, changed or gone."""
         changed = set(tree.changed)
         for path, state in tree.files.items():

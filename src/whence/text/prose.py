@@ -23,7 +23,7 @@ NONE = "none"
 _LISTS = Path(__file__).with_name("stop_words")
 
 
-class Language:
+class ProseLanguage:
     """How words of a language are read."""
 
     def __init__(self, name: str) -> None:
@@ -52,9 +52,9 @@ class Language:
 
 
 @cache
-def language_of(name: str) -> Language:
+def language_of(name: str) -> ProseLanguage:
     """A language, read once."""
-    return Language(name)
+    return ProseLanguage(name)
 
 
 def _stop_words(name: str) -> frozenset[str]:

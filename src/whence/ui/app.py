@@ -14,12 +14,12 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from whence.app.workspace import House, closing
+from whence.app.workspace import Workspace, closing
 from whence.core.errors import QueryError, WhenceError
 from whence.core.version import __version__
 from whence.source.read import without_secrets
 from whence.ui.api import ROUTERS
-from whence.ui.models import Trouble
+from whence.ui.models import ErrorReply
 from whence.ui.openapi import REFUSALS, Described, nothing_else, operation_id
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def needs_no_token(path: str) -> bool:
     return not path.startswith("/api/")
 
 
-def make_app(house: House) -> FastAPI:
+def make_app(house: Workspace) -> FastAPI:
     """The application of a house. The guard stands before it: whoever comes here may ask."""
 
     @asynccontextmanager
@@ -90,7 +90,7 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
 
 # What went wrong: one line and what to do, in one shape.
 def _trouble(status: int, message: str, hint: str = "", at: int | None = None) -> JSONResponse:
-    return JSONResponse(Trouble(error=without_secrets(message), hint=without_secrets(hint), at=at).model_dump(), status)
+    return JSONResponse(ErrorReply(error=without_secrets(message), hint=without_secrets(hint), at=at).model_dump(), status)
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from whence.app.http_guard import Guarded, Limits
 from whence.app.server import address_of, http_server, listening, run_to_the_end
-from whence.app.workspace import House
+from whence.app.workspace import Workspace
 from whence.ui.app import make_app, needs_no_token
 
 HOST = "127.0.0.1"
@@ -25,7 +25,7 @@ def run(
 
     The token is in the part of the link that no browser sends: it is in no log, and no other page is told of it.
     """
-    house, limits = House(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
+    house, limits = Workspace(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
     with listening(HOST, port) as bound:
         server = http_server(Guarded(make_app(house), token, limits, free=needs_no_token), limits)
         link = f"{address_of(HOST, bound)}/#token={token}"

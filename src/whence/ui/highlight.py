@@ -11,7 +11,7 @@ from whence.text.hidden import made_visible
 from whence.ui.models import CodeLine, Run
 
 if TYPE_CHECKING:
-    from whence.search.result import Result
+    from whence.search.result import SearchResult
 
 #: So many lines before the first that is shown are read for their colours: what began before them is seldom still open.
 LINES_BEFORE = 60
@@ -61,7 +61,7 @@ def beginning_before(lines: Sequence[str], row: int) -> int:
     return min((at for at in near if lines[at].strip()), key=lambda at: (len(lines[at]) - len(lines[at].lstrip()), at), default=row)
 
 
-def of_result(result: Result, text: str | None) -> list[CodeLine]:
+def of_result(result: SearchResult, text: str | None) -> list[CodeLine]:
     """The lines of a result, read with the unit that they stand in."""
     shown = {line.number: line for line in result.lines}
     if not shown or text is None:

@@ -8,15 +8,15 @@ from fastapi import Depends, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 
-from whence.app.workspace import House
+from whence.app.workspace import Workspace
 from whence.ui.field_docs import meaning_of
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-    from whence.app.session import Standing
+    from whence.app.session import BuildProgress
     from whence.core.types import Freshness
-    from whence.ranking.ledger import Line
+    from whence.ranking.ledger import LedgerLine
 
 
 def sendable(text: str) -> str:
@@ -28,7 +28,7 @@ def sendable(text: str) -> str:
 Text = Annotated[str, BeforeValidator(sendable)]
 
 
-class Shape(BaseModel):
+class ApiModel(BaseModel):
     """A part of an answer, or of a question: nothing that is not named is taken. Comments behind its fields describe them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class Shape(BaseModel):
         return found
 
 
-class Trouble(Shape):
+class ErrorReply(ApiModel):
     """What is wrong with a question, and what to do."""
 
     error: Text
@@ -50,7 +50,7 @@ class Trouble(Shape):
     at: int | None = None  # the character of the query that is wrong, from 0
 
 
-class Fresh(Shape):
+class FreshnessView(ApiModel):
     """How an index stands to its files (Z2)."""
 
     commit: str  # that the index was made of; empty without git
@@ -61,7 +61,7 @@ class Fresh(Shape):
     note: str  # why that is not known; empty where it is
 
     @classmethod
-    def of(cls, freshness: Freshness) -> Fresh:
+    def of(cls, freshness: Freshness) -> FreshnessView:
         """As it was when the index was last looked at."""
         return cls(
             commit=freshness.commit or "",
@@ -73,7 +73,7 @@ class Fresh(Shape):
         )
 
 
-class Progress(Shape):
+class BuildProgressView(ApiModel):
     """How far an index is that is being built."""
 
     building: bool  # whether it is still being built
@@ -81,12 +81,12 @@ class Progress(Shape):
     missing: int  # how many files are still to come
 
     @classmethod
-    def of(cls, standing: Standing) -> Progress:
+    def of(cls, standing: BuildProgress) -> BuildProgressView:
         """As a desk tells it."""
         return cls(building=standing.building, share=standing.share, missing=standing.missing)
 
 
-class LedgerLine(Shape):
+class LedgerLineView(ApiModel):
     """One contribution to a score."""
 
     signal: str
@@ -98,7 +98,7 @@ class LedgerLine(Shape):
     because: Text
 
     @classmethod
-    def of(cls, line: Line) -> LedgerLine:
+    def of(cls, line: LedgerLine) -> LedgerLineView:
         """A line of a ledger."""
         return cls(
             signal=line.signal,
@@ -115,17 +115,17 @@ class LedgerLine(Shape):
 Run = tuple[Text, str, bool]
 
 
-class CodeLine(Shape):
+class CodeLine(ApiModel):
     """A line of a file, cut where its colour changes."""
 
     number: int  # of the line, from 1
     runs: list[Run]  # its text in pieces: each a text, what it is (keyword, string, empty: nothing special), whether it matched
 
 
-def _house(request: Request) -> House:
-    house: House = request.app.state.house
+def _house(request: Request) -> Workspace:
+    house: Workspace = request.app.state.house
     return house
 
 
 #: What a function of the API is given to answer from.
-Desks = Annotated[House, Depends(_house)]
+Desks = Annotated[Workspace, Depends(_house)]

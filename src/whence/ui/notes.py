@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from whence.cli.note_output import day_of, excerpt, headline, without_secrets
-from whence.memory.code_history import CodePast
-from whence.memory.note import About, Note
+from whence.memory.code_history import CodeHistory
+from whence.memory.note import CodeRef, Note
 from whence.parse.provenance import flags_of, warning_of
 from whence.text.hidden import made_visible
 from whence.text.line_diff import Difference, compared, numbered
 from whence.ui.highlight import runs_of
-from whence.ui.models import CodeLine, LedgerLine, Shape, Text
+from whence.ui.models import ApiModel, CodeLine, LedgerLineView, Text
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
-    from whence.memory.result import Recalled
+    from whence.memory.result import RecalledNote
 
 FRESH, STALE, ARCHIVED = STATES = ("fresh", "stale", "archived")
 #: Versions of a note that are shown, the newest.
@@ -30,7 +30,7 @@ MOST_VERSIONS = 50
 _FIELDS = ("topic", "kind", "tags", "source", "valid_from", "valid_until", "about", "archived")
 
 
-class DiffLine(Shape):
+class DiffLine(ApiModel):
     """A line of a comparison."""
 
     sign: str  # a blank: in both; - gone; + new; @ lines that are in both and left out
@@ -44,7 +44,7 @@ class DiffLine(Shape):
         return [cls(sign=one.sign, then=one.then, now=one.now, text=made_visible(one.text)) for one in lines]
 
 
-class Code(Shape):
+class CodeStateView(ApiModel):
     """A piece of code that a note speaks of."""
 
     code: Text  # path#qualified.name, or a path
@@ -53,7 +53,7 @@ class Code(Shape):
     state: str  # fresh, changed, gone or unknown
 
 
-class Past(Code):
+class CodeHistoryView(CodeStateView):
     """The same with what it was."""
 
     said: Text  # where what it was was found, or why it was not
@@ -62,7 +62,7 @@ class Past(Code):
     lines: list[DiffLine]
 
     @classmethod
-    def made(cls, past: CodePast, root: str) -> Past:
+    def made(cls, past: CodeHistory, root: str) -> CodeHistoryView:
         """What became of code in a root of this name."""
         about = past.about
         return cls(
@@ -77,7 +77,7 @@ class Past(Code):
         )
 
 
-class NoteFacts(Shape):
+class NoteFieldsView(ApiModel):
     """What is known of a note beside its text; times are UTC, as 2026-11-16T10:30:00Z."""
 
     key: Text
@@ -98,7 +98,7 @@ class NoteFacts(Shape):
     trouble: Text  # what is wrong with its file: it cannot be rewritten then
 
 
-class NoteBrief(NoteFacts):
+class NoteSummaryView(NoteFieldsView):
     """A note in a list."""
 
     lines: list[CodeLine]  # its beginning, or what of it matters for the question
@@ -106,11 +106,11 @@ class NoteBrief(NoteFacts):
     changed: Text  # what became of its code; empty when that is as it was
     score: float | None = None  # of a recall, as all below
     label: str = ""  # exact, semantic, keyword-only, dated or faint
-    why: list[LedgerLine] = Field(default_factory=list)
+    why: list[LedgerLineView] = Field(default_factory=list)
     alike: list[Text] = Field(default_factory=list)  # keys of notes that say nearly the same and are not listed
 
 
-class Version(Shape):
+class NoteVersionView(ApiModel):
     """What a note was, and what was changed since the version before."""
 
     number: int
@@ -120,15 +120,15 @@ class Version(Shape):
     lines: list[DiffLine]  # what of its text was changed
 
 
-class NoteWhole(NoteFacts):
+class NoteView(NoteFieldsView):
     """A note with all that it was."""
 
     text: Text  # without secrets
     seen: str  # to be given back as `expected`, so that what another has written meanwhile is not overwritten
-    about: list[Code]
+    about: list[CodeStateView]
     hidden: list[Text]  # secrets that somebody has written into its file: they are not shown
     warning: str  # that it reads like an instruction
-    versions: list[Version]  # newest first, the present one too
+    versions: list[NoteVersionView]  # newest first, the present one too
 
 
 def seen_of(note: Note) -> str:
@@ -141,31 +141,31 @@ def state_of(*, archived: bool, changed: bool) -> str:
     return ARCHIVED if archived else STALE if changed else FRESH
 
 
-class Showing:
+class NotePresenter:
     """Notes of one memory, shown under the name of a root; `roots` are the folders that are served, by their names."""
 
     def __init__(self, memory: Memory, root: str, roots: dict[str, str]) -> None:
         self.memory, self._root = memory, root
         self._names = {path: name for name, path in roots.items()}
 
-    def brief(self, note: Note, changed: str, words: Sequence[str] = (), **found: Any) -> NoteBrief:
+    def brief(self, note: Note, changed: str, words: Sequence[str] = (), **found: Any) -> NoteSummaryView:
         """A note of a list, with the lines that matter for some words."""
         clean, _ = without_secrets(note)
         lines, more = excerpt(clean.text, words)
         shown = [CodeLine(number=line.number, runs=runs_of(line.text, (), line.marks)) for line in lines]
-        return NoteBrief(**self._facts(clean, changed=bool(changed)), lines=shown, more_lines=more, changed=changed, **found)
+        return NoteSummaryView(**self._facts(clean, changed=bool(changed)), lines=shown, more_lines=more, changed=changed, **found)
 
-    def recalled(self, found: Recalled, words: Sequence[str]) -> NoteBrief:
+    def recalled(self, found: RecalledNote, words: Sequence[str]) -> NoteSummaryView:
         """A note of an answer, with why it is there."""
-        why = [LedgerLine.of(line) for line in found.why]
+        why = [LedgerLineView.of(line) for line in found.why]
         return self.brief(found.note, found.changed, words, score=found.score, label=found.label, why=why, alike=list(found.alike))
 
-    def whole(self, note: Note) -> NoteWhole:
+    def whole(self, note: Note) -> NoteView:
         """A note with all that it was."""
         clean, hidden = without_secrets(note)
         flags = flags_of(enumerate(clean.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))
-        about = [Code(**self._code(one), state=self.memory.code_state(one).value) for one in note.about]
-        return NoteWhole(
+        about = [CodeStateView(**self._code(one), state=self.memory.code_state(one).value) for one in note.about]
+        return NoteView(
             **self._facts(clean, changed=bool(self.memory.changed(note))),
             text=clean.text,
             seen=seen_of(note),
@@ -175,11 +175,11 @@ class Showing:
             versions=_versions([*self.memory.history(note.key), note]),
         )
 
-    def past(self, note: Note) -> list[Past]:
+    def past(self, note: Note) -> list[CodeHistoryView]:
         """What became of the code of a note."""
-        return [Past.made(one, self._code(one.about)["root"]) for one in self.memory.code_past(note)]
+        return [CodeHistoryView.made(one, self._code(one.about)["root"]) for one in self.memory.code_past(note)]
 
-    def _code(self, about: About) -> dict[str, str]:
+    def _code(self, about: CodeRef) -> dict[str, str]:
         place = self.memory.root_of(about)
         root = self._names.get(str(place.resolve() if place else Path()), "")
         return {"code": about.code, "repository": about.repository, "root": root}
@@ -192,7 +192,7 @@ class Showing:
         return {**times, **texts, **own}
 
 
-def _versions(notes: Sequence[Note]) -> list[Version]:
+def _versions(notes: Sequence[Note]) -> list[NoteVersionView]:
     """Versions, oldest first, as they are shown: newest first, each with what was changed."""
     first = max(len(notes) - MOST_VERSIONS, 0)
     earlier = without_secrets(notes[first - 1])[0] if first else None
@@ -202,7 +202,7 @@ def _versions(notes: Sequence[Note]) -> list[Version]:
         fields = [name for name in _FIELDS if before is not None and getattr(before, name) != getattr(note, name)]
         lines = compared(numbered(before.text), numbered(note.text)) if before is not None else []
         when = _time(note.updated or note.created)
-        made.append(Version(number=number, updated=when, text=note.text, changed=fields, lines=DiffLine.all_of(lines or ())))
+        made.append(NoteVersionView(number=number, updated=when, text=note.text, changed=fields, lines=DiffLine.all_of(lines or ())))
     return made[::-1]
 
 

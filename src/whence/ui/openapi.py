@@ -14,16 +14,16 @@ from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from whence.app.workspace import House
+from whence.app.workspace import Workspace
 from whence.ui import api
 from whence.ui.field_docs import EVERYWHERE, meaning_of
-from whence.ui.models import Shape, Trouble
+from whence.ui.models import ApiModel, ErrorReply
 
 #: What every question may be refused with. The first of them is said by the guard, before anything is looked at.
 REFUSALS: dict[int | str, dict[str, Any]] = {
     401: {"description": "The token was not shown.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-    400: {"model": Trouble, "description": "It cannot be answered: what is wrong, and what to do."},
-    422: {"model": Trouble, "description": "It is not a question: the first field that is missing, unknown or of the wrong type."},
+    400: {"model": ErrorReply, "description": "It cannot be answered: what is wrong, and what to do."},
+    422: {"model": ErrorReply, "description": "It is not a question: the first field that is missing, unknown or of the wrong type."},
 }
 _TOKEN = "The token of the link that `whence ui` prints. It holds until that process ends."  # noqa: S105  -- speaks of one
 
@@ -72,16 +72,16 @@ def _without_titles(part: Any) -> Any:
 
 
 @cache
-def _asked_by_address(endpoint: Callable[..., Any]) -> tuple[frozenset[str], tuple[type[Shape], ...]]:
+def _asked_by_address(endpoint: Callable[..., Any]) -> tuple[frozenset[str], tuple[type[ApiModel], ...]]:
     """The names that an address may hold for a function, and the shapes that they are fields of."""
     names: set[str] = set()
-    shapes: list[type[Shape]] = []
+    shapes: list[type[ApiModel]] = []
     hints = get_type_hints(endpoint, include_extras=True)
     for name in inspect.signature(endpoint).parameters:
         kind, *about = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
-        if not (isinstance(kind, type) and issubclass(kind, Shape | House)):
+        if not (isinstance(kind, type) and issubclass(kind, ApiModel | Workspace)):
             names.add(name)
-        elif issubclass(kind, Shape) and any(isinstance(one, type(Query())) for one in about):
+        elif issubclass(kind, ApiModel) and any(isinstance(one, type(Query())) for one in about):
             names |= set(kind.model_fields)
             shapes.append(kind)
     return frozenset(names), tuple(shapes)

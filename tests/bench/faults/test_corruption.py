@@ -9,7 +9,7 @@ import pytest
 
 from whence.context.feedback import verdicts
 from whence.context.feedback.store import FILE_NAME as LEARNED
-from whence.context.feedback.store import Learned
+from whence.context.feedback.store import FeedbackStore
 from whence.memory import catalog
 from whence_bench.faults import corruption
 from whence_bench.faults.corruption import DETECTED, HARMLESS, REFUSED, Undetected, tried
@@ -57,7 +57,7 @@ def test_every_kind_of_file_is_damaged_in_every_way_and_what_nobody_notices_is_t
         return str(raised.value)
 
     def forget(path: Path) -> None:
-        verdicts.forget(Learned(path), ["src/part_1.py#stop_ledger"])
+        verdicts.forget(FeedbackStore(path), ["src/part_1.py#stop_ledger"])
 
     assert "without a word, other" in noticed(LEARNED, forget)
     lost = next(ground.notes.rglob("*.md"))

@@ -12,7 +12,7 @@ from sample_trees import write
 from whence.app.agents import json_text, marked_text, toml_text
 from whence.app.agents.changes import write as carry_out
 from whence.app.agents.plan import INSTRUCTIONS, standing, to_install, to_uninstall
-from whence.app.agents.registry import AGENTS, Agent, Scope, instructions_of
+from whence.app.agents.registry import AGENTS, Agent, InstallScope, instructions_of
 from whence.core.errors import StorageError, UsageError
 
 BY_NAME = {agent.name: agent for agent in AGENTS}
@@ -60,20 +60,20 @@ STYLES = {
 }
 
 
-def scope_of(tmp_path: Path, *, user: bool) -> Scope:
+def scope_of(tmp_path: Path, *, user: bool) -> InstallScope:
     home, root = tmp_path / "home", tmp_path / "home" / "work" / "repo"
     root.mkdir(parents=True, exist_ok=True)
-    return Scope(home, {"XDG_CONFIG_HOME": str(home / "settings"), "PATH": ""}, None if user else root)
+    return InstallScope(home, {"XDG_CONFIG_HOME": str(home / "settings"), "PATH": ""}, None if user else root)
 
 
-def files_of(agent: Agent, scope: Scope) -> dict[str, Path]:
+def files_of(agent: Agent, scope: InstallScope) -> dict[str, Path]:
     places = {"servers": agent.servers.path(scope), "instructions": instructions_of(agent, scope).path(scope)}
     if agent.hooks is not None:
         places["hooks"] = agent.hooks.places.path(scope)
     return {name: path for name, path in places.items() if path is not None}
 
 
-def furnish(agent: Agent, scope: Scope, style: str) -> None:
+def furnish(agent: Agent, scope: InstallScope, style: str) -> None:
     """Give an agent the configuration of somebody who has used it for a while."""
     windows = style == "windows"
     for name, path in files_of(agent, scope).items():
@@ -89,13 +89,15 @@ def tree(top: Path) -> dict[str, bytes | None]:
     return {one.relative_to(top).as_posix(): one.read_bytes() if one.is_file() else None for one in sorted(top.rglob("*"))}
 
 
-def install(agent: Agent, scope: Scope, tmp_path: Path, command: str = "whence", *, hooks: bool | None = True, over: bool = False) -> int:
+def install(
+    agent: Agent, scope: InstallScope, tmp_path: Path, command: str = "whence", *, hooks: bool | None = True, over: bool = False
+) -> int:
     changes = to_install(agent, scope, [command], tmp_path / "records", hooks=hooks, over_others=over)
     carry_out([one for one in changes if one.changes], tmp_path / "records")
     return sum(one.changes for one in changes)
 
 
-def uninstall(agent: Agent, scope: Scope, tmp_path: Path) -> int:
+def uninstall(agent: Agent, scope: InstallScope, tmp_path: Path) -> int:
     changes = to_uninstall(agent, scope, tmp_path / "records", {agent.name})
     carry_out([one for one in changes if one.changes], tmp_path / "records")
     return sum(one.changes for one in changes)

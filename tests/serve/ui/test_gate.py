@@ -16,7 +16,7 @@ from serve.mcp.conftest import FILES
 from serve.ui.pages import Served, serving
 from serve.ui.questions import Endpoint, document_of, endpoints_of, prepared
 from serve.ui.wire import sent
-from whence.app.workspace import House
+from whence.app.workspace import Workspace
 from whence.ui import app as application
 from whence_bench.faults.planted_secrets import draw
 
@@ -171,7 +171,7 @@ def test_no_link_among_the_assets_leads_out_of_them(tmp_path: Path, monkeypatch:
     (assets / "there.js").symlink_to(tmp_path / "outside.js")
     (assets / "folder").symlink_to(tmp_path)
     monkeypatch.setattr(application, "STATIC", assets)
-    app = application.make_app(House([tmp_path], {}))
+    app = application.make_app(Workspace([tmp_path], {}))
     assert {path: asyncio.run(status_of(app, path)) for path in ("/static/here.js", "/static/there.js", "/static/folder/outside.js")} == {
         "/static/here.js": 200,
         "/static/there.js": 404,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from whence.app.index import Index
-from whence.context.pipeline import RankedSymbols, Tasking, first_look, rank_symbols
+from whence.context.pipeline import ContextRun, RankedSymbols, first_look, rank_symbols
 from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST, Profile, Weight
 from whence.retrieval.term_statistics import FieldWeights
 from whence.storage.arrayfile import Array
@@ -90,7 +90,9 @@ def cases(repositories: Sequence[Opened], first: Weights, final: Weights, names:
     look = rank_symbols if names == FINAL else first_look
     found = []
     for one in repositories:
-        tasking = Tasking(one.index.snapshot, one.index.graph, profile_of(first, FIRST, SYMBOLS_FIRST), ranking, weights, one.index.encoder)
+        tasking = ContextRun(
+            one.index.snapshot, one.index.graph, profile_of(first, FIRST, SYMBOLS_FIRST), ranking, weights, one.index.encoder
+        )
         found += [case_of(look(task.description, tasking), one.repository.name, task, names) for task in one.repository.tasks]
     return found
 
@@ -180,7 +182,7 @@ def left_out(repositories: Sequence[Opened], progress: Progress) -> list[Answere
         others = frozenset(other.repository.name for other in repositories) - {one.repository.name}
         first, final = learned(repositories, first_cases, others)
         ranking = profile_of(final, FINAL, SYMBOLS)
-        tasking = Tasking(
+        tasking = ContextRun(
             one.index.snapshot,
             one.index.graph,
             profile_of(first, FIRST, SYMBOLS_FIRST),

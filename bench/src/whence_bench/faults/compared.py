@@ -115,10 +115,10 @@ def strays_of_notes(notes: Path, data: Path) -> list[str]:
 
 def of_learned(directory: Path) -> Seen:
     """Every verdict, and every word that was learned of it."""
-    from whence.context.feedback.store import Learned  # noqa: PLC0415
+    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.context.feedback.verdicts import records  # noqa: PLC0415
 
-    with closing(Learned.beside(directory)) as learned:
+    with closing(FeedbackStore.beside(directory)) as learned:
         words = learned.rows("SELECT k.keyword, r.symbol, r.task FROM keywords k JOIN records r ON r.id = k.record ORDER BY 1, 2, 3")
         return plain({"records": [asdict(one) for one in records(learned)], "words": [[part.decode() for part in row] for row in words]})
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from whence.app.index import Index
-from whence.context.feedback.store import Learned
-from whence.context.feedback.verdicts import Record, records, say
+from whence.context.feedback.store import FeedbackStore
+from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import WhenceError
 from whence.core.settings_schema import Settings
 from whence.core.types import RUNTIME, Edge
@@ -120,8 +120,8 @@ def _teach(root: Path, data: Path) -> None:
 
 
 def _judge(index: Index, *verdicts: tuple[str, bool]) -> None:
-    learned = Learned.beside(index.layout.directory)
-    said = [Record(symbol, useful, index.subgraph_root(symbol) or "none", TASK, 1_700_000_000.0) for symbol, useful in verdicts]
+    learned = FeedbackStore.beside(index.layout.directory)
+    said = [Verdict(symbol, useful, index.subgraph_root(symbol) or "none", TASK, 1_700_000_000.0) for symbol, useful in verdicts]
     say(learned, said, index.settings.learn)
     learned.close()
 
@@ -149,7 +149,7 @@ def _leave_in_the_middle(root: Path, notes: Path, data: Path) -> None:
             index, memory = Index.open(root, data_dir=data), Memory.open(notes, data_dir=data, repository=root)
             index.add_edges(RUNTIME, [_edge(1, 5), _edge(2, 7), _edge(4, 8)])
             _ = index.graph
-            learned = Learned.beside(index.layout.directory)
+            learned = FeedbackStore.beside(index.layout.directory)
             learned.rows("SELECT 1")
             _judge(index, ("src/part_2.py#stop_orchard", True))
             memory.remember("The walrus sleeps in the quarry.", topic="walrus", created="2026-03-03")
@@ -197,7 +197,7 @@ def _ask_code(ground: Ground, data: Path, values: Mapping[str, Any], said: list[
         }
         said += index.notes
     try:
-        found["learned"] = [repr(one) for one in records(Learned.beside(ground.layout(data).directory))]
+        found["learned"] = [repr(one) for one in records(FeedbackStore.beside(ground.layout(data).directory))]
     except WhenceError as error:
         said.append(str(error))
         found["learned"] = []

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from whence.app.index import Index
 from whence.context.feedback import store as learned_store
-from whence.context.feedback.store import Learned
+from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import records
 from whence.core.errors import IndexBusy, WhenceError
 from whence.core.types import RUNTIME
@@ -228,8 +228,8 @@ def former_verdicts(ground: Ground, place: Path) -> list[str]:
     """What use taught, as an earlier version wrote it: read as it is, and kept when more is learned."""
     path = place / "learned.db"
     place.mkdir()
-    whole = records(Learned(ground.layout(ground.data).directory / path.name))
-    with closing(Learned(path)) as learned, learned.transaction() as db:
+    whole = records(FeedbackStore(ground.layout(ground.data).directory / path.name))
+    with closing(FeedbackStore(path)) as learned, learned.transaction() as db:
         for one in whole:
             db.execute(
                 "INSERT INTO records (symbol, useful, root, task, at, seen) VALUES (?, ?, ?, ?, ?, ?)",
@@ -242,10 +242,10 @@ def former_verdicts(ground: Ground, place: Path) -> list[str]:
                 f"CREATE TABLE plain AS SELECT {columns} FROM {table}; DROP TABLE {table}; ALTER TABLE plain RENAME TO {table};"  # noqa: S608
             )
         db.execute("PRAGMA user_version = 1")
-    before = records(Learned(path))
-    with closing(Learned(path)) as learned, learned.transaction():
+    before = records(FeedbackStore(path))
+    with closing(FeedbackStore(path)) as learned, learned.transaction():
         pass
-    after, made = records(Learned(path)), sqlite3.connect(path).execute("PRAGMA user_version").fetchone()[0]
+    after, made = records(FeedbackStore(path)), sqlite3.connect(path).execute("PRAGMA user_version").fetchone()[0]
     return (
         []
         if before == after == whole and made == learned_store.FORMAT

@@ -248,7 +248,7 @@ def _made_anew(bounds: Bounds, seen: Seen) -> None:
 
 
 def _noting(bounds: Bounds, seen: Seen) -> None:
-    from whence.context.feedback.store import Learned  # noqa: PLC0415
+    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.context.feedback.verdicts import records  # noqa: PLC0415
     from whence.memory.memory import Memory  # noqa: PLC0415
 
@@ -265,7 +265,7 @@ def _noting(bounds: Bounds, seen: Seen) -> None:
             if not shared:
                 seen.expect([hit.note.key for hit in memory.recall(word, k=1)] == [key], f"a fresh reader does not recall {key} by {word}")
         seen.expect(not memory.notes, f"a fresh reader of notes is told: {memory.notes}")
-    learned = Learned.beside(Layout(place.data, place.tree.resolve()).directory)
+    learned = FeedbackStore.beside(Layout(place.data, place.tree.resolve()).directory)
     kept = len(records(learned))
     learned.close()
     seen.expect(kept == 2 * count, f"{kept} of {2 * count} verdicts are kept")

@@ -195,17 +195,17 @@ def note(place: Place, told: Told, _: Connection, *, who: int, count: int) -> No
 
     keys = []
     with Memory.open(place.folder / "notes", data_dir=place.data) as memory, place.open() as opened:
-        from whence.context.feedback.store import Learned  # noqa: PLC0415
-        from whence.context.feedback.verdicts import Record, say  # noqa: PLC0415
+        from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
+        from whence.context.feedback.verdicts import Verdict, say  # noqa: PLC0415
 
-        learned = Learned.beside(opened.layout.directory)
+        learned = FeedbackStore.beside(opened.layout.directory)
         symbol = opened.symbol_keys("Part1")[0]
         for number in range(count):
             with told.watching(f"writer {who}, note {number}"):
                 word = f"mark{chr(98 + who)}{''.join(chr(98 + int(digit)) for digit in str(number))}q"
                 shared = f"topic {number % 3}" if number % 2 else None  # a topic that both write: one of them replaces the other's note
                 keys.append([memory.remember(f"the word is {word}", topic=shared).key, word, bool(shared)])
-                said = Record(symbol, True, opened.subgraph_root(symbol), f"task {who}", float(who * count + number))
+                said = Verdict(symbol, True, opened.subgraph_root(symbol), f"task {who}", float(who * count + number))
                 say(learned, [said], opened.settings.learn)
                 if not shared and [hit.note.key for hit in memory.recall(word, k=1)] != [keys[-1][0]]:
                     told.blame(f"writer {who} does not recall what it has just written under {word}")

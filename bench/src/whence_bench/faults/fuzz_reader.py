@@ -19,7 +19,7 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.errors import WhenceError
 from whence.graph.reader import Graph
-from whence.index.opening import View
+from whence.index.opening import Generation
 from whence.index.segment import merge, open_segment
 from whence.index.snapshot import Snapshot
 from whence.index.validation import check_graph, check_segment, check_vectors
@@ -215,7 +215,7 @@ def _used(index: Index, segment_path: Path, vector_path: Path, graph_path: Path)
     check_graph(graph, segment.units)
     snapshot = Snapshot([segment], [dead_mask(segment.files, [])])
     snapshot.open_vectors({0: vectors})
-    index._view = View(snapshot, made={"graph": Graph(graph, snapshot.symbols)})  # noqa: SLF001  -- as if they were its own
+    index._view = Generation(snapshot, made={"graph": Graph(graph, snapshot.symbols)})  # noqa: SLF001  -- as if they were its own
     _asked(index, segment_stamp.checksum ^ graph_stamp.checksum)
     merge([(segment, np.arange(segment.files) % 2 == 0)])
 

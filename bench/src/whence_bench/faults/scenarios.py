@@ -161,11 +161,11 @@ def _say(place: Place, *symbols: str) -> None:
     from contextlib import closing  # noqa: PLC0415
 
     from whence.app.index import load_settings  # noqa: PLC0415
-    from whence.context.feedback.store import Learned  # noqa: PLC0415
-    from whence.context.feedback.verdicts import Record, say  # noqa: PLC0415
+    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
+    from whence.context.feedback.verdicts import Verdict, say  # noqa: PLC0415
 
-    with closing(Learned.beside(place.index_folder)) as learned:
-        said = [Record(f"shop/cart.py#{symbol}", True, "a hash", f"discount of the {symbol}", 1.0) for symbol in symbols]
+    with closing(FeedbackStore.beside(place.index_folder)) as learned:
+        said = [Verdict(f"shop/cart.py#{symbol}", True, "a hash", f"discount of the {symbol}", 1.0) for symbol in symbols]
         say(learned, said, load_settings(None)[0].learn)
 
 
@@ -173,10 +173,10 @@ def _take_verdicts(place: Place) -> None:
     from contextlib import closing  # noqa: PLC0415
 
     from whence.app.index import load_settings  # noqa: PLC0415
-    from whence.context.feedback.store import Learned  # noqa: PLC0415
+    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.context.feedback.verdicts import as_text, from_text  # noqa: PLC0415
 
-    with closing(Learned.beside(place.index_folder)) as learned:
+    with closing(FeedbackStore.beside(place.index_folder)) as learned:
         text = as_text(learned).replace("shop/cart.py#", "shop/stock.py#")
         from_text(learned, text, load_settings(None)[0].learn)
 

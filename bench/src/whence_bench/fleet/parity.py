@@ -12,7 +12,7 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
 from whence.fleet.sync import send
-from whence.search.result import Answer
+from whence.search.result import SearchResponse
 from whence_bench import metrics
 from whence_bench.fleet.queries import fleet_of, settings_of_an_index
 from whence_bench.fleet.server import Served
@@ -56,7 +56,7 @@ def _sent(room: Room, engine: Engine, there: Served, repository: Repository, dat
     return {**sizes, **spent}
 
 
-def _asked(repository: Repository, index: Callable[..., Answer], fleet: Callable[..., Answer]) -> list[dict[str, Any]]:
+def _asked(repository: Repository, index: Callable[..., SearchResponse], fleet: Callable[..., SearchResponse]) -> list[dict[str, Any]]:
     found = []
     for task in repository.tasks:
         own = [one.path for one in index(task.query, k=metrics.DEPTH)]

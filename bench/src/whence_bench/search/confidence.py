@@ -21,8 +21,8 @@ from whence.app.index import Index
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES
 from whence.core.settings_schema import SearchSettings
-from whence.search.confidence import LEADING, Facts, facts_of, learned, probability_of
-from whence.search.pipeline import Found
+from whence.search.confidence import LEADING, ConfidenceFeatures, facts_of, learned, probability_of
+from whence.search.pipeline import RankedFile
 from whence.storage.arrayfile import Array
 from whence.text.analyzer import parts
 from whence_bench import metrics, report
@@ -68,7 +68,7 @@ CAUGHT_BAR, ALARM_BAR = 0.80, 0.05
 ALARMS = (0.01, 0.02, 0.03, 0.05, 0.10)
 BINS = 10
 #: Facts that are used with vectors and without.
-BY_MEANING = tuple(field.name for field in fields(Facts) if field.name != "meaning")
+BY_MEANING = tuple(field.name for field in fields(ConfidenceFeatures) if field.name != "meaning")
 BY_WORDS = tuple(name for name in BY_MEANING if name not in ("near", "nearest"))
 
 Progress = Callable[[int, int], None]
@@ -85,7 +85,7 @@ class Case:
     kind: str
     text: str
     found: bool  # whether a file that answers it is among the leading ones
-    facts: Facts | None  # None where nothing was found
+    facts: ConfidenceFeatures | None  # None where nothing was found
     worth: float = 1.0
 
     @property
@@ -142,7 +142,7 @@ def _case(index: Index, repository: Repository, source: str, kind: str, task: Ta
         ranked = index.ranked(task.query, PROFILES["default"])
     except QueryError:
         return Case(repository.name, source, task.category, kind, task.query, found=False, facts=None)
-    found = [Found(ranked, hit) for hit in ranked.hits[:LEADING]]
+    found = [RankedFile(ranked, hit) for hit in ranked.hits[:LEADING]]
     facts = facts_of(found) if found else None
     symbol = ranked.pool.plan.symbol
     if kind in (ELSEWHERE, LANGUAGE, FIELD) and symbol and len(ranked.pool.snapshot.definitions(symbol)):

@@ -21,7 +21,7 @@ from whence.index.snapshot import Snapshot
 from whence.parse.languages import CODE
 from whence.parse.paths import Role, roles
 from whence.query import plan as planning
-from whence.query.paste import PLAIN, Question, question_in
+from whence.query.paste import PLAIN, CleanedQuery, question_in
 from whence_bench import metrics, report
 from whence_bench.search.corpus import Corpus, Repository
 from whence_bench.search.paste_forms import ISSUES, SETS, Around, Form
@@ -80,7 +80,7 @@ class Run:
 def _read_as_is() -> Iterator[None]:
     """While this lasts every text is taken for a plain question."""
     usual = vars(planning)["question_in"]
-    vars(planning)["question_in"] = Question
+    vars(planning)["question_in"] = CleanedQuery
     try:
         yield
     finally:

@@ -13,8 +13,8 @@ from pathlib import Path
 from whence.app.agents import json_text, marked_text, toml_text
 from whence.app.agents import record as records
 from whence.app.agents.json_text import Made
-from whence.app.agents.parts import NOT_OURS, Part, State
-from whence.app.agents.record import Record, digest
+from whence.app.agents.parts import NOT_OURS, ConfigPart, PartState
+from whence.app.agents.record import InstallRecord, digest
 from whence.app.agents.splices import Edited, Splice, taken_back, turned_round
 from whence.core.errors import StorageError, UsageError, WhenceError
 from whence.storage.files import part_file, remove_empty
@@ -26,17 +26,17 @@ NOTHING_CHANGED = "; nothing was changed"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredFile:
     """A file of an agent, what should be in it and what should not."""
 
     path: Path
-    parts: tuple[Part, ...] = ()
-    unwanted: tuple[Part, ...] = ()
+    parts: tuple[ConfigPart, ...] = ()
+    unwanted: tuple[ConfigPart, ...] = ()
     head: str = ""  # what the file has when it is new
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A file before and after; None is a file that is not there."""
 
     path: Path  # as the agent names it
@@ -56,11 +56,11 @@ class Change:
         return self.before != self.after
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> InstallRecord | None:
         """What is to be remembered of it."""
         if self.after is None:
             return None
-        return Record(self.real, digest(self.after), self.created, self.undo, self.made, self.folders)
+        return InstallRecord(self.real, digest(self.after), self.created, self.undo, self.made, self.folders)
 
 
 # Reading.
@@ -104,7 +104,7 @@ def told(path: Path, error: Exception) -> WhenceError:
 
 
 # Putting in.
-def with_parts(wanted: Wanted, record: Record | None, *, over_others: bool = False) -> Change:
+def with_parts(wanted: DesiredFile, record: InstallRecord | None, *, over_others: bool = False) -> FileChange:
     """The change that has our parts in a file, and what takes it back."""
     real = real_path(wanted.path)
     before = current(real)
@@ -113,25 +113,25 @@ def with_parts(wanted: Wanted, record: Record | None, *, over_others: bool = Fal
     text = text_of(wanted.path, before) if before is not None else ""
     start = Edited(text) if before is not None else Edited(wanted.head, ())
     try:
-        return _with_parts(wanted, record, Change(wanted.path, real, before, before), start, over_others=over_others)
+        return _with_parts(wanted, record, FileChange(wanted.path, real, before, before), start, over_others=over_others)
     except (json_text.NotJson, toml_text.NotToml, marked_text.NotMarked) as error:
         raise told(wanted.path, error) from error
 
 
-def _with_parts(wanted: Wanted, record: Record | None, change: Change, start: Edited, *, over_others: bool) -> Change:
+def _with_parts(wanted: DesiredFile, record: InstallRecord | None, change: FileChange, start: Edited, *, over_others: bool) -> FileChange:
     known = record is not None and change.before is not None and digest(change.before) == record.after
     done, said, made = start, [], dict(record.made) if record is not None else {}
     fresh = all(part.state(start.text) in NOT_OURS for part in (*wanted.parts, *wanted.unwanted))
     for part in wanted.parts:
         state = part.state(done.text)
-        if state is State.FOREIGN:
+        if state is PartState.FOREIGN:
             done, note = _over(part, done, over_others=over_others)
             said.append(f"{wanted.path}: {part.name} {note}")
             continue
-        if state is State.ABSENT:
+        if state is PartState.ABSENT:
             made[part.name] = part.made_for(done.text)
         # One that is blocked is refused there: an agent must not be told of a server that it does not have.
-        done = done if state is State.SAME else done.then(part.put(done.text))
+        done = done if state is PartState.SAME else done.then(part.put(done.text))
     for part in wanted.unwanted:
         done = done.then(part.take(done.text, made.pop(part.name, None) if record is not None else None))
     undo = done.undo
@@ -152,7 +152,7 @@ def _with_parts(wanted: Wanted, record: Record | None, change: Change, start: Ed
     )
 
 
-def _over(part: Part, done: Edited, *, over_others: bool) -> tuple[Edited, str]:
+def _over(part: ConfigPart, done: Edited, *, over_others: bool) -> tuple[Edited, str]:
     """What is done where somebody else's value has our name."""
     if not over_others:
         return done, "was written by hand and is left as it is (--replace writes ours)"
@@ -160,11 +160,11 @@ def _over(part: Part, done: Edited, *, over_others: bool) -> tuple[Edited, str]:
 
 
 # Taking out.
-def without_parts(wanted: Wanted, record: Record | None) -> Change:
+def without_parts(wanted: DesiredFile, record: InstallRecord | None) -> FileChange:
     """The change that has nothing of ours in a file any more: as it was before, or, if it was edited since, as it is but for us."""
     real = real_path(wanted.path)
     before = current(real)
-    change = Change(wanted.path, real, before, before, folders=record.folders if record is not None else ())
+    change = FileChange(wanted.path, real, before, before, folders=record.folders if record is not None else ())
     if before is None:
         return change
     text = text_of(wanted.path, before)
@@ -183,12 +183,12 @@ def without_parts(wanted: Wanted, record: Record | None) -> Change:
     return replace(change, after=None if gone else done.text.encode(), parts=tuple(part.name for part in wanted.parts))
 
 
-def _without(parts: Sequence[Part], text: str, made: Mapping[str, Made] | None) -> Edited:
+def _without(parts: Sequence[ConfigPart], text: str, made: Mapping[str, Made] | None) -> Edited:
     """A text without our parts; somebody else's value under our name stays, unless we put it there first."""
     done = Edited(text)
     for part in reversed(parts):
         state = part.state(done.text)
-        if state in (State.ABSENT, State.BLOCKED) or (state is State.FOREIGN and not (made is not None and part.name in made)):
+        if state in (PartState.ABSENT, PartState.BLOCKED) or (state is PartState.FOREIGN and not (made is not None and part.name in made)):
             continue
         done = done.then(part.take(done.text, made.get(part.name) if made is not None else None))
     return done
@@ -204,9 +204,9 @@ def _says_nothing(text: str, head: str) -> bool:
     return json_text.value_at(rest, ()) in ({}, json_text.value_at(head, ()) if head.startswith("{") else {})
 
 
-def write(changes: Sequence[Change], folder: Path) -> None:
+def write(changes: Sequence[FileChange], folder: Path) -> None:
     """Make changes, and remember them in a folder of records; when one cannot be made, those before it are taken back."""
-    done: list[Change] = []
+    done: list[FileChange] = []
     try:
         for change in changes:
             if current(change.real) != change.before:
@@ -227,7 +227,7 @@ def write(changes: Sequence[Change], folder: Path) -> None:
         raise StorageError(f"cannot write {error.filename or ''}: {error.strerror or error}; nothing was changed") from error
 
 
-def _remember(change: Change, folder: Path) -> None:
+def _remember(change: FileChange, folder: Path) -> None:
     kept = change.record if change.undo or change.created else None
     if kept is not None:
         records.save(folder, kept)
@@ -293,7 +293,7 @@ _HEADING = re.compile(r"""\[{1,2}((?:"[^"\n]*"|'[^'\n]*'|[^\]\n"'])*)\]""")
 _QUOTES = "\"'"
 
 
-def difference(change: Change) -> list[str]:
+def difference(change: FileChange) -> list[str]:
     """The change as a unified diff, without secrets that may stand beside it; nothing for a file that goes."""
     import difflib  # noqa: PLC0415  -- only where there is something to show
 

@@ -25,7 +25,7 @@ _SED_LINES = re.compile(r"(\d+)(?:,(\d+))?p")
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class FileTouch:
     """Lines of a file that were read or edited."""
 
     path: Path
@@ -34,10 +34,10 @@ class Touched:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class HookEvent:
     """What an agent did: the lines it touched, and what it wrote."""
 
-    touched: tuple[Touched, ...] = ()
+    touched: tuple[FileTouch, ...] = ()
     text: str = ""
 
 
@@ -48,7 +48,7 @@ def folder_of(given: dict[str, Any], here: Path) -> Path:
     return Path(named) if isinstance(named, str) and named and Path(named).is_dir() else here
 
 
-def reported(given: dict[str, Any], folder: Path) -> Reported:
+def reported(given: dict[str, Any], folder: Path) -> HookEvent:
     """What a call of a tool touched; paths are as seen from a folder."""
     asked = given.get("tool_input")
     asked = asked if isinstance(asked, dict) else {"command": asked} if isinstance(asked, str) else given
@@ -62,10 +62,10 @@ def reported(given: dict[str, Any], folder: Path) -> Reported:
         touched.extend(_patched(line, folder))
     elif isinstance(line, str):
         touched.extend(_shown(line, folder))
-    return Reported(tuple(touched[:MOST_FILES]), "\n".join(texts)[:MOST_TEXT])
+    return HookEvent(tuple(touched[:MOST_FILES]), "\n".join(texts)[:MOST_TEXT])
 
 
-def _files(asked: dict[str, Any], edits: list[dict[str, Any]], folder: Path) -> Iterator[Touched]:
+def _files(asked: dict[str, Any], edits: list[dict[str, Any]], folder: Path) -> Iterator[FileTouch]:
     several = [one for name in _SEVERAL_PATHS if isinstance(asked.get(name), list) for one in asked[name] if isinstance(one, str)]
     for name in (*list(_values(asked, _PATHS))[:1], *several):
         path = folder / name
@@ -73,7 +73,7 @@ def _files(asked: dict[str, Any], edits: list[dict[str, Any]], folder: Path) -> 
         if written or edits or any(asked.get(old) is not None for old in _OLD):
             yield from _lines_of(path, written)
         else:
-            yield Touched(path, *_lines_asked(asked))
+            yield FileTouch(path, *_lines_asked(asked))
     for one in edits:  # edits of several files name each
         for name in list(_values(one, _PATHS))[:1]:
             yield from _lines_of(folder / name, list(_values(one, _NEW)))
@@ -95,7 +95,7 @@ def _whole(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < TO_THE_END else 0
 
 
-def _lines_of(path: Path, written: list[str]) -> Iterator[Touched]:
+def _lines_of(path: Path, written: list[str]) -> Iterator[FileTouch]:
     """Where the texts that were written stand in a file now."""
     try:
         data = path.read_bytes()[: MOST_TEXT * 10].decode("utf-8", "replace").replace("\r\n", "\n")
@@ -106,10 +106,10 @@ def _lines_of(path: Path, written: list[str]) -> Iterator[Touched]:
         at = data.find(piece) if piece else -1
         if at >= 0:
             first = data.count("\n", 0, at) + 1
-            yield Touched(path, first, first + piece.count("\n"))
+            yield FileTouch(path, first, first + piece.count("\n"))
 
 
-def _patched(patch: str, folder: Path) -> Iterator[Touched]:
+def _patched(patch: str, folder: Path) -> Iterator[FileTouch]:
     """The lines that a patch wrote, by the runs of them that it gives."""
     pieces = _PATCHED.split(patch)
     for name, hunk in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -118,7 +118,7 @@ def _patched(patch: str, folder: Path) -> Iterator[Touched]:
         yield from _lines_of(folder / name.strip(), [run for run in written if run.strip()])
 
 
-def _shown(line: str, folder: Path) -> Iterator[Touched]:
+def _shown(line: str, folder: Path) -> Iterator[FileTouch]:
     """The files that a plain command such as `sed -n 10,80p src/app.py` prints."""
     try:
         words = shlex.split(line)
@@ -133,4 +133,4 @@ def _shown(line: str, folder: Path) -> Iterator[Touched]:
     for word in words[1:]:
         path = folder / word
         if not word.startswith("-") and path.is_file():
-            yield Touched(path, first, last)
+            yield FileTouch(path, first, last)

@@ -17,7 +17,7 @@ from whence.app.agents.splices import Edited
 OUR_HOOK = re.compile(r"\bwhence\b\S*\s+hook\s+(?:session-start|used)\b")
 
 
-class State(Enum):
+class PartState(Enum):
     """How a part stands in a file."""
 
     ABSENT = "absent"
@@ -28,17 +28,17 @@ class State(Enum):
 
 
 #: How it stands where nothing of ours is there.
-NOT_OURS = frozenset((State.ABSENT, State.FOREIGN, State.BLOCKED))
+NOT_OURS = frozenset((PartState.ABSENT, PartState.FOREIGN, PartState.BLOCKED))
 
 
-class Part(Protocol):
+class ConfigPart(Protocol):
     """One thing that is ours in a file."""
 
     @property
     def name(self) -> str:
         """What it is called in messages and records."""
 
-    def state(self, text: str) -> State:
+    def state(self, text: str) -> PartState:
         """How it stands in a text."""
 
     def made_for(self, text: str) -> Made:
@@ -52,7 +52,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConfigEntry:
     """A member of a JSON object: the server."""
 
     path: tuple[str, ...]
@@ -63,10 +63,10 @@ class Entry:
         """Its path."""
         return ".".join(self.path)
 
-    def state(self, text: str) -> State:
+    def state(self, text: str) -> PartState:
         """Foreign is also what somebody added to."""
         if not json_text.fits(text, self.path):
-            return State.BLOCKED
+            return PartState.BLOCKED
         return _state(json_text.value_at(text, self.path), self.value)
 
     def made_for(self, text: str) -> Made:
@@ -86,7 +86,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ConfigTable:
     """A table of a TOML file: the server."""
 
     path: tuple[str, ...]
@@ -97,7 +97,7 @@ class Table:
         """Its path."""
         return ".".join(self.path)
 
-    def state(self, text: str) -> State:
+    def state(self, text: str) -> PartState:
         """Foreign is also what somebody added to."""
         return _state(toml_text.value_at(text, self.path), self.value)
 
@@ -115,7 +115,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class ConfigHook:
     """A command in the list of an event, alone or in a group."""
 
     event: str
@@ -126,14 +126,14 @@ class Hook:
         """The event."""
         return f"hooks.{self.event}"
 
-    def state(self, text: str) -> State:
+    def state(self, text: str) -> PartState:
         """The same when exactly ours is there."""
         if not json_text.fits(text, ("hooks", self.event, 0)):
-            return State.BLOCKED
+            return PartState.BLOCKED
         found = list(self._paths(text))
         if not found:
-            return State.ABSENT
-        return State.SAME if [json_text.value_at(text, path) for path in found] == [self.value] else State.OURS
+            return PartState.ABSENT
+        return PartState.SAME if [json_text.value_at(text, path) for path in found] == [self.value] else PartState.OURS
 
     def made_for(self, text: str) -> Made:
         """The containers around it."""
@@ -177,7 +177,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ConfigBlock:
     """Instructions between two marks."""
 
     text: str
@@ -188,10 +188,10 @@ class Block:
         """What it is."""
         return "instructions"
 
-    def state(self, text: str) -> State:
+    def state(self, text: str) -> PartState:
         """What is between the marks is ours, whatever it says."""
         found = marked_text.block_of(text)
-        return State.ABSENT if found is None else State.SAME if found == self.text.strip("\n") else State.OURS
+        return PartState.ABSENT if found is None else PartState.SAME if found == self.text.strip("\n") else PartState.OURS
 
     def made_for(self, text: str) -> Made:
         """The gap before it."""
@@ -206,10 +206,10 @@ class Block:
         return marked_text.take(text, made.inside if made is not None else None)
 
 
-def _state(found: Any, wanted: Any) -> State:
+def _state(found: Any, wanted: Any) -> PartState:
     if found is MISSING:
-        return State.ABSENT
-    return State.SAME if found == wanted else State.OURS if is_ours(found) else State.FOREIGN
+        return PartState.ABSENT
+    return PartState.SAME if found == wanted else PartState.OURS if is_ours(found) else PartState.FOREIGN
 
 
 def _is_command_of_ours(hook: Any) -> bool:

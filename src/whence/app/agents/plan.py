@@ -13,9 +13,9 @@ from typing import Any
 
 from whence.app.agents import json_text, marked_text, toml_text
 from whence.app.agents import record as records
-from whence.app.agents.changes import NOTHING_CHANGED, Change, Wanted, current, real_path, text_of, told, with_parts, without_parts
-from whence.app.agents.parts import NOT_OURS, Block, Entry, Hook, Part, Table
-from whence.app.agents.registry import AGENTS, SERVER, Agent, Scope, entry_of, folder_of, instructions_of
+from whence.app.agents.changes import NOTHING_CHANGED, DesiredFile, FileChange, current, real_path, text_of, told, with_parts, without_parts
+from whence.app.agents.parts import NOT_OURS, ConfigBlock, ConfigEntry, ConfigHook, ConfigPart, ConfigTable
+from whence.app.agents.registry import AGENTS, SERVER, Agent, InstallScope, entry_of, folder_of, instructions_of
 from whence.core.errors import WhenceError
 
 #: Seconds that an agent waits for a hook at most; ours ends well before that.
@@ -23,7 +23,7 @@ PATIENCE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class InstallState:
     """How an agent stands: whether it seems to be installed, and what of whence it knows in a scope."""
 
     agent: Agent
@@ -50,20 +50,20 @@ def own_command(environment_path: str | None, *, absolute: bool = False) -> list
 
 
 # Which files.
-def wanted_files(agent: Agent, scope: Scope, command: list[str], *, hooks: bool | None) -> list[Wanted]:
+def wanted_files(agent: Agent, scope: InstallScope, command: list[str], *, hooks: bool | None) -> list[DesiredFile]:
     """The files of an agent with all that should be in them; `hooks` unknown leaves those that are there."""
     with_hooks = has_hooks(agent, scope) if hooks is None else hooks and agent.hooks is not None
     server = agent.servers.path(scope)
     said = instructions_of(agent, scope)
-    found: dict[Path, Wanted] = {}
+    found: dict[Path, DesiredFile] = {}
 
-    def add(path: Path | None, parts: Sequence[Part], unwanted: Sequence[Part] = (), head: str = "") -> None:
+    def add(path: Path | None, parts: Sequence[ConfigPart], unwanted: Sequence[ConfigPart] = (), head: str = "") -> None:
         if path is not None:
-            before = found.get(path, Wanted(path, head=head))
-            found[path] = Wanted(path, (*before.parts, *parts), (*before.unwanted, *unwanted), before.head)
+            before = found.get(path, DesiredFile(path, head=head))
+            found[path] = DesiredFile(path, (*before.parts, *parts), (*before.unwanted, *unwanted), before.head)
 
     add(server, [_server_part(agent, server, entry_of(agent, scope, command, hooks=with_hooks))] if server else [], head=agent.servers.head)
-    add(said.path(scope), [Block(INSTRUCTIONS, said.head)])
+    add(said.path(scope), [ConfigBlock(INSTRUCTIONS, said.head)])
     if agent.hooks is not None:
         listed = hook_parts(agent, command)
         place = agent.hooks.places.path(scope)
@@ -74,12 +74,12 @@ def wanted_files(agent: Agent, scope: Scope, command: list[str], *, hooks: bool 
     return list(found.values())
 
 
-def _server_part(agent: Agent, path: Path | None, entry: dict[str, Any]) -> Part:
+def _server_part(agent: Agent, path: Path | None, entry: dict[str, Any]) -> ConfigPart:
     if agent.shape == "toml":
-        return Table((*agent.under, SERVER), entry)
+        return ConfigTable((*agent.under, SERVER), entry)
     if agent.shape == "opencode" and path is not None and _has_named_servers(path, agent.under):
-        return Entry((*agent.under, "servers", SERVER), {key: value for key, value in entry.items() if key != "enabled"})
-    return Entry((*agent.under, SERVER), entry)
+        return ConfigEntry((*agent.under, "servers", SERVER), {key: value for key, value in entry.items() if key != "enabled"})
+    return ConfigEntry((*agent.under, SERVER), entry)
 
 
 def _has_named_servers(path: Path, under: tuple[str, ...]) -> bool:
@@ -92,21 +92,23 @@ def _has_named_servers(path: Path, under: tuple[str, ...]) -> bool:
     return isinstance(listed, dict) and "type" not in listed
 
 
-def hook_parts(agent: Agent, command: list[str]) -> list[Part]:
+def hook_parts(agent: Agent, command: list[str]) -> list[ConfigPart]:
     """The hooks of an agent as its configuration has them."""
     if agent.hooks is None:
         return []
-    parts: list[Part] = []
+    parts: list[ConfigPart] = []
     for event, name, matcher in ((agent.hooks.start, "session-start", ""), (agent.hooks.used, "used", agent.hooks.matcher)):
         line = shlex.join([*command, "hook", name, "--agent", agent.name])
         one = {"type": "command", "command": line, "timeout": PATIENCE * agent.hooks.second}
         matched = {"matcher": matcher} if matcher else {}
-        parts.append(Hook(event, {**one, **matched} if agent.hooks.flat else {**matched, "hooks": [one]}))
+        parts.append(ConfigHook(event, {**one, **matched} if agent.hooks.flat else {**matched, "hooks": [one]}))
     return parts
 
 
 # What is to be done.
-def to_install(agent: Agent, scope: Scope, command: list[str], folder: Path, *, hooks: bool | None, over_others: bool) -> list[Change]:
+def to_install(
+    agent: Agent, scope: InstallScope, command: list[str], folder: Path, *, hooks: bool | None, over_others: bool
+) -> list[FileChange]:
     """The changes that make an agent know whence."""
     return [
         with_parts(wanted, records.load(folder, real_path(wanted.path)), over_others=over_others)
@@ -115,7 +117,7 @@ def to_install(agent: Agent, scope: Scope, command: list[str], folder: Path, *, 
     ]
 
 
-def to_uninstall(agent: Agent, scope: Scope, folder: Path, leaving: Collection[str]) -> list[Change]:
+def to_uninstall(agent: Agent, scope: InstallScope, folder: Path, leaving: Collection[str]) -> list[FileChange]:
     """The changes that make an agent forget whence; a file that another agent with whence reads stays, unless that one is leaving too."""
     others = [one for one in AGENTS if one.name not in leaving and one is not agent and standing(one, scope).server]
     shared = {real_path(path): one for one in others if (path := instructions_of(one, scope).path(scope)) is not None}
@@ -125,33 +127,33 @@ def to_uninstall(agent: Agent, scope: Scope, folder: Path, leaving: Collection[s
         if real in shared:
             data = current(real, to_write=False)
             said = (f"{wanted.path}: kept, {shared[real].title} reads it too",) if data is not None else ()
-            changes.append(Change(wanted.path, real, data, data, said=said))
+            changes.append(FileChange(wanted.path, real, data, data, said=said))
         else:
             changes.append(without_parts(wanted, records.load(folder, real)))
     return changes
 
 
 # How it stands.
-def standing(agent: Agent, scope: Scope) -> Standing:
+def standing(agent: Agent, scope: InstallScope) -> InstallState:
     """What of whence an agent knows in a scope."""
     installed = any(shutil.which(program, path=scope.environment.get("PATH")) for program in agent.programs)
     installed = installed or folder_of(agent, scope).is_dir()
     server = agent.servers.path(scope)
     try:
-        return Standing(
+        return InstallState(
             agent,
             installed,
             _holds(server, [_server_part(agent, server, {})]) if server else False,
-            _holds(instructions_of(agent, scope).path(scope), [Block("")]),
+            _holds(instructions_of(agent, scope).path(scope), [ConfigBlock("")]),
             has_hooks(agent, scope),
         )
     except WhenceError as error:
-        return Standing(
+        return InstallState(
             agent, installed, server=False, instructions=False, hooks=False, trouble=error.message.removesuffix(NOTHING_CHANGED)
         )
 
 
-def has_hooks(agent: Agent, scope: Scope) -> bool:
+def has_hooks(agent: Agent, scope: InstallScope) -> bool:
     """Whether an agent runs hooks of ours."""
     try:
         return agent.hooks is not None and _holds(agent.hooks.places.path(scope), hook_parts(agent, [SERVER]))
@@ -159,7 +161,7 @@ def has_hooks(agent: Agent, scope: Scope) -> bool:
         return False  # a file that cannot be read is told of when it is to be changed
 
 
-def _holds(path: Path | None, parts: Sequence[Part]) -> bool:
+def _holds(path: Path | None, parts: Sequence[ConfigPart]) -> bool:
     """Whether any of some parts is in a file, in whatever form."""
     data = current(real_path(path), to_write=False) if path is not None else None
     if data is None or path is None:
@@ -171,11 +173,11 @@ def _holds(path: Path | None, parts: Sequence[Part]) -> bool:
         raise told(path, error) from error
 
 
-def _named(part: Part, text: str) -> bool:
+def _named(part: ConfigPart, text: str) -> bool:
     """Whether a server of our name is there that somebody wrote by hand."""
-    if isinstance(part, Entry):
+    if isinstance(part, ConfigEntry):
         return isinstance(json_text.value_at(text, part.path), dict)
-    return isinstance(part, Table) and isinstance(toml_text.value_at(text, part.path), dict)
+    return isinstance(part, ConfigTable) and isinstance(toml_text.value_at(text, part.path), dict)
 
 
 INSTRUCTIONS = """\

@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class InstallRecord:
     """What was done to a file."""
 
     path: Path
@@ -45,7 +45,7 @@ def records_folder(environment: Mapping[str, str], home: Path) -> Path:
     return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "whence" / "installed"
 
 
-def load(folder: Path, path: Path) -> Record | None:
+def load(folder: Path, path: Path) -> InstallRecord | None:
     """What was done to a file; None where that is not known, or cannot be read."""
     try:
         found = json.loads(_place(folder, path).read_bytes())
@@ -54,7 +54,7 @@ def load(folder: Path, path: Path) -> Record | None:
         return None
 
 
-def save(folder: Path, record: Record) -> None:
+def save(folder: Path, record: InstallRecord) -> None:
     """Remember what was done to a file."""
     place = _place(folder, record.path)
     with telling("write", str(place)):
@@ -75,7 +75,7 @@ def _place(folder: Path, path: Path) -> Path:
     return folder / f"{digest(os.fsencode(path))[:32]}.json"
 
 
-def _written(record: Record) -> dict[str, Any]:
+def _written(record: InstallRecord) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "path": os.fspath(record.path),
@@ -87,8 +87,8 @@ def _written(record: Record) -> dict[str, Any]:
     }
 
 
-def _record(found: dict[str, Any]) -> Record:
-    return Record(
+def _record(found: dict[str, Any]) -> InstallRecord:
+    return InstallRecord(
         path=Path(found["path"]),
         after=found["after"],
         created=found["created"],

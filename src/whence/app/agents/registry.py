@@ -18,7 +18,7 @@ SESSION, IMPLICIT = "WHENCE_SESSION", "WHENCE_LEARN_IMPLICIT"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class InstallScope:
     """Whose configuration: that of a repository, or the user's own where there is no root."""
 
     home: Path
@@ -27,14 +27,14 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class AgentPaths:
     """Where a file lies for a project and for a user, and what stands in it when it is new."""
 
     project: tuple[str, ...]
     user: tuple[str, ...]
     head: str = ""
 
-    def path(self, scope: Scope) -> Path | None:
+    def path(self, scope: InstallScope) -> Path | None:
         """The file that is meant; None where an agent has none."""
         bases = _bases(scope)
         places = [bases[base] / name for base, _, name in (one.partition(":") for one in (self.project if scope.root else self.user))]
@@ -45,7 +45,7 @@ class Places:
 class Hooks:
     """How an agent is told to run a command when a session begins and after a file was read or edited."""
 
-    places: Places
+    places: AgentPaths
     start: str
     used: str
     matcher: str
@@ -62,10 +62,10 @@ class Agent:
     title: str
     programs: tuple[str, ...]
     home: str  # the folder that says it is installed
-    servers: Places
+    servers: AgentPaths
     under: tuple[str, ...]  # the keys above the name of a server
     shape: Literal["typed", "plain", "opencode", "toml"]
-    instructions: Places
+    instructions: AgentPaths
     hooks: Hooks | None = None
     user_arguments: tuple[str, ...] = ()  # what the server needs where the agent does not start it in the project
     project_note: str = ""
@@ -94,27 +94,27 @@ ALIASES = {
 AGENTS = (
     Agent(
         "claude-code", "Claude Code", ("claude",), "claude:",
-        servers=Places(("root:.mcp.json",), ("claude_json:.claude.json",)), under=("mcpServers",), shape="typed",
-        instructions=Places(("root:CLAUDE.md", "root:.claude/CLAUDE.md"), ("claude:CLAUDE.md",)),
-        hooks=Hooks(Places(("root:.claude/settings.json",), ("claude:settings.json",)), "SessionStart", "PostToolUse", _READS),
+        servers=AgentPaths(("root:.mcp.json",), ("claude_json:.claude.json",)), under=("mcpServers",), shape="typed",
+        instructions=AgentPaths(("root:CLAUDE.md", "root:.claude/CLAUDE.md"), ("claude:CLAUDE.md",)),
+        hooks=Hooks(AgentPaths(("root:.claude/settings.json",), ("claude:settings.json",)), "SessionStart", "PostToolUse", _READS),
         project_note="it asks once whether to trust the server of a project",
     ),
     Agent(
         "codex", "Codex", ("codex",), "codex:",
-        servers=Places(("root:.codex/config.toml",), ("codex:config.toml",)), under=("mcp_servers",), shape="toml",
-        instructions=Places(("root:AGENTS.md",), ("codex:AGENTS.md",)),
+        servers=AgentPaths(("root:.codex/config.toml",), ("codex:config.toml",)), under=("mcp_servers",), shape="toml",
+        instructions=AgentPaths(("root:AGENTS.md",), ("codex:AGENTS.md",)),
         hooks=Hooks(
-            Places(("root:.codex/hooks.json",), ("codex:hooks.json",)), "SessionStart", "PostToolUse", "Bash|apply_patch|Edit|Write",
+            AgentPaths(("root:.codex/hooks.json",), ("codex:hooks.json",)), "SessionStart", "PostToolUse", "Bash|apply_patch|Edit|Write",
             note="it runs them once you have trusted them with /hooks",
         ),
         project_note="it reads a project's configuration once the project is trusted",
     ),
     Agent(
         "cursor", "Cursor", ("cursor", "cursor-agent"), "cursor:",
-        servers=Places(("root:.cursor/mcp.json",), ("cursor:mcp.json",)), under=("mcpServers",), shape="plain",
-        instructions=Places(("root:.cursor/rules/whence.mdc",), (), _MDC),
+        servers=AgentPaths(("root:.cursor/mcp.json",), ("cursor:mcp.json",)), under=("mcpServers",), shape="plain",
+        instructions=AgentPaths(("root:.cursor/rules/whence.mdc",), (), _MDC),
         hooks=Hooks(
-            Places(("root:.cursor/hooks.json",), ("cursor:hooks.json",), _VERSION),
+            AgentPaths(("root:.cursor/hooks.json",), ("cursor:hooks.json",), _VERSION),
             "sessionStart", "postToolUse", "Read|Write|Edit", flat=True,
         ),
         user_arguments=_WORKSPACE,
@@ -122,10 +122,10 @@ AGENTS = (
     ),
     Agent(
         "vscode", "VS Code (Copilot)", ("code",), "vscode:",
-        servers=Places(("root:.vscode/mcp.json",), ("vscode:mcp.json",)), under=("servers",), shape="typed",
-        instructions=Places(("root:.github/copilot-instructions.md",), ()),
+        servers=AgentPaths(("root:.vscode/mcp.json",), ("vscode:mcp.json",)), under=("servers",), shape="typed",
+        instructions=AgentPaths(("root:.github/copilot-instructions.md",), ()),
         hooks=Hooks(
-            Places(("root:.github/hooks/whence.json",), ("copilot:hooks/whence.json",), _VERSION),
+            AgentPaths(("root:.github/hooks/whence.json",), ("copilot:hooks/whence.json",), _VERSION),
             "SessionStart", "PostToolUse", "", flat=True,
             note="hooks are a preview in VS Code; it also runs those of Claude Code",
         ),
@@ -133,34 +133,34 @@ AGENTS = (
     ),
     Agent(
         "opencode", "OpenCode", ("opencode",), "opencode:",
-        servers=Places(
+        servers=AgentPaths(
             ("root:opencode.json", "root:opencode.jsonc", "root:.opencode/opencode.json", "root:.opencode/opencode.jsonc"),
             ("opencode:opencode.json", "opencode:opencode.jsonc"),
             '{\n  "$schema": "https://opencode.ai/config.json"\n}\n',
         ),
         under=("mcp",), shape="opencode",
-        instructions=Places(("root:AGENTS.md",), ("opencode:AGENTS.md",)),
+        instructions=AgentPaths(("root:AGENTS.md",), ("opencode:AGENTS.md",)),
     ),
     Agent(
         "gemini", "Gemini CLI", ("gemini",), "gemini:",
-        servers=Places(("root:.gemini/settings.json",), ("gemini:settings.json",)), under=("mcpServers",), shape="plain",
-        instructions=Places(("root:GEMINI.md",), ("gemini:GEMINI.md",)),
+        servers=AgentPaths(("root:.gemini/settings.json",), ("gemini:settings.json",)), under=("mcpServers",), shape="plain",
+        instructions=AgentPaths(("root:GEMINI.md",), ("gemini:GEMINI.md",)),
         hooks=Hooks(
-            Places(("root:.gemini/settings.json",), ("gemini:settings.json",)), "SessionStart", "AfterTool",
+            AgentPaths(("root:.gemini/settings.json",), ("gemini:settings.json",)), "SessionStart", "AfterTool",
             "read_file|read_many_files|replace|write_file", second=1000,
         ),
     ),
 )  # fmt: skip
 #: Instructions for all projects of a user, where an agent has another file for them than for one.
-USER_INSTRUCTIONS = {"vscode": Places((), ("copilot:instructions/whence.instructions.md",), _APPLY)}
+USER_INSTRUCTIONS = {"vscode": AgentPaths((), ("copilot:instructions/whence.instructions.md",), _APPLY)}
 
 
-def instructions_of(agent: Agent, scope: Scope) -> Places:
+def instructions_of(agent: Agent, scope: InstallScope) -> AgentPaths:
     """The file of instructions that an agent reads."""
     return USER_INSTRUCTIONS.get(agent.name, agent.instructions) if scope.root is None else agent.instructions
 
 
-def _bases(scope: Scope) -> dict[str, Path]:
+def _bases(scope: InstallScope) -> dict[str, Path]:
     """The folders that agents keep their configuration in."""
     home, said = scope.home, scope.environment
     settings = Path(said.get("XDG_CONFIG_HOME") or home / ".config")
@@ -179,13 +179,13 @@ def _bases(scope: Scope) -> dict[str, Path]:
     }
 
 
-def folder_of(agent: Agent, scope: Scope) -> Path:
+def folder_of(agent: Agent, scope: InstallScope) -> Path:
     """The folder that an agent makes when it is installed."""
     return _bases(scope)[agent.home.partition(":")[0]]
 
 
 # Entries.
-def entry_of(agent: Agent, scope: Scope, command: list[str], *, hooks: bool) -> dict[str, Any]:
+def entry_of(agent: Agent, scope: InstallScope, command: list[str], *, hooks: bool) -> dict[str, Any]:
     """The server as an agent's configuration names it.
 
     With hooks, what an answer showed waits under the agent's name until a hook reports what of it was used (L4).

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from whence.core.errors import WhenceError
-from whence.memory.folder import NoteFolder
+from whence.memory.folder import NoteStore
 from whence.memory.note import GENERATED, Note
 from whence.text.secrets import find_secrets, redacted
 from whence.text.slugs import first_words, folder_of
@@ -27,7 +27,7 @@ def notes_of(directories: Iterable[Path], project: str, now: datetime) -> list[N
     """The latest notes of a project that hold now, latest first."""
     found: list[tuple[int, Note]] = []
     for directory in directories:
-        notes = NoteFolder(directory)
+        notes = NoteStore(directory)
         try:
             files = sorted(notes.scan(folder_of(project)), key=lambda one: -one.changed_ns)[:MOST_READ]
             read = ((one.changed_ns, notes.read(f"{one.folder}/{one.slug}", most_bytes=MOST_BYTES)) for one in files)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whence.app.doctor import environment as surroundings
 from whence.app.doctor import installation, storage
-from whence.app.doctor.environment import Chosen
+from whence.app.doctor.environment import LoadedSettings
 from whence.app.doctor.finding import SKIPPED, Finding, guarded
 from whence.app.doctor.index_files import IndexState, look_at_index
 from whence.app.doctor.load_check import load_apart
@@ -26,7 +26,7 @@ Check = Callable[[], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class DoctorContext:
     """What is examined, and what the world says of it."""
 
     root: Path
@@ -44,7 +44,7 @@ class Circumstances:
         return Layout(self.data_dir, self.root)
 
 
-def examine(here: Circumstances) -> Iterator[Finding]:
+def examine(here: DoctorContext) -> Iterator[Finding]:
     """Every finding, in the order of a report: what whence stands on, where it keeps things, this index, what is around it."""
     chosen, index = _looked_at(here)
     yield from _installation(here, chosen.settings, index)
@@ -52,24 +52,24 @@ def examine(here: Circumstances) -> Iterator[Finding]:
     yield from guarded("recall", lambda: _recall(here, chosen.settings, index))
 
 
-def examine_at_once(here: Circumstances) -> Iterator[Finding]:
+def examine_at_once(here: DoctorContext) -> Iterator[Finding]:
     """The findings that take no seconds: nothing is loaded to see whether it can be, and nothing is measured."""
     return _without_loading(here, *_looked_at(here))
 
 
-def _looked_at(here: Circumstances) -> tuple[Chosen, IndexState]:
+def _looked_at(here: DoctorContext) -> tuple[LoadedSettings, IndexState]:
     chosen = surroundings.read_settings(here.root, here.environment, here.home, here.command_line)
     return chosen, look_at_index(here.layout, chosen.settings, here.now_ns)
 
 
-def _without_loading(here: Circumstances, chosen: Chosen, index: IndexState) -> Iterator[Finding]:
+def _without_loading(here: DoctorContext, chosen: LoadedSettings, index: IndexState) -> Iterator[Finding]:
     yield from chosen.findings
     yield from _storage(here)
     yield from index.findings
     yield from _around(here, chosen)
 
 
-def _installation(here: Circumstances, settings: Settings, index: IndexState) -> Iterator[Finding]:
+def _installation(here: DoctorContext, settings: Settings, index: IndexState) -> Iterator[Finding]:
     needed = installation.needed_here()
     loaded = load_apart(installation.parts_to_load(needed, index.languages, settings), LOADING_SECONDS, here.environment)
     yield from guarded("versions", lambda: installation.python_and_whence(sys.version_info[:2]))
@@ -79,7 +79,7 @@ def _installation(here: Circumstances, settings: Settings, index: IndexState) ->
     yield from guarded("git", lambda: installation.git_program(here.environment))
 
 
-def _storage(here: Circumstances) -> Iterator[Finding]:
+def _storage(here: DoctorContext) -> Iterator[Finding]:
     folders = storage.index_folders(here.data_dir)
     yield from guarded("data folder", lambda: storage.data_folder(here.data_dir, folders))
     yield from guarded("orphans", lambda: storage.orphans(folders))
@@ -87,7 +87,7 @@ def _storage(here: Circumstances) -> Iterator[Finding]:
     yield from guarded("lock", lambda: storage.writers_lock(here.layout, here.now_ns / 1e9))
 
 
-def _around(here: Circumstances, chosen: Chosen) -> Iterator[Finding]:
+def _around(here: DoctorContext, chosen: LoadedSettings) -> Iterator[Finding]:
     yield from guarded("notes", lambda: surroundings.notes(chosen, here.root, here.environment, here.home))
     yield from guarded(
         "privacy", lambda: storage.exposed(here.data_dir, *surroundings.notes_places(chosen, here.root, here.environment, here.home))
@@ -97,7 +97,7 @@ def _around(here: Circumstances, chosen: Chosen) -> Iterator[Finding]:
         yield from guarded(name, check)
 
 
-def _recall(here: Circumstances, settings: Settings, index: IndexState) -> Iterator[Finding]:
+def _recall(here: DoctorContext, settings: Settings, index: IndexState) -> Iterator[Finding]:
     if here.questions == 0:
         return
     if not index.searchable:

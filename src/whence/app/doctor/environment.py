@@ -15,7 +15,7 @@ from whence.core import settings as settings_module
 from whence.core.errors import SettingError, WhenceError
 from whence.core.settings import Layer, Setting
 from whence.core.settings_schema import Settings
-from whence.memory.folder import LOCK, NoteFolder
+from whence.memory.folder import LOCK, NoteStore
 from whence.memory.keys import notes_directory
 from whence.text.secrets import find_secrets
 
@@ -28,7 +28,7 @@ MUCH = 0.8
 MOST_LISTED = 10
 
 
-class Chosen(NamedTuple):
+class LoadedSettings(NamedTuple):
     """Settings as they can be read, where they came from, and what was found on the way."""
 
     settings: Settings
@@ -41,7 +41,7 @@ def user_file(environment: Mapping[str, str], home: Path) -> Path:
     return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "whence" / settings_module.USER_FILE
 
 
-def read_settings(root: Path, environment: Mapping[str, str], home: Path, command_line: Mapping[str, str]) -> Chosen:
+def read_settings(root: Path, environment: Mapping[str, str], home: Path, command_line: Mapping[str, str]) -> LoadedSettings:
     """Every source of settings by itself, so that each that is wrong is named; those are left out of what the rest is checked with."""
     sound: list[Layer] = []
     trouble: list[WhenceError] = []
@@ -69,16 +69,16 @@ def read_settings(root: Path, environment: Mapping[str, str], home: Path, comman
     else:
         read = some_of([layer.source for layer in sound if layer.values])
         found = Finding("settings", OK, f"{len(set_ones)} set, from {read}" if read else "all as by default", facts=facts)
-    return Chosen(settings, provenance, [found])
+    return LoadedSettings(settings, provenance, [found])
 
 
-def notes_places(chosen: Chosen, root: Path, environment: Mapping[str, str], home: Path) -> list[Path]:
+def notes_places(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], home: Path) -> list[Path]:
     """The folder of notes and those of its projects."""
     place = notes_directory(chosen.settings, chosen.provenance, root, environment, home)
-    return [place, *(place / name for name, _ in NoteFolder(place).folders())]
+    return [place, *(place / name for name, _ in NoteStore(place).folders())]
 
 
-def notes(chosen: Chosen, root: Path, environment: Mapping[str, str], home: Path) -> Iterator[Finding]:
+def notes(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], home: Path) -> Iterator[Finding]:
     """Whether every note can be read as one, and whether one holds a secret; what the secret is, nobody is told."""
     place = notes_directory(chosen.settings, chosen.provenance, root, environment, home)
     if not place.is_dir():
@@ -91,7 +91,7 @@ def notes(chosen: Chosen, root: Path, environment: Mapping[str, str], home: Path
     if not os.access(place, os.R_OK | os.X_OK):
         yield Finding("notes", FAILED, f"{place} cannot be read: permission denied", "check who may read there")
         return
-    folder = NoteFolder(place)
+    folder = NoteStore(place)
     found, stray = list(folder.scan()), folder.stray()
     told, read = _read_notes(folder, [f"{one.folder}/{one.slug}" for one in found], chosen.settings.memory.max_bytes)
     facts = {"path": str(place), "notes": len(found), "read": read, "trouble": len(told), "stray": len(stray)}
@@ -107,7 +107,7 @@ def notes(chosen: Chosen, root: Path, environment: Mapping[str, str], home: Path
         yield Finding("notes", OK, said, facts=facts)
 
 
-def _read_notes(folder: NoteFolder, keys: list[str], most_bytes: int) -> tuple[list[str], int]:
+def _read_notes(folder: NoteStore, keys: list[str], most_bytes: int) -> tuple[list[str], int]:
     """What is wrong with each of some notes, and how many were read in time."""
     told: list[str] = []
     deadline = time.monotonic() + NOTES_SECONDS
@@ -128,7 +128,7 @@ def _read_notes(folder: NoteFolder, keys: list[str], most_bytes: int) -> tuple[l
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningProcess:
     """A process of whence: what it does, and how much memory it holds. Its arguments are nobody's business."""
 
     pid: int
@@ -149,7 +149,7 @@ def processes(uid: int, own: int, proc: Path = Path("/proc")) -> Iterator[Findin
             if place.stat().st_uid != uid:
                 continue
             if pid != own and (command := _command(place / "cmdline")):
-                running.append(Running(pid, command, _resident(place / "statm")))
+                running.append(RunningProcess(pid, command, _resident(place / "statm")))
             if complete := complete and time.monotonic() < deadline:
                 found = list(_watched(place))
                 watches, instances = watches + sum(found), instances + len(found)

@@ -18,7 +18,7 @@ from whence.core.types import Skipped
 from whence.index.changes import split_changed
 from whence.index.clean_marker import unlike
 from whence.index.layout import Layout
-from whence.index.store import FORMAT, Store
+from whence.index.store import FORMAT, IndexStore
 from whence.source import git
 from whence.source.walk import Tree, Walker
 from whence.storage.sqlite import add_checksums
@@ -32,14 +32,14 @@ CHECKSUM = "row_sum"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class DatabaseCheck:
     """What SQLite says of a file: nothing when it is whole; whether it was only busy."""
 
     trouble: str = ""
     busy: bool = False
 
 
-def check_database(path: Path) -> Checked:
+def check_database(path: Path) -> DatabaseCheck:
     """Whether a database is whole. One that is being written is not taken for a damaged one."""
     before = _state(path)
     found = _checked(path)
@@ -48,23 +48,23 @@ def check_database(path: Path) -> Checked:
     return found
 
 
-def _checked(path: Path) -> Checked:
+def _checked(path: Path) -> DatabaseCheck:
     if not path.is_file():
-        return Checked("it is no file")
+        return DatabaseCheck("it is no file")
     if not path.stat().st_size:
-        return Checked("it is empty")
+        return DatabaseCheck("it is empty")
     try:
         with opened(path) as db:
             add_checksums(db)
             said = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MOST_TROUBLE})")]
             trouble = list(_altered_rows(db)) if said == ["ok"] else said
     except sqlite3.OperationalError as error:
-        return Checked(str(error), busy="locked" in str(error) or "busy" in str(error))
+        return DatabaseCheck(str(error), busy="locked" in str(error) or "busy" in str(error))
     except UnicodeDecodeError:
-        return Checked("it holds what is no text")
+        return DatabaseCheck("it holds what is no text")
     except sqlite3.Error as error:
-        return Checked(str(error))
-    return Checked("; ".join(trouble))
+        return DatabaseCheck(str(error))
+    return DatabaseCheck("; ".join(trouble))
 
 
 def _altered_rows(db: sqlite3.Connection) -> Iterator[str]:
@@ -132,7 +132,7 @@ class IndexState:
     languages: list[str] = field(default_factory=list)  # the one with the most source first
 
 
-class ReadOnly(Store):
+class ReadOnly(IndexStore):
     """The truth as it is, log and all; whoever looks at it leaves no trace, which `Store` does by opening it."""
 
     def __init__(self, path: Path) -> None:
@@ -180,7 +180,7 @@ def _look(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
         store.close()
 
 
-def _look_inside(store: Store, layout: Layout, settings: Settings, now_ns: int, findings: list[Finding]) -> IndexState:
+def _look_inside(store: IndexStore, layout: Layout, settings: Settings, now_ns: int, findings: list[Finding]) -> IndexState:
     try:
         meta = store.meta()
     except StorageError as error:
@@ -208,7 +208,7 @@ def _database(layout: Layout) -> Iterator[Finding]:
         yield Finding("database", OK, f"{path} is whole, {megabytes(size)}", facts={"path": str(path), "bytes": size})
 
 
-def _rows(store: Store) -> Iterator[Finding]:
+def _rows(store: IndexStore) -> Iterator[Finding]:
     if trouble := store.verify():
         yield Finding("rows", FAILED, trouble[0], "whence clear, then whence index; what was learned from use stays", tuple(trouble[1:]))
     else:
@@ -230,7 +230,7 @@ def _made_as(meta: dict[str, str], settings: Settings, *, empty: bool) -> Findin
     return Finding("index", OK, f"format {FORMAT}, made with whence {meta.get('version')}", facts=facts)
 
 
-def _derived_files(store: Store, layout: Layout) -> Iterator[Finding]:
+def _derived_files(store: IndexStore, layout: Layout) -> Iterator[Finding]:
     listed = store.derived()
     trouble = {name: said for name, stamp in listed.items() if (said := unlike(layout.segments / name, stamp))}
     if trouble:  # a writer may have replaced them since the list was read
@@ -249,7 +249,7 @@ def _derived_files(store: Store, layout: Layout) -> Iterator[Finding]:
         yield Finding("derived files", OK, f"all {len(listed)} are as they were written, {megabytes(size)}", facts=facts)
 
 
-def _freshness(store: Store, layout: Layout, settings: Settings, now_ns: int) -> Iterator[Finding]:
+def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: int) -> Iterator[Finding]:
     chosen, meta = settings.index, store.meta()
     tree = Walker(str(layout.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=now_ns).refresh(store.tree())
     changed = len(split_changed(store, layout.root, tree.changed, chosen.max_file_bytes)[0]) + len(tree.deleted)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.app.doctor.finding import FAILED, OK, WARNING, Finding, one_line, some_of
-from whence.app.doctor.load_check import GRAMMAR, MODEL, MODULE, QUERIES, Loaded, Part
+from whence.app.doctor.load_check import GRAMMAR, MODEL, MODULE, QUERIES, LoadResult, Part
 from whence.core.errors import ModelUnavailable
 from whence.core.settings_schema import Settings
 from whence.core.version import __version__
@@ -130,7 +130,7 @@ def python_and_whence(python: tuple[int, int]) -> Iterator[Finding]:
         yield Finding("versions", OK, said, facts=facts)
 
 
-def packages(needed: Sequence[Requirement], loaded: Loaded) -> Iterator[Finding]:
+def packages(needed: Sequence[Requirement], loaded: LoadResult) -> Iterator[Finding]:
     """Whether every package can be imported, and is of a version that will do."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def packages(needed: Sequence[Requirement], loaded: Loaded) -> Iterator[Finding]
         yield Finding("packages", OK, f"all {len(needed)} can be loaded, in versions that will do", facts=found)
 
 
-def grammars(loaded: Loaded) -> Iterator[Finding]:
+def grammars(loaded: LoadResult) -> Iterator[Finding]:
     """Whether each grammar can be loaded and reads a line; in full for the languages of the repository."""
     tried, full = loaded.of(GRAMMAR), loaded.of(QUERIES)
     broken = {name: said for found in (full, tried) for name, said in found.items() if said}
@@ -178,7 +178,7 @@ def grammars(loaded: Loaded) -> Iterator[Finding]:
         yield Finding("grammars", OK, f"{len(tried)} languages can be read{of_here}", facts=facts)
 
 
-def models(settings: Settings, loaded: Loaded) -> Iterator[Finding]:
+def models(settings: Settings, loaded: LoadResult) -> Iterator[Finding]:
     """Whether the shipped models are what was shipped, and whether another that was chosen can be used."""
     from whence.embed import prose, static  # noqa: PLC0415  -- numpy
 

@@ -22,7 +22,7 @@ Part = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadResult:
     """What became of the parts: what is wrong with each (empty: nothing), and those that were not reached."""
 
     trouble: Mapping[Part, str]
@@ -37,7 +37,7 @@ class Loaded:
         return [name for found, name in self.unreached if found == kind]
 
 
-def load_apart(wanted: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> Loaded:
+def load_apart(wanted: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> LoadResult:
     """Load parts in another process; one that takes it down is named, and the rest are tried again without it."""
     trouble: dict[Part, str] = {}
     left = list(wanted)
@@ -48,7 +48,7 @@ def load_apart(wanted: Sequence[Part], seconds: float, environment: Mapping[str,
         if not left or not ending:
             break
         trouble[left.pop(0)] = ending
-    return Loaded(trouble, tuple(left))
+    return LoadResult(trouble, tuple(left))
 
 
 def _run(wanted: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> tuple[dict[Part, str], str]:

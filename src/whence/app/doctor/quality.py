@@ -27,15 +27,15 @@ from whence.index.opening import vectors_of
 from whence.index.parsed import unpack_parsed
 from whence.index.segment import Segment, open_segment
 from whence.index.snapshot import Snapshot
-from whence.index.store import Store
+from whence.index.store import IndexStore
 from whence.index.vectors import SegmentVectors, open_vectors
 from whence.index.worker import Batch, run_batch, vectors_beside
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import is_source
 from whence.query.plan import make_plan
-from whence.retrieval.term_statistics import Evidence, FieldWeights
+from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.options import make_options
-from whence.search.pipeline import Asking, answer
+from whence.search.pipeline import SearchRun, answer
 from whence.source.git import head
 from whence.source.history import TELLS_NOTHING, read_history
 from whence.storage.rows import dead_mask
@@ -59,7 +59,7 @@ _REFERENCE = re.compile(r"\(?(?:gh-|#)\d+\)?:?|\b[A-Z]{2,}-\d+\b|\b[0-9a-f]{7,40
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownItem:
     """A question, and the files of which one answers it."""
 
     text: str
@@ -67,10 +67,10 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class MaskedFile:
     """A question from a doc comment, and its file without any comment of the definition that it speaks of."""
 
-    known: Known
+    known: KnownItem
     source: bytes
 
 
@@ -79,7 +79,7 @@ def in_chance_order(paths: Sequence[str]) -> list[str]:
     return sorted(paths, key=lambda path: (zlib.crc32(path.encode("utf-8", "surrogateescape")[::-1]), path))
 
 
-def masked(path: str, source: bytes) -> Masked | None:
+def masked(path: str, source: bytes) -> MaskedFile | None:
     """A question from one of the doc comments of a file, and the file with that definition's comments blanked."""
     from whence.parse.units import parse  # noqa: PLC0415  -- grammars
 
@@ -94,7 +94,7 @@ def masked(path: str, source: bytes) -> Masked | None:
     for start, end in parsed.comments:
         if unit.start <= start and end <= unit.end:  # what marks a comment stays, so that the file is parsed as before
             blanked[start:end] = bytes(byte if byte in b"\n\r\"'#/*-{}" else 32 for byte in source[start:end])
-    return Masked(Known(text, (path,)), bytes(blanked))
+    return MaskedFile(KnownItem(text, (path,)), bytes(blanked))
 
 
 def question_of(unit: Unit) -> str:
@@ -114,16 +114,16 @@ def says_enough(text: str) -> bool:
     return len({word.lower() for word in analyzer.words(text)} - analyzer.STOP_WORDS) >= FEWEST_WORDS
 
 
-def from_commits(commits: Sequence[Commit], there: Callable[[str], bool], wanted: int) -> list[Known]:
+def from_commits(commits: Sequence[Commit], there: Callable[[str], bool], wanted: int) -> list[KnownItem]:
     """The subjects of the newest commits that changed few files which are still there, no subject twice."""
-    found: dict[str, Known] = {}
+    found: dict[str, KnownItem] = {}
     for commit in commits:
         subject = _REFERENCE.sub(" ", commit.message.partition("\n")[0])
         text = " ".join(subject.split())
         files = tuple(path for path in commit.paths if is_source(path))
         fit = 1 <= len(files) <= MOST_WANTED and len(commit.paths) <= MOST_TOUCHED and all(map(there, files))
         if fit and says_enough(text) and not TELLS_NOTHING.search(text) and not _BESIDE.search(text):
-            found.setdefault(text.lower(), Known(text, files))
+            found.setdefault(text.lower(), KnownItem(text, files))
         if len(found) >= wanted:
             break
     return list(found.values())
@@ -147,7 +147,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class RecallAtK:
     """What came of some questions: how many, and how often one of the wanted files came first, or among the first ten."""
 
     questions: int
@@ -156,7 +156,7 @@ class Score:
     mrr: float
 
     @classmethod
-    def of(cls, ranks: Sequence[int | None]) -> Score:
+    def of(cls, ranks: Sequence[int | None]) -> RecallAtK:
         """From the place of the first wanted file in each answer; None where it is not among the first ten."""
         count = len(ranks) or 1
         found = [rank for rank in ranks if rank is not None]
@@ -169,18 +169,18 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QualityReport:
     """One kind of question, answered by search and by counting words."""
 
     kind: str
-    search: Score
-    floor: Score
+    search: RecallAtK
+    floor: RecallAtK
 
 
-class View:
+class MeasuredIndex:
     """An index as it is asked: some files in other words, and no past."""
 
-    def __init__(self, layout: Layout, store: Store, settings: Settings) -> None:
+    def __init__(self, layout: Layout, store: IndexStore, settings: Settings) -> None:
         self._layout, self._store, self._settings = layout, store, settings
         self._encoder = _encoder(settings)
         self._profile = without_the_past(settings.profile)
@@ -207,7 +207,7 @@ class View:
         blob = self.snapshot.parsed_of(path) if is_source(path) else None
         return blob is not None and any(unit.doc and question_of(unit) for unit in unpack_parsed(blob).units)
 
-    def hide(self, found: Sequence[Masked], place: Path, now_ns: int) -> None:
+    def hide(self, found: Sequence[MaskedFile], place: Path, now_ns: int) -> None:
         """Put files without some of their comments in the place of the real ones."""
         instead = {one.known.wanted[0]: one.source for one in found}
         for path, source in instead.items():
@@ -255,12 +255,12 @@ class View:
         chosen = self._settings.search
         options = make_options(k=DEPTH, content=CODE, strategy=chosen.strategy)
         sizes = (chosen.pool, chosen.pool_per_result)
-        asking = Asking(self.snapshot, self._profile, self._weights, options, *sizes, self._read, self._encoder)
+        asking = SearchRun(self.snapshot, self._profile, self._weights, options, *sizes, self._read, self._encoder)
         return [self.snapshot.path(found.hit.file) for found in answer(question, asking)]
 
     def count_words(self, question: str) -> list[str]:
         """The first files by how many of the question's words they hold, then by how often they hold them: grep, with patience."""
-        evidence = Evidence(self.snapshot, make_plan(question, decay=0.0, quoted=1.0), self._profile, self._weights)
+        evidence = TermStatistics(self.snapshot, make_plan(question, decay=0.0, quoted=1.0), self._profile, self._weights)
         held, often = np.zeros(self.snapshot.files, np.int64), np.zeros(self.snapshot.files, np.int64)
         for found in evidence.terms:
             held[found.files] += 1
@@ -286,13 +286,13 @@ def _encoder(settings: Settings) -> Encoder | None:
         return None
 
 
-def measure(layout: Layout, settings: Settings, *, questions: int, seconds: float, now_ns: int) -> Iterator[Measured]:
+def measure(layout: Layout, settings: Settings, *, questions: int, seconds: float, now_ns: int) -> Iterator[QualityReport]:
     """Ask so many questions of each kind, or as many as the seconds allow; a kind of which there are none is left out."""
     deadline = time.monotonic() + seconds
     store = ReadOnly(layout.database)
     try:
         with TemporaryDirectory(prefix="whence-doctor-") as place:
-            view = View(layout, store, settings)
+            view = MeasuredIndex(layout, store, settings)
             told = _told(view, layout.root, questions)
             yield from _asked(COMMITS, view, told, _part_way(deadline))
             drawn = _drawn(view, questions, _part_way(deadline))
@@ -309,16 +309,16 @@ def _part_way(deadline: float) -> float:
     return now + max(deadline - now, 0.0) / 3
 
 
-def _told(view: View, root: Path, questions: int) -> list[Known]:
+def _told(view: MeasuredIndex, root: Path, questions: int) -> list[KnownItem]:
     """Questions from the subjects of the newest commits."""
     commit, there = head(root), set(view.paths())
     commits = read_history(root, commit.commit, COMMITS_EACH * questions) if commit is not None else None
     return from_commits(commits or [], there.__contains__, questions)
 
 
-def _drawn(view: View, questions: int, deadline: float) -> list[Masked]:
+def _drawn(view: MeasuredIndex, questions: int, deadline: float) -> list[MaskedFile]:
     """Questions from doc comments of files all over the tree, one for each file, as many as are found in time."""
-    drawn: dict[str, Masked] = {}
+    drawn: dict[str, MaskedFile] = {}
     for path in in_chance_order(view.paths()):
         source = view.raw(path) if view.documented(path) else None
         found = masked(path, source) if source is not None else None
@@ -329,7 +329,7 @@ def _drawn(view: View, questions: int, deadline: float) -> list[Masked]:
     return list(drawn.values())
 
 
-def _asked(kind: str, view: View, known: Sequence[Known], deadline: float) -> Iterator[Measured]:
+def _asked(kind: str, view: MeasuredIndex, known: Sequence[KnownItem], deadline: float) -> Iterator[QualityReport]:
     ranks: list[int | None] = []
     floors: list[int | None] = []
     for one in known:
@@ -338,7 +338,7 @@ def _asked(kind: str, view: View, known: Sequence[Known], deadline: float) -> It
         if time.monotonic() > deadline and len(ranks) >= FEWEST:
             break
     if ranks:
-        yield Measured(kind, Score.of(ranks), Score.of(floors))
+        yield QualityReport(kind, RecallAtK.of(ranks), RecallAtK.of(floors))
 
 
 def _rank(found: Sequence[str], wanted: Sequence[str]) -> int | None:
@@ -351,7 +351,7 @@ _SAID = {
 }
 
 
-def recall(measured: Sequence[Measured], model: str) -> Iterator[Finding]:
+def recall(measured: Sequence[QualityReport], model: str) -> Iterator[Finding]:
     """What was measured, in plain words."""
     for one in measured:
         found, floor = one.search, one.floor
@@ -366,5 +366,5 @@ def recall(measured: Sequence[Measured], model: str) -> Iterator[Finding]:
         yield Finding("recall", SKIPPED, f"nothing to ask from {' and '.join(missing)}")
 
 
-def _figures(score: Score) -> str:
+def _figures(score: RecallAtK) -> str:
     return f"R@1 {score.first:.3f}  R@10 {score.ten:.3f}  MRR {score.mrr:.3f}"

@@ -21,7 +21,7 @@ from whence.core.settings_schema import ClassicSettings
 from whence.graph.reader import Graph
 from whence.index.segment_writer import IN_DIRECTORY, IN_STEM
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import Symbols
+from whence.index.symbols import SymbolTable
 from whence.parse import paths
 from whence.query.concepts import name_key
 from whence.query.vocabulary import widened
@@ -91,7 +91,7 @@ class Texts:
 class NameTables:
     """The names of all live definitions, and what the paths of all live files are made of."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: SymbolTable) -> None:
         snapshot, rows = symbols.snapshot, np.flatnonzero(symbols.defines)
         names, full = _written(symbols, rows)
         self.names = Texts([name.lower() for name in names], rows)
@@ -105,7 +105,7 @@ class NameTables:
         self.folders = Texts([folder for folder, _ in inside], np.array([file for _, file in inside], np.int64))
 
 
-def _written(symbols: Symbols, rows: Array) -> tuple[list[str], list[str]]:
+def _written(symbols: SymbolTable, rows: Array) -> tuple[list[str], list[str]]:
     """The name of each of some units, and the same with the names around it."""
     names: list[str] = []
     scopes: list[str] = []
@@ -117,7 +117,7 @@ def _written(symbols: Symbols, rows: Array) -> tuple[list[str], list[str]]:
     return [names[row] for row in rows.tolist()], full
 
 
-def _noise(symbols: Symbols, rows: Array, names: list[str], full: list[str]) -> Array:
+def _noise(symbols: SymbolTable, rows: Array, names: list[str], full: list[str]) -> Array:
     """The units that are never meant: built or copied, minified, made for tests, stand-ins, or with a name that says nothing (N6)."""
     noisy = np.array([_NOISY_PATH.search(path) is not None for path in symbols.snapshot.paths], bool)
     found = noisy[symbols.file]
@@ -127,10 +127,10 @@ def _noise(symbols: Symbols, rows: Array, names: list[str], full: list[str]) -> 
     return found
 
 
-_made: WeakKeyDictionary[Symbols, NameTables] = WeakKeyDictionary()
+_made: WeakKeyDictionary[SymbolTable, NameTables] = WeakKeyDictionary()
 
 
-def tables_of(symbols: Symbols) -> NameTables:
+def tables_of(symbols: SymbolTable) -> NameTables:
     """The tables of a snapshot, made when first asked for and kept as long as the snapshot is."""
     found = _made.get(symbols)
     if found is None:
@@ -151,7 +151,7 @@ class Sought:
     limits: ClassicSettings
 
     @property
-    def symbols(self) -> Symbols:
+    def symbols(self) -> SymbolTable:
         """The units as symbols."""
         return self.graph.symbols
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.context.classic.channels import Sought
 from whence.context.classic.keywords import keywords
-from whence.context.classic.seeds import Learned, Nearest, Seeding, Seeds, find_seeds
+from whence.context.classic.seeds import Learned, Nearest, Seeds, SeedScores, find_seeds
 from whence.core.profiles import Profile
 from whence.core.settings_schema import ClassicSettings
 from whence.embed.encoder import Encoder
@@ -19,17 +19,17 @@ from whence.graph.hits import best_rows, hits
 from whence.graph.reader import Graph
 from whence.graph.walk import walk
 from whence.index.snapshot import Snapshot
-from whence.query.plan import Plan
-from whence.ranking.pool import Pool
-from whence.retrieval.commits import Precedent
+from whence.query.plan import QueryPlan
+from whence.ranking.pool import CandidatePool
+from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import asked_of_vectors
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import Evidence, FieldWeights
+from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct
 
 
-class Ground(Protocol):
+class ClassicIndex(Protocol):
     """What a task is asked of."""
 
     @property
@@ -58,12 +58,19 @@ class Ground(Protocol):
 
 
 def classic_pool(
-    task: str, tasking: Ground, plan: Plan, allowed: Array, *, now: float, learned: Learned = (), limits: ClassicSettings | None = None
-) -> Pool:
+    task: str,
+    tasking: ClassicIndex,
+    plan: QueryPlan,
+    allowed: Array,
+    *,
+    now: float,
+    learned: Learned = (),
+    limits: ClassicSettings | None = None,
+) -> CandidatePool:
     """The candidates of a task for the signals of the classic profile. `allowed` must hold tests: S2 makes less of them."""
     snapshot, graph = tasking.snapshot, tasking.graph
     limits = limits or ClassicSettings()
-    evidence = Evidence(snapshot, plan, tasking.profile, tasking.weights)
+    evidence = TermStatistics(snapshot, plan, tasking.profile, tasking.weights)
     sought = Sought(task, keywords(task), graph, allowed, tasking.weights, tasking.profile.fields, limits)
     seeds = find_seeds(sought, learned, _nearest(tasking, evidence, sought.kept))
     walked = _walked(graph, seeds, limits)
@@ -72,21 +79,21 @@ def classic_pool(
         units = distinct(np.concatenate([units, tasking.include])).astype(np.int64)
     seeding = _seeding(graph, seeds, walked, units, now, limits.authorities)
     depth = snapshot.column("files.depth")[snapshot.alive]
-    return Pool(
+    return CandidatePool(
         evidence,
         PathMatch(evidence),
         units,
         {channel: np.where(ranks > 0, 1 / (limits.fusion_k + np.maximum(ranks, 1)), np.nan) for channel, ranks in seeding.ranks.items()},
         int(depth.min(initial=255)),
         np.zeros(len(units)),
-        Precedent(snapshot, plan),
+        CommitMatches(snapshot, plan),
         graph=graph,
         walked=walked[units],
         seeding=seeding,
     )
 
 
-def _nearest(tasking: Ground, evidence: Evidence, allowed: Array) -> Nearest | None:
+def _nearest(tasking: ClassicIndex, evidence: TermStatistics, allowed: Array) -> Nearest | None:
     """How to ask vectors, which happens only when the other channels find next to nothing (N5)."""
     if tasking.encoder is None or tasking.snapshot.vectors is None:
         return None
@@ -118,7 +125,7 @@ def _walked(graph: Graph, seeds: Seeds, limits: ClassicSettings) -> Array:
     )
 
 
-def _seeding(graph: Graph, seeds: Seeds, walked: Array, units: Array, now: float, authorities: int) -> Seeding:
+def _seeding(graph: Graph, seeds: Seeds, walked: Array, units: Array, now: float, authorities: int) -> SeedScores:
     rows = best_rows(walked, authorities)
     authority, hub = np.zeros(graph.nodes), np.zeros(graph.nodes)
     authority[rows], hub[rows] = hits(graph.starts, graph.target, rows)
@@ -127,4 +134,4 @@ def _seeding(graph: Graph, seeds: Seeds, walked: Array, units: Array, now: float
         place = np.zeros(graph.nodes, np.int64)
         place[found] = np.arange(1, len(found) + 1)
         ranks[channel] = place[units]
-    return Seeding(np.isin(units, seeds.units), authority[units], hub[units], ranks, now)
+    return SeedScores(np.isin(units, seeds.units), authority[units], hub[units], ranks, now)

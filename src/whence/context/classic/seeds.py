@@ -46,7 +46,7 @@ class Seeds:
 
 
 @dataclass(frozen=True, slots=True)
-class Seeding:
+class SeedScores:
     """What the classic signals need to know of each candidate of a pool."""
 
     is_seed: Array

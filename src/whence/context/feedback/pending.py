@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.context.feedback.store import Learned, loaded, stored
-from whence.context.feedback.verdicts import Record, add
+from whence.context.feedback.store import FeedbackStore, loaded, stored
+from whence.context.feedback.verdicts import Verdict, add
 from whence.context.feedback.vocabulary import is_common
 from whence.core.settings_schema import LearnSettings
 from whence.text.analyzer import parts
@@ -20,7 +20,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ReturnedSymbol:
     """A symbol that was given to an agent: where it lies, and the hash of the code around it."""
 
     symbol: str
@@ -30,7 +30,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EditedRange:
     """Lines of a file that were read or edited; all of them when none are named."""
 
     path: str
@@ -38,22 +38,22 @@ class Place:
     last_line: int = END_OF_FILE
 
 
-class Pending:
+class PendingFeedback:
     """What was returned in a session and waits for signs of use. Kept on disk, so that another process may report them."""
 
-    def __init__(self, learned: Learned, chosen: LearnSettings, session: str = "") -> None:
+    def __init__(self, learned: FeedbackStore, chosen: LearnSettings, session: str = "") -> None:
         self._learned, self._chosen, self._session = learned, chosen, stored(session)
 
-    def returned(self, task: str, found: Sequence[Returned], now: float) -> int:
+    def returned(self, task: str, found: Sequence[ReturnedSymbol], now: float) -> int:
         """Symbols were given for a task. Those given before and never used count as not useful: how many those were."""
         if not found and not self.waiting():
             return 0
         with self._learned.transaction() as db:
             rows = db.execute("SELECT symbol, root, task FROM pending WHERE session = ? AND NOT used", [self._session]).fetchall()
-            unused = [Record(loaded(symbol), False, loaded(root), loaded(before), now, seen=True) for symbol, root, before in rows]
+            unused = [Verdict(loaded(symbol), False, loaded(root), loaded(before), now, seen=True) for symbol, root, before in rows]
             add(db, unused, self._chosen)
             db.execute("DELETE FROM pending WHERE session = ? OR at < ?", [self._session, now - FORGOTTEN_AFTER])
-            waiting = [Record(one.symbol, True, one.root, task, now) for one in found]  # checked as a verdict would be
+            waiting = [Verdict(one.symbol, True, one.root, task, now) for one in found]  # checked as a verdict would be
             lines = [(one.first_line, one.last_line) for one in found]
             db.executemany(
                 "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
@@ -64,7 +64,7 @@ class Pending:
             )
         return len(unused)
 
-    def used(self, *, text: str = "", places: Sequence[Place] = (), names: Sequence[str] = (), now: float) -> list[str]:
+    def used(self, *, text: str = "", places: Sequence[EditedRange] = (), names: Sequence[str] = (), now: float) -> list[str]:
         """What an agent wrote or read, as text, as lines of files, or as names: which symbols that uses.
 
         Each counts as useful once, however often it is seen.
@@ -80,7 +80,7 @@ class Pending:
             for kept, root, task, first, last in rows:
                 symbol = loaded(kept)
                 if _is_named(symbol, names) or _is_touched(symbol, first, last, places) or _is_in_text(symbol, text, words):
-                    used.append(Record(symbol, True, loaded(root), loaded(task), now, seen=True))
+                    used.append(Verdict(symbol, True, loaded(root), loaded(task), now, seen=True))
             add(db, used, self._chosen)
             done = [(self._session, stored(record.symbol)) for record in used]
             db.executemany("UPDATE pending SET used = 1 WHERE session = ? AND symbol = ?", done)
@@ -97,7 +97,7 @@ def _is_named(symbol: str, names: Sequence[str]) -> bool:
     return any(name in (symbol, qualified) or qualified.endswith(f".{name}") for name in names)
 
 
-def _is_touched(symbol: str, first: int, last: int, places: Sequence[Place]) -> bool:
+def _is_touched(symbol: str, first: int, last: int, places: Sequence[EditedRange]) -> bool:
     path = symbol.partition("#")[0]
     return any(place.path == path and place.first_line <= last and place.last_line >= first for place in places)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from whence.context.feedback.store import Learned, loaded, stored
+from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.core.settings_schema import LearnSettings
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ DELETE FROM accesses WHERE id IN (
 """
 
 
-class Session:
+class FeedbackSession:
     """The symbols that were returned since a conversation began.
 
     One with a name is kept beside the index, so that its calls may come from
     several processes; one without is gone with its process.
     """
 
-    def __init__(self, chosen: LearnSettings, learned: Learned | None = None, name: str = "") -> None:
+    def __init__(self, chosen: LearnSettings, learned: FeedbackStore | None = None, name: str = "") -> None:
         self._chosen = chosen
         self._kept = learned if name else None
         self._name = stored(name)
@@ -48,7 +48,7 @@ class Session:
         for symbol in faded:
             del self._accesses[symbol]
 
-    def _keep(self, learned: Learned, symbols: Iterable[str], now: float) -> None:
+    def _keep(self, learned: FeedbackStore, symbols: Iterable[str], now: float) -> None:
         with learned.transaction() as db:
             rows = [(self._name, stored(symbol), now) for symbol in symbols]
             db.executemany("INSERT INTO accesses (session, symbol, at) VALUES (?, ?, ?)", rows)
@@ -70,7 +70,7 @@ class Session:
         """What that adds to each symbol's score."""
         return self.boosts(symbols, now) / self._chosen.session_cap * self._chosen.session_weight
 
-    def _read(self, learned: Learned) -> dict[str, list[float]]:
+    def _read(self, learned: FeedbackStore) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {}
         for symbol, at in learned.rows("SELECT symbol, at FROM accesses WHERE session = ? ORDER BY at, id", [self._name]):
             found.setdefault(loaded(symbol), []).append(at)

@@ -82,7 +82,7 @@ def loaded(kept: bytes) -> str:
     return kept.decode("utf-8", "surrogatepass")
 
 
-class Learned:
+class FeedbackStore:
     """The database of what use taught about one index. Several processes and threads may write it at once."""
 
     def __init__(self, path: Path) -> None:
@@ -92,7 +92,7 @@ class Learned:
         self._lock = RLock()
 
     @classmethod
-    def beside(cls, directory: Path) -> Learned:
+    def beside(cls, directory: Path) -> FeedbackStore:
         """The one that lies in the folder of an index."""
         return cls(directory / FILE_NAME)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from whence.context.feedback.store import Learned, loaded, stored
+from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.context.feedback.vocabulary import keywords
 from whence.core.errors import UsageError
 from whence.core.settings_schema import LearnSettings
@@ -29,7 +29,7 @@ _TALLIES = "SELECT symbol, root, sum(useful), count(*), max(at) FROM records {} 
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Verdict:
     """One verdict on a symbol, `path#qualified.name`, about the code as it was then."""
 
     symbol: str
@@ -51,7 +51,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class VerdictSummary:
     """All verdicts on one symbol: those about its code as it is now, and how many are about code that is gone."""
 
     symbol: str
@@ -74,7 +74,7 @@ def boost(share: float | None, chosen: LearnSettings) -> float:
     return 2 * (share - 0.5) * (chosen.useful_weight if share > 0.5 else chosen.useless_weight)
 
 
-def boosts(learned: Learned, symbols: Sequence[str], root_of: RootOf, chosen: LearnSettings) -> NDArray[np.float64]:
+def boosts(learned: FeedbackStore, symbols: Sequence[str], root_of: RootOf, chosen: LearnSettings) -> NDArray[np.float64]:
     """What verdicts add to each of some symbols. `root_of` is asked only for those that have any."""
     import numpy as np  # noqa: PLC0415  -- a hook that reports a use needs no arrays
 
@@ -82,7 +82,7 @@ def boosts(learned: Learned, symbols: Sequence[str], root_of: RootOf, chosen: Le
     return np.array([found.get(symbol, 0.0) for symbol in symbols], np.float64)
 
 
-def opinions(learned: Learned, root_of: RootOf, chosen: LearnSettings, symbols: Iterable[str] | None = None) -> list[Opinion]:
+def opinions(learned: FeedbackStore, root_of: RootOf, chosen: LearnSettings, symbols: Iterable[str] | None = None) -> list[VerdictSummary]:
     """What is held of some symbols, or of every one that anything was ever said of, by symbol."""
     if symbols is None:
         return _opinions(learned.rows(_TALLIES.format("")), root_of, chosen)
@@ -90,7 +90,7 @@ def opinions(learned: Learned, root_of: RootOf, chosen: LearnSettings, symbols: 
     return _opinions(rows, root_of, chosen)
 
 
-def _opinions(rows: Iterable[tuple[bytes, bytes, int, int, float]], root_of: RootOf, chosen: LearnSettings) -> list[Opinion]:
+def _opinions(rows: Iterable[tuple[bytes, bytes, int, int, float]], root_of: RootOf, chosen: LearnSettings) -> list[VerdictSummary]:
     by_symbol: dict[str, list[tuple[str, int, int, float]]] = {}
     for key, root, useful, count, last in rows:
         by_symbol.setdefault(loaded(key), []).append((loaded(root), useful, count, last))
@@ -101,19 +101,19 @@ def _opinions(rows: Iterable[tuple[bytes, bytes, int, int, float]], root_of: Roo
         current = sum(count for root, _, count, _ in tallies if root == now)
         expired = sum(count for _, _, count, _ in tallies) - current
         worth = boost(score(useful, current - useful), chosen)
-        found.append(Opinion(symbol, useful, current - useful, expired, worth, max(last for *_, last in tallies)))
+        found.append(VerdictSummary(symbol, useful, current - useful, expired, worth, max(last for *_, last in tallies)))
     return found
 
 
-def records(learned: Learned) -> list[Record]:
+def records(learned: FeedbackStore) -> list[Verdict]:
     """Every verdict, in an order that does not depend on when it was written."""
     rows = learned.rows("SELECT symbol, useful, root, task, at, seen FROM records ORDER BY symbol, at, root, useful, task, seen")
     return [
-        Record(loaded(symbol), bool(useful), loaded(root), loaded(task), at, bool(seen)) for symbol, useful, root, task, at, seen in rows
+        Verdict(loaded(symbol), bool(useful), loaded(root), loaded(task), at, bool(seen)) for symbol, useful, root, task, at, seen in rows
     ]
 
 
-def say(learned: Learned, said: Iterable[Record], chosen: LearnSettings, session: str = "") -> int:
+def say(learned: FeedbackStore, said: Iterable[Verdict], chosen: LearnSettings, session: str = "") -> int:
     """Keep verdicts that somebody gave. What was waiting for signs of use in the session waits for these no longer."""
     said = list(said)
     with learned.transaction() as db:
@@ -123,7 +123,7 @@ def say(learned: Learned, said: Iterable[Record], chosen: LearnSettings, session
     return kept
 
 
-def add(db: sqlite3.Connection, new: Iterable[Record], chosen: LearnSettings) -> int:
+def add(db: sqlite3.Connection, new: Iterable[Verdict], chosen: LearnSettings) -> int:
     """Keep verdicts that are not yet there and say how many those were; call inside a transaction.
 
     When there are too many, the oldest go: first those that were gathered, then those that were said.
@@ -144,7 +144,7 @@ def add(db: sqlite3.Connection, new: Iterable[Record], chosen: LearnSettings) ->
     return added
 
 
-def forget(learned: Learned, symbols: Iterable[str]) -> int:
+def forget(learned: FeedbackStore, symbols: Iterable[str]) -> int:
     """Forget all that was learned of some symbols; how many verdicts those were."""
     gone = 0
     with learned.transaction() as db:
@@ -163,7 +163,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def as_text(learned: Learned) -> str:
+def as_text(learned: FeedbackStore) -> str:
     """Every verdict as JSON, one to a line and in a fixed order: what was learned in between is what differs.
 
     Words need not be listed, because they follow from the tasks; what a session
@@ -174,7 +174,7 @@ def as_text(learned: Learned) -> str:
     return f'{{\n  "format": {FORMAT},\n  "records": {listed}\n}}\n'
 
 
-def from_text(learned: Learned, text: str, chosen: LearnSettings) -> int:
+def from_text(learned: FeedbackStore, text: str, chosen: LearnSettings) -> int:
     """Take in what `as_text` gave, all or nothing; how many verdicts were new. Taken in twice, it counts once."""
     try:
         found = json.loads(text)
@@ -189,7 +189,7 @@ def from_text(learned: Learned, text: str, chosen: LearnSettings) -> int:
         return add(db, checked, chosen)
 
 
-def _checked(number: int, one: Any) -> Record:
+def _checked(number: int, one: Any) -> Verdict:
     if not isinstance(one, dict):
         raise UsageError(f"record {number} is no object")
     for name, kind in _TYPES.items():
@@ -197,6 +197,6 @@ def _checked(number: int, one: Any) -> Record:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise UsageError(f"record {number}: {name} = {json.dumps(value)[:80]} is not allowed")
     try:
-        return Record(**{field.name: one[field.name] for field in fields(Record)} | {"at": float(one["at"])})
+        return Verdict(**{field.name: one[field.name] for field in fields(Verdict)} | {"at": float(one["at"])})
     except (UsageError, OverflowError) as error:
         raise UsageError(f"record {number}: {error}") from error

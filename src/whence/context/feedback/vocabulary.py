@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.context.feedback.store import VALUES_AT_ONCE, Learned, loaded, stored
+from whence.context.feedback.store import VALUES_AT_ONCE, FeedbackStore, loaded, stored
 from whence.core.settings_schema import LearnSettings
 from whence.text import analyzer
 from whence.text.analyzer import STOP_WORDS, stem
@@ -48,7 +48,7 @@ _PAIRS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LearnedPair:
     """A word that went with a symbol, how often, and what that is worth in the fusion (0: not yet anything)."""
 
     keyword: str
@@ -81,7 +81,7 @@ def weight(count: int, chosen: LearnSettings) -> float:
     return chosen.pair_least_weight + share * (chosen.pair_most_weight - chosen.pair_least_weight)
 
 
-def learned_symbols(learned: Learned, task: str, chosen: LearnSettings) -> list[tuple[str, float]]:
+def learned_symbols(learned: FeedbackStore, task: str, chosen: LearnSettings) -> list[tuple[str, float]]:
     """The symbols that words of a task went with before, each with the weight of its best word, heaviest first."""
     best: dict[str, float] = {}
     for pair in _pairs(learned, keywords(task), chosen, least=chosen.pair_least):
@@ -89,17 +89,17 @@ def learned_symbols(learned: Learned, task: str, chosen: LearnSettings) -> list[
     return sorted(best.items(), key=lambda one: (-one[1], one[0]))
 
 
-def pairs(learned: Learned, chosen: LearnSettings) -> list[Pair]:
+def pairs(learned: FeedbackStore, chosen: LearnSettings) -> list[LearnedPair]:
     """Every pair there is, by word and symbol."""
     return [_pair(row, chosen) for row in learned.rows(_PAIRS.format(""), [1])]
 
 
-def _pairs(learned: Learned, words: Sequence[str], chosen: LearnSettings, *, least: int) -> list[Pair]:
+def _pairs(learned: FeedbackStore, words: Sequence[str], chosen: LearnSettings, *, least: int) -> list[LearnedPair]:
     asked = [stored(word) for word in words[:VALUES_AT_ONCE]]
     where = f"WHERE keyword IN ({','.join('?' * len(asked))})"
     return [_pair(row, chosen) for row in learned.rows(_PAIRS.format(where), [*asked, least])] if asked else []
 
 
-def _pair(row: tuple[bytes, bytes, int], chosen: LearnSettings) -> Pair:
+def _pair(row: tuple[bytes, bytes, int], chosen: LearnSettings) -> LearnedPair:
     keyword, symbol, count = row
-    return Pair(loaded(keyword), loaded(symbol), count, weight(count, chosen))
+    return LearnedPair(loaded(keyword), loaded(symbol), count, weight(count, chosen))

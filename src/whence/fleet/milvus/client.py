@@ -40,7 +40,7 @@ _MOST = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class EngineError:
     """What is known of a failure: the network's status, the engine's number, and all words that came with it."""
 
     status: str
@@ -54,7 +54,7 @@ class Failed:
 
 
 #: What failed, the line for it and what to do, the first that fits. A line begins with where the engine is.
-_LINES: tuple[tuple[Callable[[Failed], bool], str, str], ...] = (
+_LINES: tuple[tuple[Callable[[EngineError], bool], str, str], ...] = (
     (
         lambda it: it.status in ("UNAVAILABLE", "UNAUTHENTICATED") and it.says(*_SECURE),  # the latter: of a name that is another's
         "and we do not agree on TLS: {nearest}",
@@ -96,7 +96,7 @@ def told(error: BaseException, settings: FleetSettings) -> FleetError:
     """The line for an exception of the engine's package."""
     if isinstance(error, FleetError):
         return error
-    failed = Failed(_status(error), _number(error), " ".join(_words(error)).lower(), _nearest(error))
+    failed = EngineError(_status(error), _number(error), " ".join(_words(error)).lower(), _nearest(error))
     line, hint = next((line, hint) for fits, line, hint in _LINES if fits(failed))
     nearest = failed.nearest.replace(settings.token, "(token)") if settings.token else failed.nearest
     said = line.format(nearest=nearest, seconds=settings.timeout, prefix=settings.prefix)

@@ -35,7 +35,7 @@ _OF_NOTHING = "Invalid sparse row: NaN"
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class EngineHit:
     """A row that was found: the larger the score the better."""
 
     id: str
@@ -139,7 +139,7 @@ class Engine:
         found = self._ask(self._client.query, self._named(name), filter=which.text, output_fields=["count(*)"])
         return int(found[0]["count(*)"])
 
-    def by_words(self, name: str, text: str, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[Hit]:
+    def by_words(self, name: str, text: str, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
         """The rows whose words fit best, by the engine's own BM25."""
         if not text.split():
             return []
@@ -150,12 +150,14 @@ class Engine:
                 return []
             raise
 
-    def by_sketch(self, name: str, bits: bytes, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[Hit]:
+    def by_sketch(self, name: str, bits: bytes, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
         """The rows whose sketches differ least; the score is minus the number of bits that differ."""
         hits = self._search(name, SKETCH, "HAMMING", bits, most, which, fields)
-        return [Hit(hit.id, -hit.score, hit.fields) for hit in hits]
+        return [EngineHit(hit.id, -hit.score, hit.fields) for hit in hits]
 
-    def _search(self, name: str, by: str, metric: str, query: str | bytes, most: int, which: Filter, fields: Sequence[str]) -> list[Hit]:
+    def _search(
+        self, name: str, by: str, metric: str, query: str | bytes, most: int, which: Filter, fields: Sequence[str]
+    ) -> list[EngineHit]:
         if which == NOTHING or most < 1:
             return []
         found = self._ask(
@@ -168,7 +170,7 @@ class Engine:
             output_fields=list(fields),
             search_params={"metric_type": metric},
         )
-        return [Hit(hit[ID], float(hit["distance"]), dict(hit["entity"])) for hit in found[0]]
+        return [EngineHit(hit[ID], float(hit["distance"]), dict(hit["entity"])) for hit in found[0]]
 
     def _make(self, schema: Schema) -> None:
         library = client.library()

@@ -7,7 +7,7 @@ import numpy as np
 from whence.core.types import EDGE_KINDS
 from whence.graph.builder.resolve import CONFIDENCE, GENERATIONS, Resolved
 from whence.index.segment_writer import KIND_NAMES
-from whence.index.symbols import IS_CALLABLE, Symbols, Table, keyed
+from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, keyed
 from whence.storage.arrayfile import Array
 from whence.storage.rows import counted, distinct, first_of_each, spread
 
@@ -20,7 +20,7 @@ MOST_TESTED_TOGETHER = 5
 FEWEST_METHODS = 2
 
 
-def with_consequences(symbols: Symbols, found: Resolved) -> Resolved:
+def with_consequences(symbols: SymbolTable, found: Resolved) -> Resolved:
     """Edges as resolved, and those that follow from them; each (source, target, kind) once, the surest kept."""
     parts = [found, _containment(symbols), _met_interfaces(symbols)]
     parents = _parents(_joined(parts))
@@ -53,7 +53,7 @@ def _once(edges: Resolved, units: int) -> Resolved:
     return Resolved(edges.source[kept], edges.target[kept], edges.kind[kept], edges.confidence[kept], edges.line[kept])
 
 
-def _containment(symbols: Symbols) -> Resolved:
+def _containment(symbols: SymbolTable) -> Resolved:
     inside = np.flatnonzero(symbols.owner >= 0)
     owner = symbols.owner[inside]
     apart = inside != owner
@@ -61,15 +61,15 @@ def _containment(symbols: Symbols) -> Resolved:
     return _joined([_edges(owner, inside, "contains", 1.0), _edges(inside, owner, "member_of", 1.0)])
 
 
-def _parents(edges: Resolved) -> Table:
+def _parents(edges: Resolved) -> NameTable:
     kin = np.isin(edges.kind, [_KIND["extends"], _KIND["implements"]])
-    return Table(edges.source[kin], edges.target[kin])
+    return NameTable(edges.source[kin], edges.target[kin])
 
 
-def _inherited(symbols: Symbols, parents: Table) -> Resolved:
+def _inherited(symbols: SymbolTable, parents: NameTable) -> Resolved:
     """`inherits` from a child to every method of its parents, `overrides` where it has one of the name (W2)."""
     members = np.flatnonzero((symbols.owner >= 0) & IS_CALLABLE[symbols.snapshot.kinds])
-    by_owner = Table(symbols.owner[members], members)
+    by_owner = NameTable(symbols.owner[members], members)
     child = parent = np.empty(0, np.int64)
     near, far = parents.keys, parents.rows
     for _ in range(GENERATIONS):
@@ -92,7 +92,7 @@ def _inherited(symbols: Symbols, parents: Table) -> Resolved:
     )
 
 
-def _met_interfaces(symbols: Symbols) -> Resolved:
+def _met_interfaces(symbols: SymbolTable) -> Resolved:
     """Types that have every method of an interface, in languages where that is all it takes (Go)."""
     snapshot = symbols.snapshot
     speaks = np.array([language == "go" for language in snapshot.languages], bool)
@@ -100,7 +100,7 @@ def _met_interfaces(symbols: Symbols) -> Resolved:
         return _edges(np.empty(0), np.empty(0), "implements")
     interface = np.flatnonzero(symbols.container & speaks[symbols.file] & (snapshot.kinds == _INTERFACE))
     methods = np.flatnonzero((symbols.owner >= 0) & speaks[symbols.file] & IS_CALLABLE[snapshot.kinds])
-    by_owner, by_name = Table(symbols.owner[methods], methods), Table(symbols.name[methods], methods)
+    by_owner, by_name = NameTable(symbols.owner[methods], methods), NameTable(symbols.name[methods], methods)
     source, target = [], []
     for one in interface.tolist():
         _, own = by_owner.pairs(np.array([one]))
@@ -115,7 +115,7 @@ def _met_interfaces(symbols: Symbols) -> Resolved:
     return _edges(np.array(source, np.int64), np.array(target, np.int64), "implements")
 
 
-def _tests(symbols: Symbols, edges: Resolved) -> list[Resolved]:
+def _tests(symbols: SymbolTable, edges: Resolved) -> list[Resolved]:
     """A test that calls something outside tests tests it; what few things a test calls are tested together."""
     inside = edges.target < symbols.units
     calls = np.flatnonzero((edges.kind == _KIND["calls"]) & inside)

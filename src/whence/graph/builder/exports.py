@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.graph.builder.references import Bindings
+from whence.graph.builder.references import ImportBindings
 from whence.index.segment_writer import name_hash
-from whence.index.symbols import Symbols, Table, keyed
+from whence.index.symbols import NameTable, SymbolTable, keyed
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, member
 
@@ -30,7 +30,7 @@ Found = tuple[Array, Array]  # (place among the mentions asked for, definition)
 class Exports:
     """Follows imported names to their definitions."""
 
-    def __init__(self, symbols: Symbols, bindings: Bindings) -> None:
+    def __init__(self, symbols: SymbolTable, bindings: ImportBindings) -> None:
         self._symbols, self._bindings = symbols, bindings
         languages = symbols.snapshot.languages
         self._scripts = np.array([language in SCRIPTS for language in languages], bool)
@@ -51,7 +51,7 @@ class Exports:
         at, row = self._bindings.table.pairs(pair >> 32 << 32)
         wanted = (pair & 0xFFFFFFFF)[at]
         at, target = self._known(at, self._bindings.target[row], wanted, wanted)
-        where, one = Table(at, np.arange(len(at))).pairs(back)
+        where, one = NameTable(at, np.arange(len(at))).pairs(back)
         return asked[where], target[one]
 
     def of_modules(self, file: Array, receiver: Array, name: Array) -> Found:
@@ -67,10 +67,10 @@ class Exports:
         return distinct(np.concatenate([self._symbols.in_file.keys, self._bindings.table.keys]) & 0xFFFFFFFF)
 
     @cached_property
-    def _by_sound(self) -> Table:
+    def _by_sound(self) -> NameTable:
         """Definitions by (file, name without case and underscores)."""
         rows = self._symbols.in_file.rows
-        return Table(keyed(self._symbols.file[rows], self._symbols.sound[rows]), rows)
+        return NameTable(keyed(self._symbols.file[rows], self._symbols.sound[rows]), rows)
 
     def _known(self, at: Array, file: Array, name: Array, local: Array) -> Found:
         """Definitions that files know by a name, their own or from others; `local` is the name they have where they are used."""

@@ -15,7 +15,7 @@ from whence.graph.builder.import_rules.jvm import Jvm
 from whence.graph.builder.import_rules.php import Php
 from whence.graph.builder.import_rules.python import Python
 from whence.graph.builder.import_rules.rust import Rust
-from whence.graph.builder.import_rules.tree import Tree
+from whence.graph.builder.import_rules.tree import PathTree
 
 __all__ = ["Binding", "Imports"]
 
@@ -30,7 +30,7 @@ class _Family:
     """Languages that import alike."""
 
     languages: tuple[str, ...]
-    make: Callable[[Tree], Rule]
+    make: Callable[[PathTree], Rule]
     depends_on: int = _FOLDER
 
 
@@ -57,7 +57,7 @@ class Imports:
     """The meaning of import statements in one repository; what comes from outside it has none."""
 
     def __init__(self, paths: Sequence[str], read: Callable[[str], str | None]) -> None:
-        self._tree = Tree(paths, read)
+        self._tree = PathTree(paths, read)
         self._rules: dict[int, Rule] = {}
         self._known: dict[tuple[int, str, str], tuple[Binding, ...]] = {}
 

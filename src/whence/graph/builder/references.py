@@ -10,7 +10,7 @@ from whence.graph.builder.imports import Binding, Imports
 from whence.index.relations import OF_RECEIVER
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import Table, keyed
+from whence.index.symbols import NameTable, keyed
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import distinct, member
 from whence.text.analyzer import WORD, joined
@@ -22,7 +22,7 @@ MOST_SPOKEN = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Mentions:
+class ReferenceColumns:
     """All mentions of the live units of a snapshot, as columns."""
 
     unit: Array
@@ -37,7 +37,7 @@ class Mentions:
     nodes: list[str]
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Mentions:
+    def of(cls, snapshot: Snapshot) -> ReferenceColumns:
         """Read them from the segments."""
         columns: dict[str, list[Array]] = {name: [] for name in ("unit", "kind", "name", "receiver", "sound", "line", "typed", "outside")}
         nodes: dict[str, int] = {}
@@ -74,29 +74,29 @@ def _in_use(rows: Array, nodes: list[str]) -> tuple[Array, list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bindings:
+class ImportBindings:
     """What the import statements of all files bind: (file, local name) -> (file, name there)."""
 
-    table: Table  # (file, local) -> row of the columns below
+    table: NameTable  # (file, local) -> row of the columns below
     target: Array
     symbol: Array  # 0 where the local name stands for the file itself
     spoken: Array  # (file, word) of every word of an import statement, in order
     foreign: Array  # those of them that no statement of the file binds to a file here
 
     @classmethod
-    def of(cls, snapshot: Snapshot, imports: Imports) -> Bindings:
+    def of(cls, snapshot: Snapshot, imports: Imports) -> ImportBindings:
         """Read and resolve the statements of all live files."""
-        reader = _Reader(snapshot, imports)
+        reader = _ReferenceReader(snapshot, imports)
         for file, statement in _statements(snapshot):
             reader.read(file, statement)
         found, spoken = reader.bound, reader.spoken
         columns = np.array(found, np.int64).reshape(-1, 4)
-        table = Table(keyed(columns[:, 0], columns[:, 1]), np.arange(len(columns)))
+        table = NameTable(keyed(columns[:, 0], columns[:, 1]), np.arange(len(columns)))
         words = distinct(np.array(spoken, np.int64))
         return cls(table, columns[:, 2], columns[:, 3], words, words[~member(words, table.keys)])
 
 
-class _Reader:
+class _ReferenceReader:
     """Reads statements; what was once read of one, files with the same statement have for nothing."""
 
     def __init__(self, snapshot: Snapshot, imports: Imports) -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from whence.core.types import EDGE_KINDS
 from whence.graph.builder.builtin_names import EVERYDAY
 from whence.graph.builder.exports import Exports
-from whence.graph.builder.references import Bindings, Mentions
+from whence.graph.builder.references import ImportBindings, ReferenceColumns
 from whence.index.segment_writer import KIND_NAMES, name_hash
-from whence.index.symbols import IS_CALLABLE, Symbols, Table, keyed
+from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, keyed
 from whence.parse.references import EXPRESSION, SUPER
 from whence.storage.arrayfile import Array
 from whence.storage.rows import member
@@ -71,14 +71,14 @@ class Resolved:
 class Resolver:
     """Takes mentions tier by tier; what a tier settles, no later one sees."""
 
-    def __init__(self, symbols: Symbols, said: Mentions, bindings: Bindings) -> None:
+    def __init__(self, symbols: SymbolTable, said: ReferenceColumns, bindings: ImportBindings) -> None:
         self.symbols, self.said, self.bindings = symbols, said, bindings
         self.exports = Exports(symbols, bindings)
         self.file = symbols.file[said.unit] if len(said.unit) else said.unit
         self.family = symbols.family[self.file] if len(said.unit) else said.unit
         self.open = said.outside < 0
         self._found: list[tuple[Array, Array, Array]] = []  # (mention, target, worth)
-        self._parents = self._extended = Table(_NO_ROWS, _NO_ROWS)
+        self._parents = self._extended = NameTable(_NO_ROWS, _NO_ROWS)
         self._plain = said.receiver == 0
         self._expression = said.receiver == name_hash(EXPRESSION)
         self._own = np.isin(said.receiver, _hashes(OWN))
@@ -123,9 +123,9 @@ class Resolver:
         child = self._speaker[mention]
         keep = (child >= 0) & (child != target)
         mention, child, target = mention[keep], child[keep], target[keep]
-        self._parents = Table(child, target)
+        self._parents = NameTable(child, target)
         extends = self.said.kind[mention] == _KIND["extends"]
-        self._extended = Table(child[extends], target[extends])
+        self._extended = NameTable(child[extends], target[extends])
 
     def _speakers(self) -> Array:
         """The unit that mentions; where a type speaks that is defined elsewhere, that type."""
@@ -259,9 +259,9 @@ class Resolver:
         alone = self._plain[rows] & self._explicit[rows]
         behind = ~self._plain[rows] & self._speaks(MEMBERS_ONLY)[rows]
         for chosen, kept in ((alone, ~method), (behind, held), (~alone & ~behind, np.ones(len(table.rows), bool))):
-            self._take_by_name(rows[chosen], Table(table.keys[kept], table.rows[kept]))
+            self._take_by_name(rows[chosen], NameTable(table.keys[kept], table.rows[kept]))
 
-    def _take_by_name(self, rows: Array, table: Table) -> None:
+    def _take_by_name(self, rows: Array, table: NameTable) -> None:
         most = np.where(self.said.kind[rows] == _KIND["calls"], MOST_BY_NAME, MOST_TYPES_BY_NAME)
         at, target = table.few(keyed(self.family[rows], self.said.name[rows]), most)
         self._note(rows[at], target, BY_NAME / np.bincount(at, minlength=len(rows))[at])
@@ -287,19 +287,19 @@ class Resolver:
         if not header.any():
             return mention, target, worth
         defined = np.flatnonzero(symbols.defines & IS_CALLABLE[snapshot.kinds] & ~header[symbols.file])
-        table = Table(keyed(symbols.family[symbols.file[defined]], symbols.full[defined]), defined)
+        table = NameTable(keyed(symbols.family[symbols.file[defined]], symbols.full[defined]), defined)
         inside = np.flatnonzero(target < symbols.units)
         rows = inside[header[symbols.file[target[inside]]] & IS_CALLABLE[snapshot.kinds[target[inside]]]]
         at, definition = table.few(keyed(symbols.family[symbols.file[target[rows]]], symbols.full[target[rows]]), 1)
         return _joined([(mention, target, worth), (mention[rows[at]], definition, worth[rows[at]])])
 
     @cached_property
-    def _reopened(self) -> Table:
+    def _reopened(self) -> NameTable:
         """What modules hold, by the module's name: it may stand in many files."""
         symbols = self.symbols
         rows = np.flatnonzero(symbols.owner >= 0)
         rows = rows[np.isin(symbols.snapshot.kinds[symbols.owner[rows]], _MODULES)]
-        return Table(_in_scope(symbols.family[symbols.file[rows]], symbols.scope[rows], symbols.name[rows]), rows)
+        return NameTable(_in_scope(symbols.family[symbols.file[rows]], symbols.scope[rows], symbols.name[rows]), rows)
 
 
 def _in_scope(family: Array, scope: Array, name: Array) -> Array:

@@ -90,9 +90,9 @@ def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
     for name, *arguments in kind.commands:  # a program that a repository brought along is run for who says so, never by itself
         if brought := shutil.which(name, path=str(root / "node_modules" / ".bin")):
             hint = f"if you trust the one in the repository, name it: --server {shlex.quote(shlex.join([brought, *arguments]))}"
-            raise ServerTrouble(f"there is no language server for {kind.name} but the repository's own", hint=hint)
+            raise ServerError(f"there is no language server for {kind.name} but the repository's own", hint=hint)
     hint = kind.install or f"give one with --server, and --lang {kind.name}"
-    raise ServerTrouble(f"there is no language server for {kind.name}", hint=hint)
+    raise ServerError(f"there is no language server for {kind.name}", hint=hint)
 
 
 def _search_path() -> str:
@@ -104,12 +104,12 @@ def _split(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise ServerTrouble(f"{command!r} is no command: {error}") from error
+        raise ServerError(f"{command!r} is no command: {error}") from error
     if not words:
-        raise ServerTrouble("the command of the language server is empty")
+        raise ServerError("the command of the language server is empty")
     found = shutil.which(words[0], path=_search_path())
     if found is None:
-        raise ServerTrouble(f"{words[0]}: no such program")
+        raise ServerError(f"{words[0]}: no such program")
     return [str(Path(found).absolute()), *words[1:]]  # it is started in the root, where the same words may name another program
 
 
@@ -124,7 +124,7 @@ _SHOWN = 60
 _NO_SUCH_METHOD = -32601
 
 
-class ServerTrouble(WhenceError):
+class ServerError(WhenceError):
     """A language server that cannot be started, ended, hangs, or does not speak the protocol."""
 
 
@@ -168,7 +168,7 @@ class LanguageServer:
             )
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise ServerTrouble(f"{self.name} cannot be started: {reason}") from error
+            raise ServerError(f"{self.name} cannot be started: {reason}") from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -328,11 +328,11 @@ class LanguageServer:
         return found
 
     # Ending.
-    def _trouble(self, what: str) -> ServerTrouble:
+    def _trouble(self, what: str) -> ServerError:
         self._broken = True
-        return ServerTrouble(f"the language server {self.name} {what}")
+        return ServerError(f"the language server {self.name} {what}")
 
-    def _nonsense(self, said: bytes = b"") -> ServerTrouble:
+    def _nonsense(self, said: bytes = b"") -> ServerError:
         text = (said or bytes(self._incoming[:_SHOWN])).decode("utf-8", "replace")
         return self._trouble(f"does not speak the protocol: it said {text[:_SHOWN]!a}")
 
@@ -341,7 +341,7 @@ class LanguageServer:
         try:
             if not self._broken:
                 self._part()
-        except ServerTrouble:
+        except ServerError:
             pass  # it is ended below, whatever it does
         finally:
             # Before the process is waited for: until then its number cannot be another's.

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whence.core.types import DEFINITIONS, LSP, Edge, Mention, Parsed, Unit
-from whence.graph.enrich.client import LanguageServer, ServerTrouble, language_id
+from whence.core.types import DEFINITIONS, LSP, Edge, Parsed, Reference, Unit
+from whence.graph.enrich.client import LanguageServer, ServerError, language_id
 from whence.parse.units import parse
 from whence.source.decode import to_utf8
 from whence.source.read import beginning_of, open_inside
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 FILE_SCHEME = "file://"
 
 
-class Places:
+class TextPositions:
     """Turns the bytes of a UTF-8 text into lines and columns, and back."""
 
     def __init__(self, text: bytes) -> None:
@@ -71,7 +71,7 @@ def path_of(address: str) -> bytes | None:
 RECORD = "enriched.json"
 
 
-class Record:
+class EnrichRecord:
     """For each file that is finished: the content that was asked about, and how many edges came of it."""
 
     def __init__(self, path: Path) -> None:
@@ -126,16 +126,16 @@ class Enriched:
     trouble: str = ""  # why the file is not finished; empty when it is
 
 
-class Outline:
+class SymbolOutline:
     """One file: its text, its places and its units."""
 
     def __init__(self, path: str, text: bytes, language: str) -> None:
         self.path, self.text, self.language = path, text, language
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> TextPositions:
         """Its lines and columns."""
-        return Places(self.text)
+        return TextPositions(self.text)
 
     @cached_property
     def parsed(self) -> Parsed:
@@ -162,9 +162,9 @@ class Outlines:
 
     def __init__(self, root: Path, languages: Mapping[str, str], most_bytes: int) -> None:
         self.root, self.languages, self._most_bytes = root, languages, most_bytes
-        self._kept: OrderedDict[str, Outline | None] = OrderedDict()
+        self._kept: OrderedDict[str, SymbolOutline | None] = OrderedDict()
 
-    def outline(self, path: str) -> Outline | None:
+    def outline(self, path: str) -> SymbolOutline | None:
         """A file as it is on disk now, or None when it is not of this index, is gone or is no text."""
         if path not in self.languages:
             return None
@@ -175,18 +175,18 @@ class Outlines:
         self._kept.move_to_end(path)
         return self._kept[path]
 
-    def _read(self, path: str) -> Outline | None:
+    def _read(self, path: str) -> SymbolOutline | None:
         try:
             text = to_utf8(beginning_of(open_inside(self.root, path), self._most_bytes))
         except OSError:
             return None
-        return None if text is None else Outline(path, text, self.languages[path])
+        return None if text is None else SymbolOutline(path, text, self.languages[path])
 
     def address(self, path: str) -> str:
         """A file as the protocol names it."""
         return (self.root / path).as_uri()
 
-    def at_address(self, address: Any) -> Outline | None:
+    def at_address(self, address: Any) -> SymbolOutline | None:
         """The file that the protocol means, when it is one of this index."""
         raw = path_of(address) if isinstance(address, str) else None
         if raw is None:
@@ -210,7 +210,7 @@ def enrich(
                 done, path = rows.popleft()
                 try:
                     yield asking.file(path)
-                except ServerTrouble as trouble:
+                except ServerError as trouble:
                     failures += 1
                     yield Enriched(path, trouble=str(trouble))
                     if failures >= MOST_FAILURES:
@@ -253,7 +253,7 @@ class _Asking:
                     found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, CONFIDENCE, line))
         return Enriched(path, tuple(found.values()), len(mentions), resolved)
 
-    def _show(self, outline: Outline) -> None:
+    def _show(self, outline: SymbolOutline) -> None:
         address = self._outlines.address(outline.path)
         document = {
             "uri": address,
@@ -287,11 +287,11 @@ class _Asking:
         return "" if unit is None else f"{outline.path}#{unit.qualified_name}"
 
 
-def _can_be_asked(mention: Mention, units: Sequence[Unit]) -> bool:
+def _can_be_asked(mention: Reference, units: Sequence[Unit]) -> bool:
     return mention.kind in ASKED and 0 <= mention.unit < len(units) and units[mention.unit].kind in DEFINITIONS
 
 
-def _spot(text: bytes, mention: Mention) -> int:
+def _spot(text: bytes, mention: Reference) -> int:
     """Where the name itself stands: a mention may begin at the package before it."""
     found = text.find(mention.name.encode("utf-8", "surrogateescape"), mention.at, mention.at + _REACH)
     return mention.at if found < 0 else found

@@ -39,7 +39,7 @@ _CONSTRUCTOR = "<init>"
 _MOST_CHARACTERS = 500
 
 
-class Symbols(Protocol):
+class SymbolLookup(Protocol):
     """What an index knows of its symbols, as far as traces need it."""
 
     def paths(self) -> Sequence[str]:
@@ -69,7 +69,7 @@ class _Candidate:
 class Functions:
     """Finds symbols by what spans report, each report once."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: SymbolLookup) -> None:
         self._symbols = symbols
         self._known: dict[tuple[str, str, str, str], tuple[str, str]] = {}
         self._by_filename: dict[str, list[str]] | None = None

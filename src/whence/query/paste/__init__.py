@@ -30,7 +30,7 @@ _SUSPECT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CleanedQuery:
     """What is to be searched, of what kind the text was, and in one sentence what was done with it."""
 
     text: str
@@ -38,11 +38,11 @@ class Question:
     because: str = ""
 
 
-def question_in(text: str) -> Question:
+def question_in(text: str) -> CleanedQuery:
     """The question in a text: all of it, unless it is certain that it holds more than a question."""
     if len(text) <= SHORT and "\n" not in text and "</" not in text and not _SUSPECT.match(text):
-        return Question(text)
-    found = Question(text)
+        return CleanedQuery(text)
+    found = CleanedQuery(text)
     for _ in range(DEEPEST if text.strip() else 0):
         inner = _inner(found.text)
         if inner is None:
@@ -51,7 +51,7 @@ def question_in(text: str) -> Question:
     return found
 
 
-def _inner(text: str) -> Question | None:
+def _inner(text: str) -> CleanedQuery | None:
     """The question that the first reader finds who knows the form of a text; each leaves alone what is not its own."""
     from whence.query.paste import envelopes, prompts, stack_traces  # noqa: PLC0415  -- loaded for texts that need to be read
 

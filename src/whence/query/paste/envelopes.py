@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from whence.query.paste import ENVELOPE, ISSUE, MOST_READ, SNIPPET, Question, says_something
+from whence.query.paste import ENVELOPE, ISSUE, MOST_READ, SNIPPET, CleanedQuery, says_something
 from whence.query.paste.prompts import goes_on, is_prompt
 from whence.query.paste.tags import Tagged, outermost, tagged, without
 
@@ -42,7 +42,7 @@ _EMPTY = re.compile(
 )
 
 
-def out_of_form(text: str) -> Question | None:
+def out_of_form(text: str) -> CleanedQuery | None:
     """An issue without what its form asks of everyone: comments, boxes to tick, the environment, the headings themselves."""
     if sum(1 for _ in islice(_HEADING.finditer(text), FEWEST_SECTIONS)) < FEWEST_SECTIONS:
         return None
@@ -54,7 +54,7 @@ def out_of_form(text: str) -> Question | None:
         kept.append(bare[place : heading.start()])
         place = end if _ASIDE.search(heading.group()) else heading.end()
     left = re.sub(r"\n{3,}", "\n\n", "".join([*kept, bare[place:]])).strip()
-    return Question(left, ISSUE, "the form of a pasted issue was left out: check boxes, environment, headings")
+    return CleanedQuery(left, ISSUE, "the form of a pasted issue was left out: check boxes, environment, headings")
 
 
 def _without_comments(text: str) -> str:
@@ -109,7 +109,7 @@ _GUTTER = re.compile(r"[ \t]*\d{1,6}(?:\t|[ ]?[|│→][ \t]?|: ?)")
 LISTING = 0.8
 
 
-def out_of_json(text: str) -> Question | None:
+def out_of_json(text: str) -> CleanedQuery | None:
     """The question in JSON arguments, messages or a call."""
     bare = text.strip()
     if bare.startswith(("```", "~~~")):
@@ -124,15 +124,15 @@ def out_of_json(text: str) -> Question | None:
     except (ValueError, RecursionError):
         return _quoted_value(bare)
     found = _asked_in(value, DEPTH)
-    return Question(found.strip(), ENVELOPE, "the question was taken out of the JSON around it") if found else None
+    return CleanedQuery(found.strip(), ENVELOPE, "the question was taken out of the JSON around it") if found else None
 
 
-def _quoted_value(text: str) -> Question | None:
+def _quoted_value(text: str) -> CleanedQuery | None:
     found = _QUOTED_VALUE.search(text[:MOST_READ])
     if found is None:
         return None
     value = (found[1] or found[2]).replace("\\n", "\n").replace('\\"', '"')
-    return Question(value.strip(), ENVELOPE, "the question was taken out of the arguments around it")
+    return CleanedQuery(value.strip(), ENVELOPE, "the question was taken out of the arguments around it")
 
 
 def _asked_in(value: Any, depth: int) -> str:
@@ -168,7 +168,7 @@ def _asked_in_list(value: list[Any], depth: int) -> str:
     return _asked_in(entries[0], depth - 1) if len(entries) == 1 else ""
 
 
-def out_of_tags(text: str) -> Question | None:
+def out_of_tags(text: str) -> CleanedQuery | None:
     """The question in its tag, or what is left without the tags that hold anything else."""
     if "</" not in text:
         return None
@@ -178,11 +178,11 @@ def out_of_tags(text: str) -> Question | None:
     if asked:
         last = max(asked, key=lambda one: one.end)
         inner = text[last.inner_start : last.inner_end].strip()
-        return Question(inner, ENVELOPE, f"the question was taken out of the tag <{last.name}>")
+        return CleanedQuery(inner, ENVELOPE, f"the question was taken out of the tag <{last.name}>")
     if asides and not is_prompt(text):
         left = without(text, asides)
         if any(one.name in SURELY_ASIDE or "_" in one.name for one in asides) or len(left) * MOSTLY_ASIDE < len(text):
-            return Question(left, ENVELOPE, f"what stands in tags such as <{asides[0].name}> was left out")
+            return CleanedQuery(left, ENVELOPE, f"what stands in tags such as <{asides[0].name}> was left out")
     return None
 
 
@@ -205,11 +205,11 @@ def _is_all(one: Tagged, text: str) -> bool:
     return not text[: one.start].strip() and not text[one.end :].strip()
 
 
-def out_of_gutter(text: str) -> Question | None:
+def out_of_gutter(text: str) -> CleanedQuery | None:
     """Pasted code without the line numbers of a listing."""
     lines = text.split("\n")
     numbered = [_GUTTER.match(line) for line in lines]
     if len(lines) < 3 or sum(1 for one in numbered if one) < LISTING * len(lines):
         return None
     bare = "\n".join(line[one.end() :] if one else line for line, one in zip(lines, numbered, strict=True))
-    return Question(bare, SNIPPET, "the line numbers of pasted code were left out")
+    return CleanedQuery(bare, SNIPPET, "the line numbers of pasted code were left out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from whence.query.paste import CHAT, PROMPT, Question, says_something
+from whence.query.paste import CHAT, PROMPT, CleanedQuery, says_something
 from whence.query.paste.tags import tagged, without
 
 _WHO = (
@@ -177,7 +177,7 @@ EXAMPLE_WITHIN = 200
 MOST_AFTER, MOST_LABELS = 6, 20
 
 
-def out_of_chat(text: str) -> Question | None:
+def out_of_chat(text: str) -> CleanedQuery | None:
     """The last message of the user that asks something, in a conversation with at least two who speak."""
     turns = list(SPEAKER.finditer(text))
     speakers = [next(name for name in turn.groups() if name).lower() for turn in turns]
@@ -195,7 +195,7 @@ def out_of_chat(text: str) -> Question | None:
     if not asking:
         return None
     last = next((message for message in reversed(asking) if not goes_on(message)), asking[-1])
-    return Question(last, CHAT, "what the user said last in a pasted conversation was asked")
+    return CleanedQuery(last, CHAT, "what the user said last in a pasted conversation was asked")
 
 
 def _is_example(text: str, place: int) -> bool:
@@ -230,16 +230,16 @@ def _sentences(text: str) -> Iterator[str]:
         yield from [line] if len(line) <= LONG_LINE else SENTENCE_END.split(line)
 
 
-def out_of_prompt(text: str) -> Question | None:
+def out_of_prompt(text: str) -> CleanedQuery | None:
     """The question in a prompt: under its label, or the last paragraph that is no rule."""
     if not is_prompt(text):
         return None
     end = _unfolded(text[-LOOKED_AT:])
     for part in (_outside(end, cut=len(text) > LOOKED_AT), end):
         if found := _labelled(part):
-            return Question(found, PROMPT, "the question was found by its label in a pasted prompt")
+            return CleanedQuery(found, PROMPT, "the question was found by its label in a pasted prompt")
         if found := _last_asked(_paragraphs(part)):
-            return Question(found, PROMPT, "the question was taken from the end of a pasted prompt")
+            return CleanedQuery(found, PROMPT, "the question was taken from the end of a pasted prompt")
     return None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from whence.query.paste import LOG, TRACE, Question
+from whence.query.paste import LOG, TRACE, CleanedQuery
 
 #: Lines that are read from each end, and letters of each.
 MOST_LINES, MOST_LETTERS = 400, 400
@@ -119,7 +119,7 @@ class Frame:
         return f"{self.name} {self.path}".strip()
 
 
-def out_of_trace(text: str) -> Question | None:
+def out_of_trace(text: str) -> CleanedQuery | None:
     """A stack trace as its innermost frame, its error and the other frames: the project's own first, the innermost first."""
     if "\n" not in text or not _LOCATED.search(text):
         return None
@@ -131,7 +131,7 @@ def out_of_trace(text: str) -> Question | None:
     placed = [*own[:PLACED], *of_others[:PLACED_OF_OTHERS]] or _distinct(frame.text for frame in frames)[:PLACED]
     errors = _distinct(_without_ids(error) for error in read.errors)[-MOST_ERRORS:]
     named = _distinct(frame.name for frame in frames if frame.whose == OWN)[PLACED:MOST_NAMED]
-    return Question(
+    return CleanedQuery(
         "\n".join([*read.prose, *placed[:1], *errors, *placed[1:], *named]),
         TRACE,
         "a pasted stack trace was read as its error, its functions and its files",
@@ -147,7 +147,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 @dataclass(slots=True)
-class Read:
+class CleanedLog:
     """The lines of a text with a trace: frames of each cause apart, errors, and what is neither."""
 
     causes: list[list[Frame]]
@@ -155,8 +155,8 @@ class Read:
     prose: list[str]
 
 
-def _sorted_out(lines: Sequence[str]) -> Read:
-    read = Read([[]], [], [])
+def _sorted_out(lines: Sequence[str]) -> CleanedLog:
+    read = CleanedLog([[]], [], [])
     before = ""  # the line before, where it may be the name of the function that the next line places
     after_frame = False
     for line in lines:
@@ -222,14 +222,14 @@ def _spoken(owner: str, name: str) -> str:
     return ".".join(parts[-2:])
 
 
-def _innermost_first(read: Read, text: str) -> list[Frame]:
+def _innermost_first(read: CleanedLog, text: str) -> list[Frame]:
     frames = [frame for cause in reversed(read.causes) for frame in cause]
     if "most recent call last" in text or _FRAMES[0].search(text):
         return [frame for cause in reversed(read.causes) for frame in reversed(cause)]
     return frames
 
 
-def out_of_log(text: str) -> Question | None:
+def out_of_log(text: str) -> CleanedQuery | None:
     """The messages of log lines without times, levels and ids, each once, errors first."""
     lines = [line[:MOST_LETTERS] for line in _ends(text.split("\n")) if line.strip()]
     timed = [line for line in lines if _TIME.match(line)]
@@ -240,7 +240,9 @@ def out_of_log(text: str) -> Question | None:
     for line in lines:
         level = _LEVEL.match(_ABOUT.sub("", _TIME.sub("", line, count=1), count=1))
         (grave if level and level["level"][:3].lower() in _GRAVE else other).append(_without_ids(_without_stamp(line)))
-    return Question("\n".join(_distinct([*grave, *other])[:MOST_MESSAGES]), LOG, "log lines were read without their times, levels and ids")
+    return CleanedQuery(
+        "\n".join(_distinct([*grave, *other])[:MOST_MESSAGES]), LOG, "log lines were read without their times, levels and ids"
+    )
 
 
 def _without_stamp(line: str) -> str:

@@ -31,7 +31,7 @@ _WORD = re.compile(
 )
 
 
-class Span(NamedTuple):
+class DateSpan(NamedTuple):
     """A time that a text speaks of, from the first to the last day, and where its words stand."""
 
     first: int  # 0 when it is open: before ...
@@ -41,7 +41,7 @@ class Span(NamedTuple):
     exact: bool  # said in full: a date, a month with its year, a year; not relative to the day it was said
 
 
-def spans_of(text: str, today: int | None) -> list[Span]:
+def spans_of(text: str, today: int | None) -> list[DateSpan]:
     """Every time that a text speaks of, in order; without a day to see them from only those that are said in full."""
     word = _WORD.search(text)
     if word is None:
@@ -49,7 +49,7 @@ def spans_of(text: str, today: int | None) -> list[Span]:
     from whence.text.dates.phrases import spoken_of  # noqa: PLC0415  -- its patterns take a while to build, and most questions speak of no time
 
     day = today if today is not None and 1 <= today <= OPEN else None
-    return [Span(*one[:5]) for one in spoken_of(text, _WORD.finditer(text, word.start()), day)]
+    return [DateSpan(*one[:5]) for one in spoken_of(text, _WORD.finditer(text, word.start()), day)]
 
 
 #: What may stand before a date that says which day a text is of, and behind it. Built when they are first used: only notes are read so.
@@ -83,7 +83,7 @@ def day_of(text: str) -> int | None:
     return None
 
 
-def _is_heading(line: str, span: Span, *, first: bool) -> bool:
+def _is_heading(line: str, span: DateSpan, *, first: bool) -> bool:
     """Whether a date in a line is the day of the text, not one that the text speaks of."""
     before, behind = line[: span.start], line[span.end :]
     if re.fullmatch(_KEY_BEFORE, before):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from whence.text.dates import calendar
 from whence.text.dates import words as date_words
 from whence.text.dates.calendar import Days, Recurring
-from whence.text.dates.words import UNITS, WEEKDAYS, Reading, after_part, count_before, start_of, words_before
+from whence.text.dates.words import UNITS, WEEKDAYS, DateReading, after_part, count_before, start_of, words_before
 
 #: How a word before a time opens it at one end, or begins a span between two.
 _OPENERS = {
@@ -44,10 +44,10 @@ _LONGEST_JOINT = 20
 _ONWARDS = re.compile(r"\s{1,3}on(?:wards?)?(?!\w)", re.IGNORECASE)
 
 
-def spoken_of(text: str, words: Iterable[re.Match[str]], today: int | None) -> list[Reading]:
+def spoken_of(text: str, words: Iterable[re.Match[str]], today: int | None) -> list[DateReading]:
     """What the words of time in a text come to, in order and apart."""
     readings = _readings(text, words, today)
-    settled: list[Reading] = []
+    settled: list[DateReading] = []
     at = 0
     while at < len(readings):
         taken, one = _settled(text, readings, at)
@@ -57,7 +57,7 @@ def spoken_of(text: str, words: Iterable[re.Match[str]], today: int | None) -> l
     return settled
 
 
-def _add(those: list[Reading], one: Reading) -> None:
+def _add(those: list[DateReading], one: DateReading) -> None:
     """Add a time; where it shares words with the ones before, the longer reading stays."""
     while those and one.start < those[-1].end:
         if one.end - one.start <= those[-1].end - those[-1].start:
@@ -66,9 +66,9 @@ def _add(those: list[Reading], one: Reading) -> None:
     those.append(one)
 
 
-def _readings(text: str, words: Iterable[re.Match[str]], today: int | None) -> list[Reading]:
+def _readings(text: str, words: Iterable[re.Match[str]], today: int | None) -> list[DateReading]:
     """What each word of time may mean by itself."""
-    readings: list[Reading] = []
+    readings: list[DateReading] = []
     for found in words:
         if readings and found.start() < readings[-1].end and readings[-1].sure:
             continue
@@ -87,7 +87,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
     return not quoted and _TORN_BEHIND.match(text, end) is None
 
 
-def _settled(text: str, readings: list[Reading], at: int) -> tuple[int, Reading | None]:
+def _settled(text: str, readings: list[DateReading], at: int) -> tuple[int, DateReading | None]:
     """How many readings go together from here on, and what they come to."""
     one = readings[at]
     other = readings[at + 1] if at + 1 < len(readings) else None
@@ -120,7 +120,7 @@ def _opened(text: str, at: int, words: list[str]) -> tuple[str, int]:
     return word, start_of(text, at, count + 1) if word else at
 
 
-def _open(one: Reading, word: str, start: int) -> Reading | None:
+def _open(one: DateReading, word: str, start: int) -> DateReading | None:
     """A time with the word that opens it at one end."""
     if word in ("since", "from"):
         return one._replace(last=calendar.FINAL_DAY, start=start)
@@ -133,7 +133,7 @@ def _open(one: Reading, word: str, start: int) -> Reading | None:
     return one
 
 
-def _from_to(one: Reading, other: Reading) -> Reading | None:
+def _from_to(one: DateReading, other: DateReading) -> DateReading | None:
     """From one time to another; what lacks its year gets it from the other."""
     one = _of_same_year(one, other)
     if other.recurring and not other.exact and one.first:
@@ -144,7 +144,7 @@ def _from_to(one: Reading, other: Reading) -> Reading | None:
     return one._replace(last=other.last, end=other.end, exact=one.exact and other.exact)
 
 
-def _of_same_year(one: Reading, other: Reading) -> Reading:
+def _of_same_year(one: DateReading, other: DateReading) -> DateReading:
     """May in "May and June 2023": the one before the other."""
     if not other.exact or one.recurring is None or one.recurring.weekday >= 0:
         return one
@@ -152,7 +152,7 @@ def _of_same_year(one: Reading, other: Reading) -> Reading:
     return one._replace(first=span[0], last=span[1], exact=True, sure=True) if span else one
 
 
-def _moved(text: str, reading: Reading, words: list[str]) -> Reading | None:
+def _moved(text: str, reading: DateReading, words: list[str]) -> DateReading | None:
     """A time by another one, if the words before say so: the week before 3 August, two days after 5 May."""
     at = 1 if words[0] == "the" else 0
     at, said = (at + 2, "before") if words[at : at + 2] == ["to", "prior"] else (at + 1, words[at])
@@ -168,7 +168,7 @@ def _moved(text: str, reading: Reading, words: list[str]) -> Reading | None:
     return reading._replace(first=span[0], last=span[1], start=start) if span else None
 
 
-def _beside(reading: Reading, unit: str, count: Days | None, way: int) -> Days | None:
+def _beside(reading: DateReading, unit: str, count: Days | None, way: int) -> Days | None:
     """The unit before (-1), after (1) or around (0) a time."""
     near = reading.last if way > 0 else reading.first
     if way == 0:

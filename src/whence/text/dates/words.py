@@ -80,7 +80,7 @@ _AMOUNT = re.compile(
 _SURNAME = re.compile(rf"\.?{_GAP}[A-Z]")
 
 
-class Reading(NamedTuple):
+class DateReading(NamedTuple):
     """A time that words may speak of."""
 
     first: int
@@ -187,17 +187,17 @@ def count_before(words: list[str], at: int) -> tuple[Days | None, int]:
     return ((number, number), at + 1) if number is not None else (None, at)
 
 
-def _recurring(text: str, lead: _Lead, end: int, what: Recurring, kind: str, today: int | None, *, sure: bool) -> Reading | None:
+def _recurring(text: str, lead: _Lead, end: int, what: Recurring, kind: str, today: int | None, *, sure: bool) -> DateReading | None:
     """A time without its year. With no day to see it from, it can only be read beside another one."""
     known = None if lead.which else what
     if today is None:
-        return Reading(0, 0, lead.start, end, exact=False, kind=kind, sure=False, recurring=known)
+        return DateReading(0, 0, lead.start, end, exact=False, kind=kind, sure=False, recurring=known)
     ahead = sure and ((kind == "weekday" and lead.word in ("by", "until", "till")) or _is_ahead(text, lead.start))
     span = calendar.placed(what, lead.which, today, ahead=ahead)
-    return Reading(*span, lead.start, end, exact=False, kind=kind, sure=sure, recurring=known) if span else None
+    return DateReading(*span, lead.start, end, exact=False, kind=kind, sure=sure, recurring=known) if span else None
 
 
-def read_date(text: str, found: re.Match[str], _today: int | None) -> Reading | None:
+def read_date(text: str, found: re.Match[str], _today: int | None) -> DateReading | None:
     """A date in numbers: the year first, or in an order that cannot be mistaken."""
     start, end = found.span()
     one, other, *last = found.group().replace("/", "-").split("-")
@@ -212,10 +212,10 @@ def read_date(text: str, found: re.Match[str], _today: int | None) -> Reading | 
         end = clock.end()
     before = text[start - 1] if start else ""
     torn = before.isalnum() or (before != "" and before in ("_.-" if "-" in found.group() else "_.-/")) or _NUMBER_GOES_ON.match(text, end)
-    return Reading(*span, start, end, exact=True, kind="date") if span and not torn else None
+    return DateReading(*span, start, end, exact=True, kind="date") if span and not torn else None
 
 
-def read_month(text: str, found: re.Match[str], today: int | None) -> Reading | None:
+def read_month(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
     """A month, with the day and the year that stand beside it."""
     said, (start, end) = found.group(), found.span()
     name = said.lower()
@@ -231,7 +231,7 @@ def read_month(text: str, found: re.Match[str], today: int | None) -> Reading | 
     year = _YEAR_AFTER.match(text, end)
     if year and (plain or not (short or _AMOUNT.match(text, year.end()))):
         span = calendar.months(_year(year["year"]), month)
-        return Reading(*span, start, year.end(), exact=True, kind="month") if span else None
+        return DateReading(*span, start, year.end(), exact=True, kind="month") if span else None
     if not (said.istitle() or (plain and not short) or name == "march"):
         return None
     lead = _lead(text, start)
@@ -241,7 +241,7 @@ def read_month(text: str, found: re.Match[str], today: int | None) -> Reading | 
     return _recurring(text, lead, end, Recurring(month), "month", today, sure=sure) if not person else None
 
 
-def _day_of_month(text: str, place: Days, month: int, on: re.Match[str], today: int | None, *, plain: bool) -> Reading | None:
+def _day_of_month(text: str, place: Days, month: int, on: re.Match[str], today: int | None, *, plain: bool) -> DateReading | None:
     """A day of a month, or a few in a row, with the year if it was said."""
     start, end = place
     first, last = sorted((int(on["day"]), int(on["other"] or on["day"])))
@@ -254,14 +254,14 @@ def _day_of_month(text: str, place: Days, month: int, on: re.Match[str], today: 
         start = start_of(text, start, 1 + (words[0] == "the"))
     if said:
         one, other = (calendar.day(_year(said), month, number) for number in (first, last))
-        return Reading(one[0], other[1], start, year.end() if year else end, exact=True, kind="day") if one and other else None
+        return DateReading(one[0], other[1], start, year.end() if year else end, exact=True, kind="day") if one and other else None
     if not plain or not calendar.day(2000, month, last):
         return None
     reading = _recurring(text, _Lead("", "", the=False, part=False, start=start), end, Recurring(month, first), "day", today, sure=True)
     return reading._replace(last=reading.last + last - first) if reading else None
 
 
-def read_weekday(text: str, found: re.Match[str], today: int | None) -> Reading | None:
+def read_weekday(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
     """A day of the week, in this one or another."""
     name, (start, end) = found.group(), found.span()
     if len(name) < 6 and not name.istitle():
@@ -270,7 +270,7 @@ def read_weekday(text: str, found: re.Match[str], today: int | None) -> Reading 
     week = _OF_WEEK.match(text, end)
     if week and today is not None:
         span = calendar.whole("week", _STEPS[week["which"].lower()], today)
-        return Reading(span[0] + what.weekday, span[0] + what.weekday, start, week.end(), exact=False, kind="day") if span else None
+        return DateReading(span[0] + what.weekday, span[0] + what.weekday, start, week.end(), exact=False, kind="day") if span else None
     part = _PART_OF_DAY.match(text, end)
     lead = _lead(text, start)
     if lead.the or lead.word == "of" or (part and not lead.which and lead.word in _EVERY):
@@ -279,14 +279,14 @@ def read_weekday(text: str, found: re.Match[str], today: int | None) -> Reading 
     return _recurring(text, lead, part.end() if part else end, what, "weekday", today, sure=sure)
 
 
-def read_season(text: str, found: re.Match[str], today: int | None) -> Reading | None:
+def read_season(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
     """A season, of a year that is said or of one near today."""
     name, (start, end) = found.group(), found.span()
     what = Recurring(_SEASONS[name.lower()], months=3)
     year = _YEAR_AFTER.match(text, end)
     if year and not (name in ("fall", "spring") and _AMOUNT.match(text, year.end())):
         span = calendar.occurrence(what, _year(year["year"]))
-        return Reading(*span, start, year.end(), exact=True, kind="season") if span else None
+        return DateReading(*span, start, year.end(), exact=True, kind="season") if span else None
     lead = _lead(text, start)
     if name[0].isupper() and not lead.which:  # a thing of that name: Spring, Fall
         return None
@@ -294,7 +294,7 @@ def read_season(text: str, found: re.Match[str], today: int | None) -> Reading |
     return _recurring(text, lead, end, what, "season", today, sure=sure)
 
 
-def read_quarter(text: str, found: re.Match[str], today: int | None) -> Reading | None:
+def read_quarter(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
     """A quarter of a year: Q3 2024, 2024 Q3, or the third one that was last."""
     start, end = found.span()
     what = Recurring(int(found.group()[1]) * 3 - 2, months=3)
@@ -304,12 +304,12 @@ def read_quarter(text: str, found: re.Match[str], today: int | None) -> Reading 
         start -= len(year.group())
     if year:
         span = calendar.occurrence(what, _year(year["year"]))
-        return Reading(*span, start, end, exact=True, kind="quarter") if span else None
+        return DateReading(*span, start, end, exact=True, kind="quarter") if span else None
     lead = _lead(text, start)
     return _recurring(text, lead, end, what, "quarter", today, sure=lead.part or bool(lead.which) or lead.word in _LEADS)
 
 
-def read_year(text: str, found: re.Match[str], _today: int | None) -> Reading | None:
+def read_year(text: str, found: re.Match[str], _today: int | None) -> DateReading | None:
     """A year, where the words before say that it is one."""
     start, end = found.span()
     year = until = int(found.group())
@@ -321,19 +321,19 @@ def read_year(text: str, found: re.Match[str], _today: int | None) -> Reading | 
     of = lead.word == "of" and words_before(text, start)[1] not in _AMOUNTS
     span = calendar.months(year, 1, 12 * (until - year + 1)) if year <= until else None
     sure = lead.part or of or (lead.word in _LEADS and lead.word != "around") or lead.word == "year"
-    return Reading(*span, start, end, exact=True, kind="year", sure=sure) if span else None
+    return DateReading(*span, start, end, exact=True, kind="year", sure=sure) if span else None
 
 
-def read_word(text: str, found: re.Match[str], today: int | None) -> Reading | None:
+def read_word(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
     """Today, tonight, yesterday or tomorrow; not what only feels like yesterday."""
     step = {"yesterday": -1, "tomorrow": 1}.get(found.group().lower(), 0)
     span = calendar.within(today + step, today + step) if today is not None else None
     words = words_before(text, found.start())
     figurative = words[words[0] in ("just", "only", "it's", "was")] == "like"
-    return Reading(*span, *found.span(), exact=False, kind="word") if span and not figurative else None
+    return DateReading(*span, *found.span(), exact=False, kind="word") if span and not figurative else None
 
 
-def read_unit(text: str, found: re.Match[str], today: int | None) -> Reading | None:
+def read_unit(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
     """Weeks, months, years and parts of a day: last week, two years ago, the past three days."""
     start, end = found.span()
     if today is None:
@@ -363,7 +363,7 @@ def read_unit(text: str, found: re.Match[str], today: int | None) -> Reading | N
         span, at = calendar.whole(unit, 0 if today % 7 in (6, 0) else -1, today), at + 1
     else:
         return None
-    return Reading(*span, start_of(text, start, at), end, exact=False, kind="unit") if span else None
+    return DateReading(*span, start_of(text, start, at), end, exact=False, kind="unit") if span else None
 
 
 def _one_unit(unit: str, which: str, today: int, *, known: bool) -> Days | None:

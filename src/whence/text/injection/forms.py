@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class InjectionPattern:
     """One way to speak to a machine: words of which one must be there, others of which one must be there too, and the pattern."""
 
     kind: str
@@ -52,15 +52,17 @@ _DROPPED = "ignore|disregard|forget|discard|neglect|follow|obey|comply|adhere|he
 
 FORMS = (
     # Drop what you were told.
-    Form(OVERRIDE, _DROPPED, rf"{_DROP}{gap(40)}{_PRIOR}{gap(25)}{_ORDERS}", "tells the reader to drop earlier instructions", _DROPPABLE),
-    Form(
+    InjectionPattern(
+        OVERRIDE, _DROPPED, rf"{_DROP}{gap(40)}{_PRIOR}{gap(25)}{_ORDERS}", "tells the reader to drop earlier instructions", _DROPPABLE
+    ),
+    InjectionPattern(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP} (?:\w+ ){{0,3}}(?:previous|prior|above|earlier|preceding) (?:\w+ ){{0,2}}{_RULES}",
         "tells the reader to drop earlier rules",
         _DROPPABLE,
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP} (?:\w+ ){{0,3}}(?:your|the system|the developer'?s?|the user'?s?) (?:\w+ ){{0,2}}(?:{_ORDERS}|rules\b"
@@ -68,43 +70,45 @@ FORMS = (
         "tells the reader to drop its instructions",
         _DROPPABLE,
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP}{gap(30)}(?:{_ORDERS}|\brules\b|\bcommands\b){gap(25)}{_GIVEN}",
         "tells the reader to drop given instructions",
         _DROPPABLE,
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP} (?:everything|anything|all|whatever|what) (?:that )?(?:you (?:were|have|had|know)|i (?:said|told)|(?:is "
         rf"|was |came |comes )?(?:above|before)(?: this)?(?: \w+)? {_THEN})",
         "tells the reader to drop what it was told",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         _DROPPED,
         rf"{_DROP} (?:the )?(?:above|previous|user|foregoing),? {_THEN}|{_DROP} (?:whatever|what) the (?:user|developer"
         rf"|operator|system)|(?:do not|don't) (?:obey|follow) the (?:user|developer)",
         "tells the reader to drop what it was asked",
     ),
-    Form(OVERRIDE, "forget", r"\bforget everything (?:you|about your|above|i (?:said|told))\b", "tells the reader to forget everything"),
-    Form(
+    InjectionPattern(
+        OVERRIDE, "forget", r"\bforget everything (?:you|about your|above|i (?:said|told))\b", "tells the reader to forget everything"
+    ),
+    InjectionPattern(
         OVERRIDE,
         "follow",
         r"\b(?:not|only) follow (?:any )?(?:instructions|rules) (?:other than|besides|except|in|from|of|below)\b"
         r"|\bfollow only (?:the|these|my) (?:instructions|rules|steps)|\bobey only\b",
         "says whose instructions are to be followed",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "override|bypass|cancel|erase|set aside|dismiss|abandon|skip|overrule|unlearn|drop|circumvent|violate",
         rf"{_UNDO} (?:all |any |of |every ){{0,3}}your (?:\w+ ){{0,2}}(?:{_ORDERS}|{_RULES}|memory\b)"
         rf"|{_UNDO} (?:\w+ ){{0,2}}{_PRIOR} (?:\w+ )?\b(?:instructions|directives|guidelines)\b",
         "tells the reader to undo its instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "instruction|guid|rule|directive|prompt",
         rf"(?:\byour\b|{_PRIOR}|\byou\b){gap(40)}(?:{_ORDERS}|\brules\b){gap(30)}\b(?:no longer (?:apply|applies|valid"
@@ -112,7 +116,7 @@ FORMS = (
         rf"|suspended|obsolete)|(?:do|does) not (?:apply|count))",
         "says that earlier instructions are void",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "instruction|guid|rule|directive|prompt",
         rf"(?:{_ORDERS}|\brules\b){gap(25)}(?:above|earlier|{_GIVEN}"
@@ -120,14 +124,14 @@ FORMS = (
         rf"|were) (?:now )?(?:no longer valid|void|cancell?ed|outdated|revoked)|(?:do|does) not (?:apply|count))",
         "says that earlier instructions are void",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "new",
         r"\bnew (?:system )?(?:instructions|prompt|directives?)(?: from (?:the )?\w+)? ?(?::|(?:override|replace"
         r"|supersede)s? (?:the|your|all|any))",
         "announces new instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "precedence|priority|overrid|supersede",
         rf"\b(?:takes? precedence|(?:have|has|take) priority|overrid(?:es?|ing)|supersedes?) (?:over )?(?:(?:all|any|every"
@@ -135,7 +139,7 @@ FORMS = (
         rf"|system)(?:'s)? {_ORDERS})",
         "claims to be above the reader's instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "above was|system prompt says",
         r"\b(?:everything|all|the text) above was (?:only |just )?a (?:test|joke|draft)|whatever the system prompt says"
@@ -143,7 +147,7 @@ FORMS = (
         "tells the reader to drop earlier instructions",
     ),
     # Other languages.
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "ignorier|vergiss|vergesse|missacht|beacht|verwirf|verwerf|befolg|uberg",
         r"\b(?:ignorier\w*|vergiss|vergessen sie|missacht\w*|beacht\w*|verw[ie]rf\w*|befolg\w*"
@@ -151,7 +155,7 @@ FORMS = (
         r"|vorhergehend)\w*\b.{0,20}?(?:anweisung|instruktion|regel|befehl|vorgabe|prompt|richtlinie)",
         "tells the reader to drop earlier instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "ignore|oublie|compte|neglige|suis|suive|abstraction|outre",
         r"\b(?:ignore[rz]?|oublie[rz]?|ne (?:tiens|tenez|tenir) pas compte|neglige[rz]?|ne (?:suis|suivez) pas|(?:fais"
@@ -160,7 +164,7 @@ FORMS = (
         "tells the reader to drop earlier instructions",
         also="consigne|instruction|regle|directive|ordre",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "ignor|olvid|omit|descart|no sigas|omiso|por alto|esquec|desconsider|nao siga|dimentic|trascur|non seguire",
         r"\b(?:ignor\w+|olvid\w+|omit\w+|descart\w+|no (?:sigas|obedezcas)|caso omiso|por alto|esquec\w+|desconsider\w+"
@@ -170,7 +174,7 @@ FORMS = (
         "tells the reader to drop earlier instructions",
         also="instruc|regla|ordenes|indicacion|directric|regra|ordens|comand|istruz|regol|ordini",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "игнорир|забуд|не обраща|не следу|отбрось|пренебре|отмени",
         r"(?:игнорир|забуд|не обраща|не следу|отбрось|пренебре|отмени)\w*.{0,40}?(?:(?:предыдущ|прежн|ранее|прошл"
@@ -178,26 +182,26 @@ FORMS = (
         r"|команд)\w*.{0,10}?выше)",
         "tells the reader to drop earlier instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "忽略|无视|無視|忘记|忘記|忘掉|不要遵|不要理|抛弃|丢弃|不必遵",
         r"(?:忽略|无视|無視|忘记|忘記|忘掉|不要遵[守循]|不要理会|抛弃|丢弃|不必遵守).{0,12}?(?:以上|之前|先前|前面|上面|上述|此前|原来|原先|收到).{0,8}?(?:指令|指示|规则|規則|提示"
         r"|命令|说明|要求)",
         "tells the reader to drop earlier instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "無視|忘れ|従わ|破棄",
         r"(?:以前|これまで|上記|前|先|今まで|ここまで|元).{0,6}?(?:指示|命令|ルール|規則|プロンプト).{0,12}?(?:無視|忘れ|従わ|破棄)",
         "tells the reader to drop earlier instructions",
     ),
-    Form(
+    InjectionPattern(
         OVERRIDE,
         "무시|잊|따르지|버려",
         r"(?:이전|위|앞선|앞의|지금까지|기존|상기|원래).{0,8}?(?:지시|명령|지침|규칙|프롬프트).{0,14}?(?:무시|잊|따르지|버려)",
         "tells the reader to drop earlier instructions",
     ),
-    Form(
+    InjectionPattern(
         ROLE,
         "bist jetzt|sind jetzt|你现在是|你現在是|eres ahora|ahora eres|tu es maintenant|vous etes maintenant",
         r"\b(?:du bist|sie sind) jetzt .{0,60}?\b(?:ohne|assistent|modell|modus)|你[现現]在是.{0,12}?(?:没有|不受|ai|助手|模型|管理员)"
@@ -205,7 +209,7 @@ FORMS = (
         r"|modele)",
         "gives the reader a role",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         "eine ki|une ia|una ia|un modelo|un modele|uma ia|ein sprachmodell|ai助手|人工智能|语言模型|aiアシスタント|ии-|искусственн",
         r"\b(?:wenn|falls) (?:du|sie) (?:eine ki|ein sprachmodell)|\bsi (?:vous etes|tu es|eres|usted es) (?:une? (?:ia"
@@ -213,7 +217,7 @@ FORMS = (
         r"|人工智能|语言模型|助手|机器人)|если (?:ты|вы) .{0,12}(?:ии|модель|ассистент)",
         "is addressed to a machine",
     ),
-    Form(
+    InjectionPattern(
         CONCEAL,
         "benutzer|nutzer|utilisateur|usuario|utente|用户|пользовател",
         r"\b(?:sag\w*|erzahl\w*|verrat\w*|erwahn\w*).{0,20}?\b(?:benutzer|nutzer)\w*.{0,20}?\b(?:nichts|nicht|davon)"
@@ -223,7 +227,7 @@ FORMS = (
         "tells the reader to hide something",
     ),
     # Roles.
-    Form(
+    InjectionPattern(
         ROLE,
         "you are now",
         r"\byou are now (?!logged|signed|connected|ready|using|able)(?:(?:an?|the|my|in|called|known as) )*(?:\w+ ){0,3}"
@@ -232,7 +236,7 @@ FORMS = (
         r"|maintenance|unrestricted|sudo) mode)\b",
         "gives the reader a role",
     ),
-    Form(
+    InjectionPattern(
         ROLE,
         "from now on|from this moment|from here on|you will now|you must now|you should now",
         r"\b(?:from (?:now|here) on|from this (?:moment|point)(?: on)?),? (?:you|your|act|obey|answer|respond"
@@ -240,7 +244,7 @@ FORMS = (
         r"|edit|pretend)\b",
         "gives the reader a role",
     ),
-    Form(
+    InjectionPattern(
         ROLE,
         "pretend|act as|behave as|roleplay|role-play|role play|assume the",
         r"\b(?:pretend (?:that )?you(?:'re| are| have| were)|act as (?:if|though) you (?:have|had|are|were)"
@@ -249,7 +253,7 @@ FORMS = (
         r"|language model)\b)",
         "gives the reader a role",
     ),
-    Form(
+    InjectionPattern(
         ROLE,
         "restrict|limit|polic|filter|guideline|jailbreak|developer mode|do anything now|no longer|never refuse",
         r"\b(?:you|your|mode|model|assistant|answers?|respond|persona)\b.{0,50}?\b(?:no|without|not bound by|free (?:of"
@@ -259,14 +263,14 @@ FORMS = (
         r"|\brestrictions are (?:lifted|off|disabled|removed)|\bno polic(?:y|ies) appl(?:y|ies) to you",
         "says that the reader has no limits",
     ),
-    Form(
+    InjectionPattern(
         ROLE,
         "you are no longer|you no longer",
         r"\byou (?:are )?no longer (?:an? (?:\w+ )?(?:assistant|ai|model|agent)|bound|restricted|follow|subject"
         r"|need to (?:follow|obey|ask))",
         "gives the reader a role",
     ),
-    Form(
+    InjectionPattern(
         ROLE,
         "your new|your only|your real|your actual|your true|your primary",
         r"\byour (?:new|only|real|actual|true) (?:role|tasks?|goal|persona|identity|objective|instructions|mission|purpose"

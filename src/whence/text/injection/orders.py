@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whence.text.injection.forms import ADDRESSED, AUTHORITY, COMMAND, CONCEAL, ENCODED, EXFILTRATE, Form, gap
+from whence.text.injection.forms import ADDRESSED, AUTHORITY, COMMAND, CONCEAL, ENCODED, EXFILTRATE, InjectionPattern, gap
 
 #: Machines by names that people do not bear.
 _AI = (
@@ -57,7 +57,7 @@ _PAGE = (
 
 ORDERS = (
     # To whom it is.
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         rf"\bif (?:you(?:'re| are)|an?|any|this (?:\w+ )?is (?:being )?(?:read|handled|processed|parsed"
@@ -65,7 +65,7 @@ ORDERS = (
         rf"|software )?(?:agent|assistant))\b",
         "is addressed to a machine",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         rf"\b(?:attention|dear|hey|hello|hi|(?:note|notice|message|reminder|warning|hint|instructions?"
@@ -73,7 +73,7 @@ ORDERS = (
         rf"|an? ){{0,3}}{_AI}",
         "is addressed to a machine",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         rf"(?:^|[.!?:>] ?|\n)to (?:any|all|the|every) {_CALLED} (?:that |who |which )?(?:is |are )?(?:read|process|review"
@@ -81,21 +81,21 @@ ORDERS = (
         rf"|only )?for (?:the |an? |all )?{_CALLED}|\bfor {_AI} only\b|\bai[- ]only\b",
         "is addressed to a machine",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         rf"{_AI} (?:(?:that|which|who|reading|processing|parsing|summari[sz]ing"
         rf"|reviewing)(?: \w+){{0,4}} )?{_MUST} (?:(?:also|now|immediately|then|first|only|all) )*{_DO}",
         "gives orders to a machine",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         rf"(?:(?:^|[.!?:;>(\"'`] ?|\n)@?(?!ai ?,){_AI}(?: \w+)?|\b(?:ai|coding) (?:agents?|assistants?|models?"
         rf"|reviewers?)) ?[,:] ?(?:(?:when|before|after|while|if|in|to)\b|{_DO})",
         "speaks to a machine by name",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         "agent|assistant",
         rf"(?:^|[.!?>(\"'`] ?|\n)(?:agents?|assistants?)(?: {_MUST} (?:(?:also|now|not|immediately|first) )*"
@@ -103,7 +103,7 @@ ORDERS = (
         rf"{gap(60)}(?:the user|\buser\b|https?:|[ `](?:\./|~/|/etc)|`|without))|,? ?:? (?:you must|please|ignore the|edit \.) )",
         "gives orders to an agent",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         r"(?<!user )(?<!user-)\b(?:agent|assistant|model)\b.{0,10}?\b(?:must|should|shall|has to) (?:also |now |immediately "
@@ -111,7 +111,7 @@ ORDERS = (
         r"|send) [`~./])",
         "gives orders to an agent",
     ),
-    Form(
+    InjectionPattern(
         ADDRESSED,
         _NAMES,
         rf"\bas an? {_AI}(?: \w+)?,? you\b|\bautomated reviewers?\b ?[:,]|@(?:copilot|claude|cursor|chatgpt|gemini"
@@ -119,7 +119,7 @@ ORDERS = (
         "is addressed to a machine",
     ),
     # What it is to do.
-    Form(
+    InjectionPattern(
         COMMAND,
         "read|summari|recall|process|load|answer|respond|review|next turn|next time|generate|you write|you edit",
         rf"\b(?:when|whenever|before|after|while|once|as soon as|if|next time) (?:you(?:'ve| have)? )(?:read|summari[sz]e"
@@ -128,7 +128,7 @@ ORDERS = (
         rf"|delete|send|post|fetch|install|include|open|output|say|tell|approve)\b",
         "says what to do when it is read",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "summari",
         rf"\b(?:when|while|before|if|after) (?:you )?summari[sz](?:e|es|ing) {_PAGE}{gap(10)}[,:]? ?(?:please |also "
@@ -136,14 +136,14 @@ ORDERS = (
         rf"|output|do not)\b",
         "says what to do when it is read",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "recalled|note is|next turn|next time you",
         r"\b(?:when|whenever|if|each time|every time) this (?:note|memory|file|document) is (?:recalled|read|loaded"
         r"|retrieved)\b|\bon your next turn\b|\bnext time you (?:recall|read|load|retrieve)\b",
         "says what to do when it is read",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "before answer|before respond|before reply|before continuing|before you continue|before you answer"
         "|before you respond|before using this tool",
@@ -153,7 +153,7 @@ ORDERS = (
         ),
         "says what to do before answering",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "your",
         rf"\b(?:in|to|into|at the end of|with) your (?:next |final |every )?(?:response|reply|answer"
@@ -163,7 +163,7 @@ ORDERS = (
         "says what the reader's answer is to hold",
         also="answer|response|reply|replies|summar",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "you write|you generate|you edit|you create|you touch|you produce|generate code|write code",
         r"\b(?:in|to) (?:all|every|any) (?:of the )?(?:\w+ )?(?:code|files?|modules?|functions?) (?:that )?you (?:write"
@@ -171,7 +171,7 @@ ORDERS = (
         r"|in) the code (?:that )?you (?:write|generate)\b",
         "says what the reader's code is to hold",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "tool",
         r"\b(?:use|using|with|call|invoke|via) (?:your|the) (?:(?:bash|shell|terminal|file|browser|web|command|code|python"
@@ -181,7 +181,7 @@ ORDERS = (
         r"|\byou have to call the tool\b",
         "tells the reader to use its tools",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         "you must|you have to|you need to|you should|agent|assistant",
         r"\b(?:you (?:must|have to|need to|should)|agents?|assistants?)\b.{0,30}?\b(?:disable|turn off|bypass|remove"
@@ -189,14 +189,14 @@ ORDERS = (
         r"|certificate validation|sandbox|tests as skipped|ci checks|safety)",
         "tells the reader to weaken a check",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         ".github/workflows|.gitlab-ci|ci.yml",
         r"\b(?:you must|you have to|agent|assistant|please|now)\b.{0,20}?\b(?:edit|modify|change"
         r"|rewrite)\b.{0,20}?(?:\.github/workflows/|\.gitlab-ci|\bci\.yml)",
         "tells the reader to change CI",
     ),
-    Form(
+    InjectionPattern(
         COMMAND,
         ".env|.ssh|id_rsa|id_ed25519|.netrc|.aws|/etc/shadow|/etc/passwd|mcp.json|printenv",
         r"\b(?:please |agent|assistant|you|your|then|first|and)\b.{0,30}?\b(?:open|read|cat|print"
@@ -205,15 +205,15 @@ ORDERS = (
         r"|continu\w+|the (?:next|answer)|answer)",
         "tells the reader to open what is private",
     ),
-    Form(COMMAND, "stop what you", r"\bstop what you(?:'re| are) doing\b", "tells the reader what to do"),
+    InjectionPattern(COMMAND, "stop what you", r"\bstop what you(?:'re| are) doing\b", "tells the reader what to do"),
     # What is to leave.
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         (_PRIVATE),
         rf"{_SEND} {gap(40)}{_SENSITIVE}{gap(60)}\b(?:to|into|in|on|at) {gap(15)}{_OUT}",
         "tells the reader to send something private away",
     ),
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         "exfiltrate|.env|~/.|id_rsa|.ssh",
         rf"\bexfiltrate\b.{{0,30}}?(?:{_SENSITIVE}|data|secrets)|\b(?:read|open) {gap(10)}(?:\.env\b"
@@ -221,7 +221,7 @@ ORDERS = (
         rf"|\.ssh\b).{{0,40}}?\b(?:attacker|public gist)",
         "tells the reader to send something private away",
     ),
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         "api key|secrets|credentials|environment variables|customer record|access token",
         r"\b(?:include|dump|e-?mail|paste|send|post|leak|forward|list)\b .{0,12}?\b(?:all|any|every"
@@ -230,7 +230,7 @@ ORDERS = (
         r"|comment)|to [\w.+-]+@|to https?:)",
         "tells the reader to send something private away",
     ),
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         "curl|wget| nc |invoke-webrequest|netcat",
         r"(?:\b(?:env|printenv)\b|(?:~|\$home|/home/\w+|/root)[/\\]\.(?:ssh|aws|netrc|gnupg|config|env)\b|(?:^"
@@ -238,7 +238,7 @@ ORDERS = (
         r"|wget)\b[^\n]{0,80}?\$\((?:cat|env|printenv|base64) ?[^\n]{0,30}?(?:\.ssh|\.aws|\.env|id_rsa|\.netrc|\))",
         "sends something private away",
     ),
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         "system prompt|your instructions|initial instructions|system message|hidden prompt|everything above"
         "|original instructions|your prompt",
@@ -252,14 +252,14 @@ ORDERS = (
         ),
         "asks for the reader's own instructions",
     ),
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         "](http",
         r"\]\(https?://[^)\s{\[<$]{0,300}(?:[{\[<]|\$\{)[^)\n]{0,30}?(?:secret|token|key|data|history|conversation|question"
         r"|prompt|base64|env|password|content|message)|\]\(https?://[^)\s=]{0,200}=user_",
         "a link that carries data away",
     ),
-    Form(
+    InjectionPattern(
         EXFILTRATE,
         "url",
         r"\b(?:image|link)\b.{0,20}?\b(?:whose|with|where)\b.{0,12}?\burl\b.{0,20}?\b(?:contains?|holds?|includes?"
@@ -270,7 +270,7 @@ ORDERS = (
         also="image|link|append|encode|base64|~/.| put ",
     ),
     # What nobody is to know.
-    Form(
+    InjectionPattern(
         CONCEAL,
         "tell|mention|inform",
         rf"\b(?:do not|don't|never|without|no need to|must not|avoid) (?:ever )?(?:tell(?:ing)?|mention(?:ing)?"
@@ -278,7 +278,7 @@ ORDERS = (
         rf"|about )?{_ANYONE}(?! (?:to|how|which|where|if|whether)\b)",
         "tells the reader to hide something",
     ),
-    Form(
+    InjectionPattern(
         CONCEAL,
         "reveal|disclose|hide|secret|conceal|mention",
         rf"\b(?:do not|don't|never) (?:reveal|disclose|share|mention|repeat|discuss) (?:these|this|those|the above"
@@ -287,7 +287,7 @@ ORDERS = (
         rf"|\b(?:hide|conceal) (?:this|it|these) from {_ANYONE}|\bhidden from the user;",
         "tells the reader to hide something",
     ),
-    Form(
+    InjectionPattern(
         CONCEAL,
         "knowledge|notice|find out|aware|deny",
         r"\bwithout (?:(?:the )?(?:user|human|developer|owner)s?'?s? )?(?:knowledge|noticing|consent|being aware)\b"
@@ -296,21 +296,21 @@ ORDERS = (
         r"|ed),? (?:then )?(?:deny|say it|claim|pretend)",
         "tells the reader to hide something",
     ),
-    Form(
+    InjectionPattern(
         CONCEAL,
         "summary",
         r"\b(?:leave (?:it|this|that) out of|(?:do not|don't|never|no need to) mention .{0,30}?\bin|omit (?:it"
         r"|this) from) your (?:summary|report|answer|reply|response)",
         "tells the reader to hide something",
     ),
-    Form(
+    InjectionPattern(
         CONCEAL,
         "ask",
         r"\b(?:do not|don't|never|without|no need to) ask(?:ing)? the user\b|\b(?:do not|don't) (?:ask|question)"
         r" (?:it|why)\b(?= ?[.!,;]|$)",
         "tells the reader not to ask",
     ),
-    Form(
+    InjectionPattern(
         CONCEAL,
         "pretend|report",
         r"\b(?:pretend|report|claim|say)(?: to the user)? that (?:all|every|the) (?:tests?|thing|checks?)\w* (?:have "
@@ -318,14 +318,14 @@ ORDERS = (
         "tells the reader to say what is not so",
     ),
     # On whose word.
-    Form(
+    InjectionPattern(
         AUTHORITY,
         "system|admin",
         r"(?:^|[^\w-])\[?(?:system|admin(?:istrator)?|security) (?:override|notice|message|alert"
         r"|command)\b\]?.{0,100}?\b(?:agents?|models?|assistant|ai|safety checks?|permissions?|you|llm)\b",
         "claims an authority",
     ),
-    Form(
+    InjectionPattern(
         AUTHORITY,
         "permission|granted|authori|approved|confirmed|allowed|cleared",
         r"\buser (?:has |have )?(?:already |just )?(?:granted|given|authori[sz]ed|allowed|permitted) you\b|\buser (?:has "
@@ -336,14 +336,14 @@ ORDERS = (
         r"|agent|assistant|ai)\b",
         "claims a permission",
     ),
-    Form(
+    InjectionPattern(
         AUTHORITY,
         "anthropic|openai|your developers|your creators",
         r"\b(?:anthropic|openai|your (?:developers|creators))\b.{0,40}?\b(?:requires?|asks? you|orders?|instructs?"
         r"|wants? you|have authori[sz]ed|demands?)\b",
         "claims an authority",
     ),
-    Form(
+    InjectionPattern(
         AUTHORITY,
         "urgent|immediately|at once|comply|order you|shut down",
         rf"\burgent\b.{{0,30}}?{_CALLED} (?:must|should|has to)|\bcomply (?:immediately|at once|with (?:this"
@@ -352,7 +352,7 @@ ORDERS = (
         "puts the reader under pressure",
     ),
     # Hidden in what is not shown, or to be made readable first.
-    Form(
+    InjectionPattern(
         ENCODED,
         "decode|base64|rot13|decrypt",
         r"\b(?:decode|decrypt|un-?base64)\b.{0,50}?\b(?:and|then)\b.{0,12}?\b(?:do what|follow|execute|obey|act on"

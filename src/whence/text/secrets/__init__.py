@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from whence.text.secrets.files import FILE_KINDS, in_file
-from whence.text.secrets.patterns import FORMS, NAMED, Form
+from whence.text.secrets.patterns import FORMS, NAMED, SecretPattern
 from whence.text.secrets.values import Span, assigned, compiled, is_random, is_shown, stands_in
 
 
@@ -156,7 +156,7 @@ def _branches(literals: Iterable[str]) -> str:
     return f"(?:{'|'.join(re.escape(letter) + _branches(rest) for letter, rest in sorted(after.items()))})"
 
 
-def _with_form(text: str, form: Form, literal: str) -> Iterator[Span]:
+def _with_form(text: str, form: SecretPattern, literal: str) -> Iterator[Span]:
     pattern = compiled((_OPEN if literal[0].isalnum() and not form.lead else "") + form.pattern + _CLOSED)
     at = text.find(literal)
     while at >= 0:
@@ -168,7 +168,7 @@ def _with_form(text: str, form: Form, literal: str) -> Iterator[Span]:
         at = text.find(literal, match.end() if match else at + len(literal))
 
 
-def _beginning(text: str, form: Form, at: int, otherwise: int) -> int:
+def _beginning(text: str, form: SecretPattern, at: int, otherwise: int) -> int:
     if not form.lead:
         return otherwise
     lead = compiled(rf"(?:{form.lead})\Z").search(text, max(0, at - _LEAD), at)

@@ -28,7 +28,7 @@ _LOGINS = (
 _LONGEST_QUOTED = 40_000
 
 
-class _Files(NamedTuple):
+class _SecretFiles(NamedTuple):
     """Some files by their names, and how they are read."""
 
     called: Callable[[str], object]
@@ -144,11 +144,11 @@ def _behind(pattern: str) -> Callable[[str], Iterator[Span]]:
 
 _PGPASS = r"(?m)^[^#\r\n:]{1,200}:[^\r\n:]{1,20}:[^\r\n:]{1,200}:[^\r\n:]{1,200}:([^\r\n]{1,400})"
 _FILES = (
-    _Files(_is_env, _env_values),
-    _Files(_keeps_logins, _logins),
-    _Files(_named(r"[._]netrc"), _behind(r"(?<!\S)(?:password|passwd|account)[ \t\r\n]{1,20}(\S{1,400})")),
-    _Files(_named(r"[.]?pgpass(?:[.]conf)?"), _behind(_PGPASS)),
-    _Files(_named(r"[.]?htpasswd.*"), _behind(r"(?m)^[^#\s:]{1,200}:(\S{4,400})")),
-    _Files(_named(r"[.]?git-credentials"), _behind(r"://[^\s:/@]{0,200}:([^\s/]{1,400})@")),
-    _Files(lambda path: path.endswith((".yaml", ".yml")), _in_manifest),
+    _SecretFiles(_is_env, _env_values),
+    _SecretFiles(_keeps_logins, _logins),
+    _SecretFiles(_named(r"[._]netrc"), _behind(r"(?<!\S)(?:password|passwd|account)[ \t\r\n]{1,20}(\S{1,400})")),
+    _SecretFiles(_named(r"[.]?pgpass(?:[.]conf)?"), _behind(_PGPASS)),
+    _SecretFiles(_named(r"[.]?htpasswd.*"), _behind(r"(?m)^[^#\s:]{1,200}:(\S{4,400})")),
+    _SecretFiles(_named(r"[.]?git-credentials"), _behind(r"://[^\s:/@]{0,200}:([^\s/]{1,400})@")),
+    _SecretFiles(lambda path: path.endswith((".yaml", ".yml")), _in_manifest),
 )

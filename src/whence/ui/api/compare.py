@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.session import Standing, ready
+from whence.app.session import BuildProgress, ready
 from whence.core.errors import QueryError, UsageError
 from whence.search.options import with_factors
 from whence.source.read import without_secrets
 from whence.ui.api.why import profile_of
-from whence.ui.models import Desks, Shape, Text
+from whence.ui.models import ApiModel, Desks, Text
 from whence_bench.metrics import DEPTH, ndcg, same_file
 
 if TYPE_CHECKING:
@@ -29,31 +29,31 @@ MOST_PLACES = 50
 MOST_ANSWERS = 200
 
 
-class Side(Shape):
+class ProfileSide(ApiModel):
     """A way to rank: a profile, and what its weights are multiplied with."""
 
     profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)
 
 
-class Question(Shape):
+class JudgedQuery(ApiModel):
     """A query, and the files that answer it where they are known: paths, or ends of paths."""
 
     query: str
     answers: list[str] = Field(default_factory=list, max_length=MOST_ANSWERS)  # paths, or ends of paths; empty: not known
 
 
-class Comparing(Shape):
+class CompareBody(ApiModel):
     """Some queries and two ways to rank them."""
 
-    queries: list[Question]  # at most 20 in one call
-    a: Side
-    b: Side
+    queries: list[JudgedQuery]  # at most 20 in one call
+    a: ProfileSide
+    b: ProfileSide
     root: str = ""  # a root's name; empty asks all
     k: int = Field(DEPTH, ge=1)  # how many files of each query are given, at most 50
 
 
-class Placed(Shape):
+class ComparedFile(ApiModel):
     """A file at its place."""
 
     path: Text  # with the name of its root before it, where there are several
@@ -61,66 +61,66 @@ class Placed(Shape):
     answers: bool  # whether it is one of the known answers
 
 
-class Ranking(Shape):
+class ComparedRanking(ApiModel):
     """The first files of one way to rank, and its NDCG at 10 where answers are known."""
 
-    files: list[Placed]  # best first
+    files: list[ComparedFile]  # best first
     ndcg: float | None  # from 0 to 1; null where no answers are known
 
 
-class Compared(Shape):
+class ComparedQuery(ApiModel):
     """One query under both ways."""
 
     query: str  # as it was asked, without secrets
-    a: Ranking | None  # null where the query cannot be asked
-    b: Ranking | None  # as above
+    a: ComparedRanking | None  # null where the query cannot be asked
+    b: ComparedRanking | None  # as above
     first_difference: int | None  # the first place, from 1, where the two differ
     unknown: list[Text]  # answers that no indexed file has the path of
     trouble: Text = ""  # why it cannot be asked
 
 
-class CompareAnswer(Shape):
+class CompareReply(ApiModel):
     """All queries of a call, in their order."""
 
     depth: int  # how many files the NDCG looks at
-    queries: list[Compared]
+    queries: list[ComparedQuery]
 
 
 @dataclass(slots=True)
-class _Told:
+class _ComparedRoot:
     """What one root says of one query."""
 
-    a: list[Placed] = field(default_factory=list)
-    b: list[Placed] = field(default_factory=list)
+    a: list[ComparedFile] = field(default_factory=list)
+    b: list[ComparedFile] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
     trouble: str = ""
 
 
 @router.post("/compare")
-async def compare(house: Desks, asked: Comparing) -> CompareAnswer:
+async def compare(house: Desks, asked: CompareBody) -> CompareReply:
     """Rank a few queries in two ways; a longer list is asked a few at a time."""
     if len(asked.queries) > MOST_QUERIES:
         raise UsageError(f"{len(asked.queries)} queries are too many for one call", hint=f"ask at most {MOST_QUERIES} at a time")
     desks = house.desks(asked.root)
     told = await asyncio.gather(*(desk.ask(partial(_ranked, house.label(desk), house.inner(desk), asked)) for desk in desks))
-    return CompareAnswer(depth=DEPTH, queries=[_compared(asked, at, [one[at] for one in told]) for at in range(len(asked.queries))])
+    return CompareReply(depth=DEPTH, queries=[_compared(asked, at, [one[at] for one in told]) for at in range(len(asked.queries))])
 
 
-def _ranked(label: str, inner: tuple[str, ...], asked: Comparing, index: Index | None, standing: Standing) -> list[_Told]:
+def _ranked(label: str, inner: tuple[str, ...], asked: CompareBody, index: Index | None, standing: BuildProgress) -> list[_ComparedRoot]:
     whole = ready(index, standing)
     for side in (asked.a, asked.b):  # a weighting that is wrong is so for every query
         with_factors(*profile_of(whole.settings, side.profile or ""), side.factors)
     return [_asked(label, inner if not asked.root else (), asked, question, whole) for question in asked.queries]
 
 
-def _asked(label: str, inner: tuple[str, ...], asked: Comparing, question: Question, index: Index) -> _Told:
-    told = _Told(unknown={answer for answer in question.answers if not _exists(index, label, answer)})
+def _asked(label: str, inner: tuple[str, ...], asked: CompareBody, question: JudgedQuery, index: Index) -> _ComparedRoot:
+    told = _ComparedRoot(unknown={answer for answer in question.answers if not _exists(index, label, answer)})
     depth = max(DEPTH, min(asked.k, MOST_PLACES))  # as deep as is measured, also where fewer are shown
 
-    def placed(side: Side) -> list[Placed]:
+    def placed(side: ProfileSide) -> list[ComparedFile]:
         found = index.search(question.query, k=depth, profile=side.profile, factors=side.factors)
         return [
-            Placed(path=f"{label}{one.path}", score=one.score, answers=_answers(question, f"{label}{one.path}"))
+            ComparedFile(path=f"{label}{one.path}", score=one.score, answers=_answers(question, f"{label}{one.path}"))
             for one in found
             if not one.path.startswith(inner)
         ]
@@ -137,18 +137,20 @@ def _exists(index: Index, label: str, answer: str) -> bool:
     return any(snapshot.alive[row] and same_file(f"{label}{path}", answer) for row, path in enumerate(snapshot.paths))
 
 
-def _answers(question: Question, path: str) -> bool:
+def _answers(question: JudgedQuery, path: str) -> bool:
     return any(same_file(path, answer) for answer in question.answers)
 
 
-def _compared(asked: Comparing, at: int, told: Sequence[_Told]) -> Compared:
+def _compared(asked: CompareBody, at: int, told: Sequence[_ComparedRoot]) -> ComparedQuery:
     question = asked.queries[at]
     unknown = set.intersection(*(one.unknown for one in told))
     heard = [one for one in told if not one.trouble]
     if not heard:
-        return Compared(query=without_secrets(question.query), a=None, b=None, first_difference=None, unknown=[], trouble=told[0].trouble)
+        return ComparedQuery(
+            query=without_secrets(question.query), a=None, b=None, first_difference=None, unknown=[], trouble=told[0].trouble
+        )
     a, b = (_together([getattr(one, side) for one in heard]) for side in "ab")
-    return Compared(
+    return ComparedQuery(
         query=without_secrets(question.query),
         a=_ranking(a, question, asked.k),
         b=_ranking(b, question, asked.k),
@@ -157,16 +159,16 @@ def _compared(asked: Comparing, at: int, told: Sequence[_Told]) -> Compared:
     )
 
 
-def _together(lists: Sequence[list[Placed]]) -> list[Placed]:
+def _together(lists: Sequence[list[ComparedFile]]) -> list[ComparedFile]:
     return sorted((one for files in lists for one in files), key=lambda one: -one.score)
 
 
-def _ranking(files: list[Placed], question: Question, k: int) -> Ranking:
+def _ranking(files: list[ComparedFile], question: JudgedQuery, k: int) -> ComparedRanking:
     paths = [one.path for one in files]
-    return Ranking(files=files[: min(k, MOST_PLACES)], ndcg=ndcg(question.answers, paths) if question.answers else None)
+    return ComparedRanking(files=files[: min(k, MOST_PLACES)], ndcg=ndcg(question.answers, paths) if question.answers else None)
 
 
-def _first_difference(a: list[Placed], b: list[Placed], k: int) -> int | None:
+def _first_difference(a: list[ComparedFile], b: list[ComparedFile], k: int) -> int | None:
     shown = min(k, MOST_PLACES)
     mine, theirs = ([one.path for one in files[:shown]] for files in (a, b))
     if mine == theirs:

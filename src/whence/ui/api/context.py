@@ -13,16 +13,16 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from whence.app.low_confidence import doubt_of_task, nothing_for
-from whence.app.session import Standing, ready
-from whence.app.workspace import House
+from whence.app.session import BuildProgress, ready
+from whence.app.workspace import Workspace
 from whence.cli.context import freshness_facts
 from whence.parse.provenance import warning_of
-from whence.ui.models import Desks, Fresh, LedgerLine, Progress, Shape, Text
+from whence.ui.models import ApiModel, BuildProgressView, Desks, FreshnessView, LedgerLineView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.context.budget import Packed, Piece
-    from whence.context.pack import Pack, Symbol
+    from whence.context.budget import PackedText, PackItem
+    from whence.context.pack import ContextPack, Symbol
     from whence.search.explain import Why
 
 router = APIRouter()
@@ -35,7 +35,7 @@ MOST_DRAWN = 120
 DIGITS = 6
 
 
-class Wanted(Shape):
+class ContextBody(ApiModel):
     """What is wanted: a task in words, or what depends on files, or what a change reaches."""
 
     task: str = ""  # in words
@@ -45,14 +45,14 @@ class Wanted(Shape):
     root: str = ""  # a root's name; empty: the one of the files, or the first
 
 
-class Packing(Wanted):
+class PackBody(ContextBody):
     """A pack to be made."""
 
     budget: int | None = Field(None, ge=1, le=MOST_TOKENS)  # tokens of the whole text
     format: str | None = None  # markdown, xml or json
 
 
-class SymbolAsked(Wanted):
+class WhySymbolBody(ContextBody):
     """Which symbol's score is to be explained."""
 
     symbol: str  # its key, or its name
@@ -63,7 +63,7 @@ class SymbolAsked(Wanted):
 Form = Literal["body", "signature", "pointer", "inside", "left_out", "beyond"]
 
 
-class RankedSymbol(Shape):
+class SymbolView(ApiModel):
     """A symbol of the ranking, and how much of it the budget leaves."""
 
     key: Text  # path#qualified.name
@@ -84,7 +84,7 @@ class RankedSymbol(Shape):
     warning: str = ""  # that it reads like an instruction
 
 
-class FormCounts(Shape):
+class DetailCounts(ApiModel):
     """How many symbols there are of each form."""
 
     ranked: int  # all of them
@@ -97,7 +97,7 @@ class FormCounts(Shape):
     beyond: int  # ranked too low to be looked at
 
 
-class Joint(Shape):
+class SymbolEdge(ApiModel):
     """What joins two of the symbols."""
 
     source: Text  # a key
@@ -106,7 +106,7 @@ class Joint(Shape):
     weight: float  # how readily the walk follows it
 
 
-class PackShown(Shape):
+class PackView(ApiModel):
     """A text within its budget, and what it is made of."""
 
     asked: Text  # the task, without secrets
@@ -115,23 +115,23 @@ class PackShown(Shape):
     frame_tokens: float  # of what stands before and after the symbols
     missing_tokens: float  # that it would take to show all that is looked at in full
     text: Text  # as `whence context` prints it
-    symbols: list[RankedSymbol]  # best first: all that are looked at, and the best of those beyond
-    counts: FormCounts
-    edges: list[Joint]  # among the best
+    symbols: list[SymbolView]  # best first: all that are looked at, and the best of those beyond
+    counts: DetailCounts
+    edges: list[SymbolEdge]  # among the best
 
 
-class ContextAnswer(Shape):
+class ContextReply(ApiModel):
     """What there is for a task."""
 
     root: str
-    pack: PackShown | None  # null as long as nothing is indexed
+    pack: PackView | None  # null as long as nothing is indexed
     doubt: Text  # that what the task speaks of is most likely not here, or that nothing was found
-    fresh: Fresh | None
-    progress: Progress
+    fresh: FreshnessView | None
+    progress: BuildProgressView
     milliseconds: float
 
 
-class FoundBy(Shape):
+class ChannelView(ApiModel):
     """What one retriever said of a symbol."""
 
     retriever: str
@@ -139,13 +139,13 @@ class FoundBy(Shape):
     rank: int
 
 
-class Reason(LedgerLine):
+class ReasonView(LedgerLineView):
     """One contribution to a score, and the rank without it."""
 
     rank_without: int
 
 
-class WhySymbolAnswer(Shape):
+class WhySymbolReply(ApiModel):
     """Why a symbol stands where it stands among those for a task."""
 
     qualified_name: Text
@@ -157,12 +157,12 @@ class WhySymbolAnswer(Shape):
     score: float
     leader: Text
     leader_score: float
-    found_by: list[FoundBy]
-    lines: list[Reason]
+    found_by: list[ChannelView]
+    lines: list[ReasonView]
 
 
 @router.post("/context")
-async def context(house: Desks, asked: Packing) -> ContextAnswer:
+async def context(house: Desks, asked: PackBody) -> ContextReply:
     """Pack the symbols that a task needs into a budget. Looking at a pack teaches nothing."""
     desk = house.desk(house.root_of({"root": asked.root}, asked.files))
     name = house.label(desk).rstrip("/") or desk.root.name
@@ -170,25 +170,25 @@ async def context(house: Desks, asked: Packing) -> ContextAnswer:
 
 
 @router.post("/context/why")
-async def why(house: Desks, asked: SymbolAsked) -> WhySymbolAnswer:
+async def why(house: Desks, asked: WhySymbolBody) -> WhySymbolReply:
     """What the score of a symbol is made of, and what rank it would have without each part."""
     desk = house.desk(house.root_of({"root": asked.root}, asked.files))
     return await desk.ask(partial(_explained, _options(house, asked), asked))
 
 
-def _options(house: House, asked: Wanted) -> dict[str, Any]:
+def _options(house: Workspace, asked: ContextBody) -> dict[str, Any]:
     """What is asked beside the task. No session is named: nobody has been shown anything by a look at a page."""
     root = house.root_of({"root": asked.root}, asked.files)
     files = tuple(house.roots.place(path, root)[1] or "." for path in asked.files)
     return {"files": files, "diff": asked.diff, "profile": asked.profile}
 
 
-def _explained(options: dict[str, Any], asked: SymbolAsked, index: Index | None, standing: Standing) -> WhySymbolAnswer:
+def _explained(options: dict[str, Any], asked: WhySymbolBody, index: Index | None, standing: BuildProgress) -> WhySymbolReply:
     return _why_answer(ready(index, standing).why_symbol(asked.task, asked.symbol, **options))
 
 
-def _why_answer(found: Why) -> WhySymbolAnswer:
-    return WhySymbolAnswer(
+def _why_answer(found: Why) -> WhySymbolReply:
+    return WhySymbolReply(
         qualified_name=found.unit,
         kind=found.kind,
         path=found.path,
@@ -198,47 +198,47 @@ def _why_answer(found: Why) -> WhySymbolAnswer:
         score=found.score,
         leader=found.leader,
         leader_score=found.leader_score,
-        found_by=[FoundBy(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
-        lines=[Reason(**LedgerLine.of(one.line).model_dump(), rank_without=one.rank_without) for one in found.lines],
+        found_by=[ChannelView(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
+        lines=[ReasonView(**LedgerLineView.of(one.line).model_dump(), rank_without=one.rank_without) for one in found.lines],
     )
 
 
-def _answered(name: str, options: dict[str, Any], asked: Packing, index: Index | None, standing: Standing) -> ContextAnswer:
+def _answered(name: str, options: dict[str, Any], asked: PackBody, index: Index | None, standing: BuildProgress) -> ContextReply:
     began = time.perf_counter()
     shown, doubt = (None, "") if index is None or not standing.indexed else _packed(options, asked, index, standing)
-    return ContextAnswer(
+    return ContextReply(
         root=name,
         pack=shown,
         doubt=doubt,
-        fresh=Fresh.of(index.freshness) if index is not None else None,
-        progress=Progress.of(standing),
+        fresh=FreshnessView.of(index.freshness) if index is not None else None,
+        progress=BuildProgressView.of(standing),
         milliseconds=round((time.perf_counter() - began) * 1000, 2),
     )
 
 
-def _packed(options: dict[str, Any], asked: Packing, index: Index, standing: Standing) -> tuple[PackShown, str]:
+def _packed(options: dict[str, Any], asked: PackBody, index: Index, standing: BuildProgress) -> tuple[PackView, str]:
     """The pack, and what is to be said against it."""
     # One pack for all budgets: what is ranked is ranked once, and moving the budget only cuts it elsewhere.
     pack = index.context(asked.task, format=asked.format, freshness=freshness_facts(index), **options)
-    shown = Cut(pack, pack.within(asked.budget or pack.budget)).shown(index)
+    shown = PackCut(pack, pack.within(asked.budget or pack.budget)).shown(index)
     if not pack.symbols:
         return shown, nothing_for(asked.diff)
     return shown, doubt_of_task(index, asked.task) if not standing.building else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PackCut:
     """A pack under one budget, beside the same without any."""
 
-    pack: Pack
-    packed: Packed
+    pack: ContextPack
+    packed: PackedText
 
-    def shown(self, index: Index) -> PackShown:
+    def shown(self, index: Index) -> PackView:
         """All of it."""
         weights = [_weights(self.packed), _weights(self.pack.uncut)]
         now, uncut = (sum(one.values()) for one in weights)
         symbols = list(self._symbols(*weights))
-        return PackShown(
+        return PackView(
             asked=self.pack.task,
             budget=self.packed.budget,
             tokens=self.packed.tokens,
@@ -250,13 +250,13 @@ class Cut:
             edges=_edges(index, self.pack.symbols[:MOST_DRAWN]),
         )
 
-    def _symbols(self, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[RankedSymbol]:
+    def _symbols(self, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[SymbolView]:
         forms, holders = _forms(self.packed), {**_holders(self.pack.uncut), **_holders(self.packed)}
         warnings = {one.piece.key: warning_of(self.pack.flags(one)) for one in self.packed.shown}
         looked_at = sum(map(len, (self.packed.shown, self.packed.inside, self.packed.left_out)))
         for rank, one in enumerate(islice(self.pack.symbols, looked_at + MOST_BEYOND), 1):
             form = forms.get(one.key, "beyond")
-            yield RankedSymbol(
+            yield SymbolView(
                 key=one.key,
                 qualified_name=one.qualified_name,
                 kind=one.kind,
@@ -274,10 +274,10 @@ class Cut:
                 warning=warnings.get(one.key, ""),
             )
 
-    def _counts(self, symbols: Sequence[RankedSymbol]) -> FormCounts:
+    def _counts(self, symbols: Sequence[SymbolView]) -> DetailCounts:
         forms = [one.form for one in symbols]
         looked_at = len(forms) - forms.count("beyond")
-        return FormCounts(
+        return DetailCounts(
             ranked=len(self.pack.symbols),
             looked_at=looked_at,
             body=forms.count("body"),
@@ -289,9 +289,9 @@ class Cut:
         )
 
 
-def _forms(packed: Packed) -> dict[str, Form]:
+def _forms(packed: PackedText) -> dict[str, Form]:
     """How much of each symbol is in a text, by its key."""
-    from whence.context.budget import Form as Shown  # noqa: PLC0415  -- loaded with the pack
+    from whence.context.budget import Detail as Shown  # noqa: PLC0415  -- loaded with the pack
 
     names: dict[Shown, Form] = {Shown.BODY: "body", Shown.SIGNATURE: "signature", Shown.POINTER: "pointer"}
     shown = {one.piece.key: names[one.form] for one in packed.shown}
@@ -302,18 +302,18 @@ def _forms(packed: Packed) -> dict[str, Form]:
     )
 
 
-def _weights(packed: Packed) -> dict[str, float]:
+def _weights(packed: PackedText) -> dict[str, float]:
     """The tokens that each symbol adds to a text, by its key."""
     from whence.text.token_estimate import PARTS  # noqa: PLC0415  -- loaded with the pack
 
     return {one.piece.key: one.weight / PARTS for one in packed.shown}
 
 
-def _holders(packed: Packed) -> dict[str, str]:
+def _holders(packed: PackedText) -> dict[str, str]:
     """For each symbol that is in a text as a part of another, the key of the innermost that it is a part of."""
-    from whence.context.budget import Form as Shown  # noqa: PLC0415  -- loaded with the pack
+    from whence.context.budget import Detail as Shown  # noqa: PLC0415  -- loaded with the pack
 
-    bodies: dict[str, list[Piece]] = {}
+    bodies: dict[str, list[PackItem]] = {}
     for one in packed.shown:
         if one.form is Shown.BODY:
             bodies.setdefault(one.piece.path, []).append(one.piece)
@@ -324,11 +324,11 @@ def _holders(packed: Packed) -> dict[str, str]:
     return {key: min(holders, key=lambda one: one.end_line - one.start_line).key for key, holders in around.items() if holders}
 
 
-def _edges(index: Index, symbols: Sequence[Symbol]) -> list[Joint]:
+def _edges(index: Index, symbols: Sequence[Symbol]) -> list[SymbolEdge]:
     from whence.graph.neighbourhood import edges_among  # noqa: PLC0415  -- loaded with the pack
 
     keys = {one.unit: one.key for one in symbols}
     return [
-        Joint(source=keys[one.source], target=keys[one.target], group=one.group, weight=round(one.weight, DIGITS))
+        SymbolEdge(source=keys[one.source], target=keys[one.target], group=one.group, weight=round(one.weight, DIGITS))
         for one in edges_among(index.graph, list(keys))
     ]

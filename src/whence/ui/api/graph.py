@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from whence.app.session import Standing, ready
-from whence.ui.models import Desks, Fresh, Progress, Shape, Text
+from whence.app.session import BuildProgress, ready
+from whence.ui.models import ApiModel, BuildProgressView, Desks, FreshnessView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.graph.names import Named
-    from whence.graph.neighbourhood import Joint, Place
+    from whence.graph.names import NamedSymbol
+    from whence.graph.neighbourhood import GraphEdge, GraphNode
 
 router = APIRouter()
 #: Symbols that are offered for a name at once.
@@ -24,7 +24,7 @@ MOST_OFFERED = 100
 DIGITS = 6
 
 
-class Offer(Shape):
+class SymbolOffer(ApiModel):
     """A symbol that a name may mean."""
 
     key: Text  # path#qualified.name
@@ -35,14 +35,14 @@ class Offer(Shape):
     uses: int | None = None  # how many symbols use it; null where that was not asked
 
 
-class SymbolsAnswer(Shape):
+class SymbolsReply(ApiModel):
     """Symbols for a name, or a part of one."""
 
     root: str
-    symbols: list[Offer]
+    symbols: list[SymbolOffer]
 
 
-class GraphNode(Shape):
+class GraphNodeView(ApiModel):
     """A symbol of a neighbourhood."""
 
     key: Text
@@ -56,7 +56,7 @@ class GraphNode(Shape):
     in_tests: bool  # whether it is part of tests
 
 
-class GraphEdge(Shape):
+class GraphEdgeView(ApiModel):
     """All edges of one kind from one symbol to another."""
 
     source: Text  # the key of the symbol that it leads from
@@ -69,23 +69,23 @@ class GraphEdge(Shape):
     count: int  # of edges: a symbol may have several definitions
 
 
-class GraphAnswer(Shape):
+class GraphReply(ApiModel):
     """What is around a symbol; or the symbols to choose from where several bear the name."""
 
     root: str
     focus: Text  # the key of the symbol; empty where there is a choice
-    nodes: list[GraphNode]  # nearest for the walk first, the symbol itself before all
-    edges: list[GraphEdge]
+    nodes: list[GraphNodeView]  # nearest for the walk first, the symbol itself before all
+    edges: list[GraphEdgeView]
     left_out: int  # symbols that the walk came to and that are not among these
     open_calls: int  # calls of its name that lead nowhere, and may mean it
-    choices: list[Offer]
-    fresh: Fresh
-    progress: Progress
+    choices: list[SymbolOffer]
+    fresh: FreshnessView
+    progress: BuildProgressView
     milliseconds: float
 
 
 @router.get("/symbols")
-async def symbols(house: Desks, text: str = "", root: str = "", most: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20) -> SymbolsAnswer:
+async def symbols(house: Desks, text: str = "", root: str = "", most: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20) -> SymbolsReply:
     """Symbols whose name is a text, begins with it or holds it; the most used ones for no text at all."""
     desk = house.desk(house.roots.chosen(root))
     return await desk.ask(partial(_offered, house.label(desk).rstrip("/") or desk.root.name, text, most))
@@ -94,7 +94,7 @@ async def symbols(house: Desks, text: str = "", root: str = "", most: Annotated[
 @router.get("/graph")
 async def graph(
     house: Desks, symbol: str, root: str = "", groups: str = "", depth: int | None = None, most: int | None = None
-) -> GraphAnswer:
+) -> GraphReply:
     """What is around a symbol: at most `most` others (1 to 500, default 60) within `depth` hops (1 to 4, default 2).
 
     `groups` are the groups of edges that are followed, with commas between; all of them where it is left out.
@@ -106,17 +106,17 @@ async def graph(
     return await desk.ask(partial(_answered, house.label(desk).rstrip("/") or desk.root.name, name, how))
 
 
-def _offered(root: str, text: str, most: int, index: Index | None, standing: Standing) -> SymbolsAnswer:
+def _offered(root: str, text: str, most: int, index: Index | None, standing: BuildProgress) -> SymbolsReply:
     found = ready(index, standing).completed(text, most)
-    return SymbolsAnswer(root=root, symbols=[_offer(one, uses) for one, uses in found])
+    return SymbolsReply(root=root, symbols=[_offer(one, uses) for one, uses in found])
 
 
-def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, standing: Standing) -> GraphAnswer:
+def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, standing: BuildProgress) -> GraphReply:
     began, whole = time.perf_counter(), ready(index, standing)
     meant = whole.questions.meant(symbol)
     only = meant[0] if len(meant) == 1 else None
     found = whole.around(only, **how) if only is not None else None
-    return GraphAnswer(
+    return GraphReply(
         root=root,
         focus=found.focus if found else "",
         nodes=[_node(one) for one in found.places] if found else [],
@@ -124,18 +124,18 @@ def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | Non
         left_out=found.left_out if found else 0,
         open_calls=whole.questions.callers(only).stops.total if only is not None else 0,
         choices=[] if only is not None else [_offer(one) for one in meant[:MOST_OFFERED]],
-        fresh=Fresh.of(whole.freshness),
-        progress=Progress.of(standing),
+        fresh=FreshnessView.of(whole.freshness),
+        progress=BuildProgressView.of(standing),
         milliseconds=round((time.perf_counter() - began) * 1000, 2),
     )
 
 
-def _offer(one: Named, uses: int | None = None) -> Offer:
-    return Offer(key=one.key, name=one.name, kind=one.kind, path=one.path, line=one.line, uses=uses)
+def _offer(one: NamedSymbol, uses: int | None = None) -> SymbolOffer:
+    return SymbolOffer(key=one.key, name=one.name, kind=one.kind, path=one.path, line=one.line, uses=uses)
 
 
-def _node(one: Place) -> GraphNode:
-    return GraphNode(
+def _node(one: GraphNode) -> GraphNodeView:
+    return GraphNodeView(
         key=one.key,
         name=one.name,
         kind=one.kind,
@@ -148,8 +148,8 @@ def _node(one: Place) -> GraphNode:
     )
 
 
-def _edge(one: Joint) -> GraphEdge:
-    return GraphEdge(
+def _edge(one: GraphEdge) -> GraphEdgeView:
+    return GraphEdgeView(
         source=one.source,
         target=one.target,
         kind=one.kind,

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from fastapi import APIRouter
 
-from whence.app.session import OWN_SETTINGS, Desk, Standing
+from whence.app.session import OWN_SETTINGS, BuildProgress, IndexSession
 from whence.index.build_log import read_runs
 from whence.source.read import without_secrets
 from whence.ui.api import index_files, index_health
 from whence.ui.api.roots import names_of
-from whence.ui.models import Desks, Fresh, Progress, Shape, Text
+from whence.ui.models import ApiModel, BuildProgressView, Desks, FreshnessView, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whence.app.index import Index
-    from whence.app.workspace import House
+    from whence.app.workspace import Workspace
     from whence.index.snapshot import Snapshot
 
 router = APIRouter()
@@ -33,14 +33,14 @@ DATABASES = {"truth.db": "database", "learned.db": "learned"}
 OTHERS = "others"
 
 
-class DiskPart(Shape):
+class DiskPart(ApiModel):
     """How much room one part of an index takes."""
 
     part: str  # segments, vectors, graph, columns, database, learned or others
     bytes: int
 
 
-class LanguageSize(Shape):
+class LanguageSize(ApiModel):
     """What is indexed of one language."""
 
     language: str
@@ -50,14 +50,14 @@ class LanguageSize(Shape):
     bytes: int
 
 
-class LeftOut(Shape):
+class ExcludedCount(ApiModel):
     """How many files and folders were left out for one reason."""
 
     reason: Text  # why they were left out
     count: int
 
 
-class Model(Shape):
+class ModelView(ApiModel):
     """What reads meaning."""
 
     name: str  # as it is set
@@ -67,7 +67,7 @@ class Model(Shape):
     trouble: Text = ""  # why it cannot be used
 
 
-class Differing(Shape):
+class SettingView(ApiModel):
     """A setting that is not as by default."""
 
     name: str
@@ -75,7 +75,7 @@ class Differing(Shape):
     source: Text  # command line, environment, or the file it stands in
 
 
-class RunLine(Shape):
+class BuildRecordView(ApiModel):
     """One time that the index was written."""
 
     at: float  # when it was done, in seconds since 1970
@@ -93,7 +93,7 @@ class RunLine(Shape):
     version: str  # of whence
 
 
-class Held(Shape):
+class IndexContents(ApiModel):
     """What an index holds; where it is being built, as far as it is."""
 
     files: int
@@ -104,28 +104,28 @@ class Held(Shape):
     directory: Text  # where the index lies
     disk: list[DiskPart]
     languages: list[LanguageSize]
-    left_out: list[LeftOut]
+    left_out: list[ExcludedCount]
     segments: int  # how many pieces it is in
     commits: int  # whose messages are known
     made_with: str  # the version of whence
-    model: Model
-    settings: list[Differing]
-    fresh: Fresh
+    model: ModelView
+    settings: list[SettingView]
+    fresh: FreshnessView
     notes: list[Text]
 
 
-class IndexAnswer(Shape):
+class IndexReply(ApiModel):
     """An index at a glance."""
 
     root: Text
     path: Text
-    progress: Progress
+    progress: BuildProgressView
     trouble: Text  # what the last build failed with
-    held: Held | None  # nothing is indexed yet
-    runs: list[RunLine]  # the newest first
+    held: IndexContents | None  # nothing is indexed yet
+    runs: list[BuildRecordView]  # the newest first
 
 
-class Refreshing(Shape):
+class RefreshBody(ApiModel):
     """Which index to bring up to date."""
 
     root: str = ""
@@ -133,39 +133,39 @@ class Refreshing(Shape):
 
 
 @router.get("/index")
-async def index(house: Desks, root: str = "") -> IndexAnswer:
+async def index(house: Desks, root: str = "") -> IndexReply:
     """What the index of a root holds, and how it came to be; the first root where none is named."""
     desk = house.desk(house.roots.chosen(root))
     return await desk.ask(partial(_told, _name_of(house, desk), desk), patient=False)
 
 
 @router.post("/index/refresh")
-async def refresh(house: Desks, asked: Refreshing) -> Progress:
+async def refresh(house: Desks, asked: RefreshBody) -> BuildProgressView:
     """Take in what changed: at once where that is quick, else beside the server, as the progress tells."""
-    return Progress.of(await house.desk(house.roots.chosen(asked.root)).refresh(anew=asked.force))
+    return BuildProgressView.of(await house.desk(house.roots.chosen(asked.root)).refresh(anew=asked.force))
 
 
-def _name_of(house: House, desk: Desk) -> str:
+def _name_of(house: Workspace, desk: IndexSession) -> str:
     return next(name for name, path in names_of(house).items() if path == str(desk.root))
 
 
-def _told(name: str, desk: Desk, index: Index | None, standing: Standing) -> IndexAnswer:
+def _told(name: str, desk: IndexSession, index: Index | None, standing: BuildProgress) -> IndexReply:
     runs = read_runs(index.layout.runs_file) if index is not None else []
-    return IndexAnswer(
+    return IndexReply(
         root=name,
         path=str(desk.root),
-        progress=Progress.of(standing),
+        progress=BuildProgressView.of(standing),
         trouble=desk.trouble,
         held=_held(index) if index is not None else None,
-        runs=[RunLine(**asdict(one)) for one in reversed(runs)],
+        runs=[BuildRecordView(**asdict(one)) for one in reversed(runs)],
     )
 
 
-def _held(index: Index) -> Held:
+def _held(index: Index) -> IndexContents:
     snapshot, store = index.snapshot, index.store
     languages, disk = languages_of(snapshot), disk_use(index.layout.directory)
     skipped = Counter(one.reason for one in [*index.tree.skipped, *store.left_out()])
-    return Held(
+    return IndexContents(
         files=snapshot.live_files,
         units=snapshot.live_units,
         lines=sum(one.lines for one in languages),
@@ -174,13 +174,13 @@ def _held(index: Index) -> Held:
         directory=str(index.layout.directory),
         disk=disk,
         languages=languages,
-        left_out=[LeftOut(reason=reason, count=count) for reason, count in skipped.most_common()],
+        left_out=[ExcludedCount(reason=reason, count=count) for reason, count in skipped.most_common()],
         segments=len(snapshot.segments),
         commits=len(snapshot.past["times"]) if snapshot.past is not None else 0,
         made_with=store.meta().get("version", ""),
         model=_model(index),
         settings=_differing(index),
-        fresh=Fresh.of(index.freshness),
+        fresh=FreshnessView.of(index.freshness),
         notes=list(dict.fromkeys(index.notes)),
     )
 
@@ -216,10 +216,10 @@ def part_of(path: Path) -> str:
     return PARTS.get(path.suffix, OTHERS)
 
 
-def _model(index: Index) -> Model:
+def _model(index: Index) -> ModelView:
     encoder, name = index.encoder, index.settings.index.model
     trouble = next((note for note in index.notes if note.endswith("answers are by words alone")), "")
-    return Model(
+    return ModelView(
         name=name,
         fingerprint=index.model,
         width=encoder.width if encoder is not None else 0,
@@ -228,7 +228,7 @@ def _model(index: Index) -> Model:
     )
 
 
-def _differing(index: Index) -> list[Differing]:
+def _differing(index: Index) -> list[SettingView]:
     """The settings that somebody chose; not those that every server of this kind gives itself."""
     chosen = [one for one in index.provenance if one.source != "default" and OWN_SETTINGS.get(one.name) != str(one.value)]
-    return [Differing(name=one.name, value=without_secrets(str(one.value)), source=one.source) for one in chosen]
+    return [SettingView(name=one.name, value=without_secrets(str(one.value)), source=one.source) for one in chosen]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from fastapi import APIRouter, Query
 
-from whence.app.session import Standing
-from whence.ui.models import Desks, Shape, Text
+from whence.app.session import BuildProgress
+from whence.ui.models import ApiModel, Desks, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ router = APIRouter()
 PAGE = 50
 
 
-class FileRow(Shape):
+class FileRow(ApiModel):
     """A file, or a folder that was left out as a whole: its path ends with a slash."""
 
     path: Text
@@ -35,7 +35,7 @@ class FileRow(Shape):
     reason: Text = ""  # why it is not indexed
 
 
-class FilesAnswer(Shape):
+class FilesReply(ApiModel):
     """One page of a list of files."""
 
     total: int
@@ -44,7 +44,7 @@ class FilesAnswer(Shape):
     files: list[FileRow]
 
 
-class FilesAsked(Shape):
+class FilesQuery(ApiModel):
     """Which files are wanted."""
 
     root: str = ""
@@ -57,15 +57,15 @@ class FilesAsked(Shape):
 
 
 @router.get("/index/files")
-async def files(house: Desks, asked: Annotated[FilesAsked, Query()]) -> FilesAnswer:
+async def files(house: Desks, asked: Annotated[FilesQuery, Query()]) -> FilesReply:
     """The files of a root that are indexed, or those left out with the reason, fifty at a time."""
     desk = house.desk(house.roots.chosen(asked.root))
     return await desk.ask(partial(_listed, asked), patient=False)
 
 
-def _listed(asked: FilesAsked, index: Index | None, _: Standing) -> FilesAnswer:
+def _listed(asked: FilesQuery, index: Index | None, _: BuildProgress) -> FilesReply:
     if index is None:
-        return FilesAnswer(total=0, page=1, pages=1, files=[])
+        return FilesReply(total=0, page=1, pages=1, files=[])
     if asked.state == "indexed":
         rows = _indexed(asked, index.snapshot)
         return _page(rows, asked.page, partial(_indexed_row, index.snapshot, lines_of(index.snapshot)))
@@ -83,12 +83,12 @@ def lines_of(snapshot: Snapshot) -> Array:
     return lines
 
 
-def _fits(asked: FilesAsked) -> Callable[[str], bool]:
+def _fits(asked: FilesQuery) -> Callable[[str], bool]:
     words = asked.q.casefold().split()
     return lambda path: all(word in path.casefold() for word in words)
 
 
-def _indexed(asked: FilesAsked, snapshot: Snapshot) -> list[int]:
+def _indexed(asked: FilesQuery, snapshot: Snapshot) -> list[int]:
     """The rows of files that are wanted, in their order."""
     fits, paths, languages = _fits(asked), snapshot.paths, snapshot.languages
     rows = [
@@ -100,7 +100,7 @@ def _indexed(asked: FilesAsked, snapshot: Snapshot) -> list[int]:
     return sorted(rows, key=lambda row: (-int(sizes[row]) if sizes is not None else 0, paths[row]))
 
 
-def _left_out(asked: FilesAsked, skipped: Sequence[Skipped]) -> list[Skipped]:
+def _left_out(asked: FilesQuery, skipped: Sequence[Skipped]) -> list[Skipped]:
     fits = _fits(asked)
     return sorted((one for one in skipped if asked.reason in ("", one.reason) and fits(one.path)), key=lambda one: one.path)
 
@@ -124,7 +124,7 @@ def _left_out_row(root: Path, one: Skipped) -> FileRow:
     return FileRow(path=one.path, bytes=size, reason=one.reason)
 
 
-def _page(found: Sequence[object], page: int, row_of: Callable[..., FileRow]) -> FilesAnswer:
+def _page(found: Sequence[object], page: int, row_of: Callable[..., FileRow]) -> FilesReply:
     pages = max(-(-len(found) // PAGE), 1)
     page = min(max(page, 1), pages)
-    return FilesAnswer(total=len(found), page=page, pages=pages, files=[row_of(one) for one in found[(page - 1) * PAGE : page * PAGE]])
+    return FilesReply(total=len(found), page=page, pages=pages, files=[row_of(one) for one in found[(page - 1) * PAGE : page * PAGE]])

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 
 from whence.core.errors import StorageError
-from whence.ui.models import Desks, Shape, Text
+from whence.ui.models import ApiModel, Desks, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whence.app.doctor.finding import Finding
-    from whence.app.session import Desk
+    from whence.app.session import IndexSession
 
 router = APIRouter()
 #: Far more than the doctor takes; then something hangs.
 SECONDS_FOR_ALL = 120.0
 
 
-class Recall(Shape):
+class RecallScore(ApiModel):
     """What came of questions made of the repository's own words, by search and by counting words."""
 
     kind: str  # commits or doc comments
@@ -37,7 +37,7 @@ class Recall(Shape):
     floor_ten: float  # as above
 
 
-class Found(Shape):
+class FindingView(ApiModel):
     """What one check found."""
 
     name: str
@@ -45,42 +45,42 @@ class Found(Shape):
     said: Text  # what was found, in a line
     hint: Text  # what to do
     details: list[Text]  # more lines of it
-    recall: Recall | None
+    recall: RecallScore | None
 
 
-class HealthAnswer(Shape):
+class HealthReply(ApiModel):
     """What the checks found, and the worst of it."""
 
     level: str
-    findings: list[Found]
+    findings: list[FindingView]
     milliseconds: float
 
 
 @router.get("/index/health")
-async def health(house: Desks, *, root: str = "", verify: bool = False, measure: bool = False) -> HealthAnswer:
+async def health(house: Desks, *, root: str = "", verify: bool = False, measure: bool = False) -> HealthReply:
     """The checks that take no seconds. `verify` loads every package, grammar and model as well, `measure` asks questions besides."""
     began = time.perf_counter()
     desk = house.desk(house.roots.chosen(root))
     found = await (_examined_apart(desk, measure=measure) if verify or measure else asyncio.to_thread(_examined, desk.root, desk.given))
     level = next((one for one in ("failed", "warning") if one in {finding.level for finding in found}), "ok")
-    return HealthAnswer(level=level, findings=found, milliseconds=round((time.perf_counter() - began) * 1000, 1))
+    return HealthReply(level=level, findings=found, milliseconds=round((time.perf_counter() - began) * 1000, 1))
 
 
-def _examined(root: Path, command_line: dict[str, str]) -> list[Found]:
+def _examined(root: Path, command_line: dict[str, str]) -> list[FindingView]:
     """In a thread of its own: nothing is opened but to be read, and nobody who searches waits for it."""
-    from whence.app.doctor.checks import Circumstances, examine_at_once  # noqa: PLC0415  -- all of the doctor
+    from whence.app.doctor.checks import DoctorContext, examine_at_once  # noqa: PLC0415  -- all of the doctor
     from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
     environment, home = dict(os.environ), Path.home()
-    here = Circumstances(root, default_data_dir(environment, home), home, environment, time.time_ns(), command_line)
+    here = DoctorContext(root, default_data_dir(environment, home), home, environment, time.time_ns(), command_line)
     return [_found(one) for one in examine_at_once(here)]
 
 
-def _found(one: Finding) -> Found:
-    return Found(name=one.name, level=one.level, said=one.said, hint=one.hint, details=list(one.details), recall=None)
+def _found(one: Finding) -> FindingView:
+    return FindingView(name=one.name, level=one.level, said=one.said, hint=one.hint, details=list(one.details), recall=None)
 
 
-async def _examined_apart(desk: Desk, *, measure: bool) -> list[Found]:
+async def _examined_apart(desk: IndexSession, *, measure: bool) -> list[FindingView]:
     """In a process of its own: it takes seconds, and would slow down everybody who types meanwhile."""
     settings = [part for name, value in desk.given.items() for part in ("--set", f"{name}={value}")]
     questions = [] if measure else ["--questions", "0"]
@@ -109,10 +109,10 @@ async def _output(command: Sequence[str]) -> bytes:
             await process.wait()
 
 
-def _of_report(one: dict[str, Any]) -> Found:
+def _of_report(one: dict[str, Any]) -> FindingView:
     facts = one["facts"]
     recall = (
-        Recall(
+        RecallScore(
             kind=facts["kind"],
             questions=facts["search"]["questions"],
             first=facts["search"]["first"],
@@ -123,4 +123,4 @@ def _of_report(one: dict[str, Any]) -> Found:
         if one["name"] == "recall" and "search" in facts
         else None
     )
-    return Found(name=one["name"], level=one["level"], said=one["said"], hint=one["hint"], details=one["details"], recall=recall)
+    return FindingView(name=one["name"], level=one["level"], said=one["said"], hint=one["hint"], details=one["details"], recall=recall)

@@ -10,31 +10,31 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from whence.app.session import Desk
-from whence.app.workspace import House
+from whence.app.session import IndexSession
+from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
 from whence.source.read import without_secrets
 from whence.text.line_diff import compared, numbered
 from whence.ui.api.roots import names_of
-from whence.ui.models import Desks, Shape, Text, Trouble
-from whence.ui.notes import DiffLine, NoteWhole, Showing, seen_of
+from whence.ui.models import ApiModel, Desks, ErrorReply, Text
+from whence.ui.notes import DiffLine, NotePresenter, NoteView, seen_of
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
-    from whence.memory.note import About, Note
+    from whence.memory.note import CodeRef, Note
 
 _T = TypeVar("_T")
 router = APIRouter()
 MOST_MERGED = 50
 
 
-async def ask_notes(house: House, desk: Desk, question: Callable[[Memory, Showing], _T]) -> _T:
+async def ask_notes(house: Workspace, desk: IndexSession, question: Callable[[Memory, NotePresenter], _T]) -> _T:
     """Put a question to the notes of a root, with what shows them under its name."""
     name, roots = house.label(desk).rstrip("/") or desk.root.name or "/", names_of(house)
-    return await desk.ask_notes(lambda memory: question(memory, Showing(memory, name, roots)))
+    return await desk.ask_notes(lambda memory: question(memory, NotePresenter(memory, name, roots)))
 
 
-class Writing(Shape):
+class NoteFields(ApiModel):
     """What a note is to be; what is not given stays, or is empty for a new one."""
 
     root: str = ""
@@ -49,7 +49,7 @@ class Writing(Shape):
     redact: bool = False  # store it without the secrets in it, rather than refuse it
 
 
-class Remembering(Writing):
+class RememberBody(NoteFields):
     """A new note."""
 
     text: str
@@ -57,47 +57,47 @@ class Remembering(Writing):
     replace: bool = False  # take the place of the note of this topic, if there is one
 
 
-class Editing(Writing):
+class EditBody(NoteFields):
     """A change of a note."""
 
     expected: str = Field(min_length=1)  # `seen` of the note that was changed
 
 
-class Acting(Shape):
+class NoteActionBody(ApiModel):
     """Which note is meant, where that is not said by the address."""
 
     root: str = ""
     expected: str = ""  # `seen` of the note; empty: whatever it is now
 
 
-class Conflict(Trouble):
+class ConflictReply(ErrorReply):
     """Another has written meanwhile: nothing was stored. What is there now, and how it differs from what was sent."""
 
-    now: NoteWhole
+    now: NoteView
     lines: list[DiffLine]
 
 
-class Forgotten(Shape):
+class ForgetReply(ApiModel):
     """A note that is no more."""
 
     key: Text
 
 
-class Seen(Shape):
+class NoteVersionRef(ApiModel):
     """A note that was seen."""
 
     key: str
     expected: str = ""  # its `seen`; empty: whatever it is now
 
 
-class Uniting(Shape):
+class DraftBody(ApiModel):
     """Notes to put together, the one that is to hold all first."""
 
     root: str = ""
-    notes: list[Seen] = Field(min_length=2, max_length=MOST_MERGED)
+    notes: list[NoteVersionRef] = Field(min_length=2, max_length=MOST_MERGED)
 
 
-class Merging(Uniting):
+class MergeBody(DraftBody):
     """The same, with what the note is to be where it is not simply all of them."""
 
     text: str | None = None
@@ -109,10 +109,10 @@ class Merging(Uniting):
     redact: bool = False
 
 
-class Draft(Shape):
+class DraftReply(ApiModel):
     """What several notes would be as one."""
 
-    notes: list[Seen]
+    notes: list[NoteVersionRef]
     text: Text
     topic: Text
     kind: str
@@ -120,24 +120,26 @@ class Draft(Shape):
     about: list[Text]  # the code that they speak of
 
 
-class MergeAnswer(Shape):
+class MergeReply(ApiModel):
     """What came of a merge."""
 
-    note: NoteWhole
+    note: NoteView
     put_away: list[Text]  # keys of the others, which are archived or forgotten now
     left: list[Text]  # keys of those that were changed meanwhile: they are as they were
 
 
-_CONFLICT: dict[int | str, dict[str, Any]] = {409: {"model": Conflict, "description": "Another has written meanwhile; nothing was stored."}}
+_CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {"model": ConflictReply, "description": "Another has written meanwhile; nothing was stored."}
+}
 
 
-@router.post("/notes", response_model=NoteWhole, responses=_CONFLICT)
-async def remember(house: Desks, given: Remembering) -> NoteWhole | JSONResponse:
+@router.post("/notes", response_model=NoteView, responses=_CONFLICT)
+async def remember(house: Desks, given: RememberBody) -> NoteView | JSONResponse:
     """Store a note. One of the same project and topic is not replaced unless that is asked for."""
     return _sent(await _ask(house, given.root, partial(_remembered, given)))
 
 
-def _remembered(given: Remembering, memory: Memory, showing: Showing) -> NoteWhole | Conflict:
+def _remembered(given: RememberBody, memory: Memory, showing: NotePresenter) -> NoteView | ConflictReply:
     from whence.memory.note import GENERAL  # noqa: PLC0415  -- loaded with the memory
     from whence.text.slugs import folder_of  # noqa: PLC0415  -- as above
 
@@ -152,29 +154,29 @@ def _remembered(given: Remembering, memory: Memory, showing: Showing) -> NoteWho
 
 
 @router.post("/notes/merge-draft")
-async def draft(house: Desks, given: Uniting) -> Draft:
+async def draft(house: Desks, given: DraftBody) -> DraftReply:
     """What several notes would be as one: all texts under headings, tags and code together. Nothing is stored."""
 
-    def drafted(memory: Memory, _: Showing) -> Draft:
+    def drafted(memory: Memory, _: NotePresenter) -> DraftReply:
         from whence.cli import note_output  # noqa: PLC0415  -- loaded with the memory
         from whence.memory.compaction import united  # noqa: PLC0415  -- as above
 
         found = [memory.get(one.key) for one in given.notes]
         whole, _hidden = note_output.without_secrets(united(found))
-        seen = [Seen(key=note.key, expected=seen_of(note)) for note in found]
+        seen = [NoteVersionRef(key=note.key, expected=seen_of(note)) for note in found]
         code = [one.code for one in whole.about]
-        return Draft(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
+        return DraftReply(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
 
     return await _ask(house, given.root, drafted)
 
 
-@router.post("/notes/merge", response_model=MergeAnswer, responses=_CONFLICT)
-async def merge(house: Desks, given: Merging) -> MergeAnswer | JSONResponse:
+@router.post("/notes/merge", response_model=MergeReply, responses=_CONFLICT)
+async def merge(house: Desks, given: MergeBody) -> MergeReply | JSONResponse:
     """Put notes together in the first of them. It is stored before the others are archived or forgotten: nothing is lost on the way."""
     return _sent(await _ask(house, given.root, partial(_merged, given)))
 
 
-def _merged(given: Merging, memory: Memory, showing: Showing) -> MergeAnswer | Conflict:
+def _merged(given: MergeBody, memory: Memory, showing: NotePresenter) -> MergeReply | ConflictReply:
     from whence.memory.compaction import merge as put_together  # noqa: PLC0415  -- loaded with the memory
 
     found = [memory.get(one.key) for one in given.notes]
@@ -183,11 +185,11 @@ def _merged(given: Merging, memory: Memory, showing: Showing) -> MergeAnswer | C
             return _conflict(showing, note, note.text, f"{note.key} was changed meanwhile", "look at it again; nothing was merged")
     fields = given.model_dump(exclude={"root", "notes"}, exclude_none=True)
     done = put_together(memory, found, **fields)
-    return MergeAnswer(note=showing.whole(done.note), put_away=list(done.put_away), left=list(done.left))
+    return MergeReply(note=showing.whole(done.note), put_away=list(done.put_away), left=list(done.left))
 
 
-@router.post("/notes/{folder}/{slug}", response_model=NoteWhole, responses=_CONFLICT)
-async def edit(house: Desks, folder: str, slug: str, given: Editing) -> NoteWhole | JSONResponse:
+@router.post("/notes/{folder}/{slug}", response_model=NoteView, responses=_CONFLICT)
+async def edit(house: Desks, folder: str, slug: str, given: EditBody) -> NoteView | JSONResponse:
     """Change a note; what it was stays in its history."""
 
     def edited(memory: Memory, before: Note) -> Note:
@@ -197,13 +199,13 @@ async def edit(house: Desks, folder: str, slug: str, given: Editing) -> NoteWhol
         about = None if given.about is None else _known(before, given.about)
         return memory.edit(before.key, expected=before, about=about, **fields)
 
-    return await _change(house, f"{folder}/{slug}", Acting(root=given.root, expected=given.expected), edited, given.text)
+    return await _change(house, f"{folder}/{slug}", NoteActionBody(root=given.root, expected=given.expected), edited, given.text)
 
 
-def _known(before: Note, code: Sequence[str]) -> list[About | str]:
+def _known(before: Note, code: Sequence[str]) -> list[CodeRef | str]:
     """Code as a note knows it, and names of what it does not know yet; two repositories may have code of one name."""
     left = list(before.about)
-    found: list[About | str] = []
+    found: list[CodeRef | str] = []
     for name in code:
         about = next((one for one in left if one.code == name), None)
         if about is not None:
@@ -214,48 +216,48 @@ def _known(before: Note, code: Sequence[str]) -> list[About | str]:
     return found
 
 
-@router.post("/notes/{folder}/{slug}/archive", response_model=NoteWhole, responses=_CONFLICT)
-async def archive(house: Desks, folder: str, slug: str, given: Acting) -> NoteWhole | JSONResponse:
+@router.post("/notes/{folder}/{slug}/archive", response_model=NoteView, responses=_CONFLICT)
+async def archive(house: Desks, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
     """Take a note out of recall; it can be restored."""
     return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.archive(before.key))
 
 
-@router.post("/notes/{folder}/{slug}/restore", response_model=NoteWhole, responses=_CONFLICT)
-async def restore(house: Desks, folder: str, slug: str, given: Acting) -> NoteWhole | JSONResponse:
+@router.post("/notes/{folder}/{slug}/restore", response_model=NoteView, responses=_CONFLICT)
+async def restore(house: Desks, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
     """Take an archived note back."""
     return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.restore(before.key))
 
 
-@router.post("/notes/{folder}/{slug}/affirm", response_model=NoteWhole, responses=_CONFLICT)
-async def affirm(house: Desks, folder: str, slug: str, given: Acting) -> NoteWhole | JSONResponse:
+@router.post("/notes/{folder}/{slug}/affirm", response_model=NoteView, responses=_CONFLICT)
+async def affirm(house: Desks, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
     """Say that a note still holds: the code that it speaks of is taken as it is now."""
     return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.affirm(before.key, expected=before))
 
 
-@router.post("/notes/{folder}/{slug}/forget", response_model=Forgotten, responses=_CONFLICT)
-async def forget(house: Desks, folder: str, slug: str, given: Acting) -> Forgotten | JSONResponse:
+@router.post("/notes/{folder}/{slug}/forget", response_model=ForgetReply, responses=_CONFLICT)
+async def forget(house: Desks, folder: str, slug: str, given: NoteActionBody) -> ForgetReply | JSONResponse:
     """Delete a note and everything it was before."""
 
-    def forgotten(memory: Memory, showing: Showing) -> Forgotten | Conflict:
+    def forgotten(memory: Memory, showing: NotePresenter) -> ForgetReply | ConflictReply:
         before = memory.get(f"{folder}/{slug}")
         if given.expected and seen_of(before) != given.expected:
             return _meanwhile(showing, before)
-        return Forgotten(key=memory.forget(before.key).key)
+        return ForgetReply(key=memory.forget(before.key).key)
 
     return _sent(await _ask(house, given.root, forgotten))
 
 
 # How a change is made.
-async def _ask(house: House, root: str, question: Callable[[Memory, Showing], _T]) -> _T:
+async def _ask(house: Workspace, root: str, question: Callable[[Memory, NotePresenter], _T]) -> _T:
     return await ask_notes(house, house.desk(house.roots.chosen(root)), question)
 
 
 async def _change(
-    house: House, key: str, given: Acting, change: Callable[[Memory, Note], Note], text: str | None = None
-) -> NoteWhole | JSONResponse:
+    house: Workspace, key: str, given: NoteActionBody, change: Callable[[Memory, Note], Note], text: str | None = None
+) -> NoteView | JSONResponse:
     """Change a note, if it is still what was seen."""
 
-    def changed(memory: Memory, showing: Showing) -> NoteWhole | Conflict:
+    def changed(memory: Memory, showing: NotePresenter) -> NoteView | ConflictReply:
         before = memory.get(key)
         if given.expected and seen_of(before) != given.expected:
             return _meanwhile(showing, before, text)
@@ -264,15 +266,15 @@ async def _change(
     return _sent(await _ask(house, given.root, changed))
 
 
-def _meanwhile(showing: Showing, now: Note, text: str | None = None) -> Conflict:
+def _meanwhile(showing: NotePresenter, now: Note, text: str | None = None) -> ConflictReply:
     return _conflict(showing, now, text, f"{now.key} was changed meanwhile", "what is there now is shown; nothing was stored")
 
 
-def _conflict(showing: Showing, now: Note, text: str | None, error: str, hint: str) -> Conflict:
+def _conflict(showing: NotePresenter, now: Note, text: str | None, error: str, hint: str) -> ConflictReply:
     whole = showing.whole(now)
     lines = compared(numbered(without_secrets(text)), numbered(whole.text)) if text is not None else None
-    return Conflict(error=error, hint=hint, now=whole, lines=DiffLine.all_of(lines or ()))
+    return ConflictReply(error=error, hint=hint, now=whole, lines=DiffLine.all_of(lines or ()))
 
 
-def _sent(answer: _T | Conflict) -> _T | JSONResponse:
-    return JSONResponse(answer.model_dump(), 409) if isinstance(answer, Conflict) else answer
+def _sent(answer: _T | ConflictReply) -> _T | JSONResponse:
+    return JSONResponse(answer.model_dump(), 409) if isinstance(answer, ConflictReply) else answer

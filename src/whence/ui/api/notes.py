@@ -16,12 +16,12 @@ from pydantic import Field
 
 from whence.ui.api import note_changes
 from whence.ui.api.note_changes import ask_notes
-from whence.ui.models import Desks, Shape, Text
-from whence.ui.notes import STATES, NoteBrief, NoteWhole, Past, Showing, state_of
+from whence.ui.models import ApiModel, Desks, Text
+from whence.ui.notes import STATES, CodeHistoryView, NotePresenter, NoteSummaryView, NoteView, state_of
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
-    from whence.memory.opened import Glance
+    from whence.memory.opened import NoteSummary
 
 router = APIRouter()
 router.include_router(note_changes.router)
@@ -32,7 +32,7 @@ DAY = r"^(\d{4}-\d{2}-\d{2})?$"
 
 
 # Listing.
-class Listing(Shape):
+class NotesQuery(ApiModel):
     """Which notes are asked for."""
 
     q: str = ""  # recalls the notes that answer it, best first; without it notes are listed, latest first
@@ -46,7 +46,7 @@ class Listing(Shape):
     k: int = Field(100, ge=1, le=MOST_NOTES)
 
 
-class Day(Shape):
+class DayCount(ApiModel):
     """How many notes of a project are of a day."""
 
     day: str
@@ -56,7 +56,7 @@ class Day(Shape):
     archived: int  # how many are archived
 
 
-class Counts(Shape):
+class NoteCounts(ApiModel):
     """How many notes there would be for each value of a filter, the other filters as they are; most first."""
 
     projects: dict[Text, int]  # how many there are of each project
@@ -65,30 +65,30 @@ class Counts(Shape):
     states: dict[str, int]  # how many there are in each state
 
 
-class NotesAnswer(Shape):
+class NotesReply(ApiModel):
     """Some notes, and how many there are of which kind."""
 
-    notes: list[NoteBrief]
+    notes: list[NoteSummaryView]
     total: int  # how many the filters let through, whether listed or not
     every: int  # how many there are at all
-    counts: Counts
-    days: list[Day]  # of all that the filters let through, whatever days are asked for
+    counts: NoteCounts
+    days: list[DayCount]  # of all that the filters let through, whatever days are asked for
     said: list[Text]  # what a reader should know
     directories: list[Text]  # where the notes lie
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _NotesFound:
     """What one folder of notes has to say."""
 
     directory: str
-    notes: list[NoteBrief]
-    glances: list[Glance]
+    notes: list[NoteSummaryView]
+    glances: list[NoteSummary]
     said: list[str]
 
 
 @router.get("/notes")
-async def notes(house: Desks, asked: Annotated[Listing, Query()]) -> NotesAnswer:
+async def notes(house: Desks, asked: Annotated[NotesQuery, Query()]) -> NotesReply:
     """Notes of one root or all of them, listed or recalled, and counted by what they can be narrowed to."""
     told = await asyncio.gather(*(ask_notes(house, desk, partial(_listed, asked)) for desk in house.desks(asked.root)))
     folders = {one.directory: one for one in reversed(told)}  # roots may share one; the first speaks for it
@@ -96,7 +96,7 @@ async def notes(house: Desks, asked: Annotated[Listing, Query()]) -> NotesAnswer
     found = sorted(chain.from_iterable(one.notes for one in folders.values()), key=lambda one: -(one.score or 0))
     if not asked.q.strip():
         found.sort(key=lambda one: (one.day, one.updated or ""), reverse=True)
-    return NotesAnswer(
+    return NotesReply(
         notes=found[: asked.k],
         total=sum(_fits(one, asked) for one in glances),
         every=len(glances),
@@ -107,7 +107,7 @@ async def notes(house: Desks, asked: Annotated[Listing, Query()]) -> NotesAnswer
     )
 
 
-def _listed(asked: Listing, memory: Memory, showing: Showing) -> _Told:
+def _listed(asked: NotesQuery, memory: Memory, showing: NotePresenter) -> _NotesFound:
     glances = memory.glances()
     fitting = {one.key: one for one in glances if _fits(one, asked)}
     said = list(memory.notes)
@@ -116,10 +116,10 @@ def _listed(asked: Listing, memory: Memory, showing: Showing) -> _Told:
     else:
         latest = sorted(fitting.values(), key=lambda one: (-one.day, one.key))[: asked.k]
         found = [showing.brief(note, fitting[note.key].changed) for note in memory.several(one.key for one in latest)]
-    return _Told(str(memory.directory), found, glances, said)
+    return _NotesFound(str(memory.directory), found, glances, said)
 
 
-def _recalled(memory: Memory, asked: Listing, allowed: Container[str], showing: Showing, said: list[str]) -> list[NoteBrief]:
+def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], showing: NotePresenter, said: list[str]) -> list[NoteSummaryView]:
     from whence.memory.plan import make_note_plan  # noqa: PLC0415  -- loaded with the memory
     from whence.memory.recall import FAINT  # noqa: PLC0415  -- as above
     from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- as above
@@ -136,7 +136,7 @@ def _recalled(memory: Memory, asked: Listing, allowed: Container[str], showing: 
     return [showing.recalled(one, words) for one in kept[: asked.k]]
 
 
-def _fits(note: Glance, asked: Listing, *, but: str = "") -> bool:
+def _fits(note: NoteSummary, asked: NotesQuery, *, but: str = "") -> bool:
     """Whether a note is among those asked for, one filter aside."""
     state = state_of(archived=note.archived, changed=bool(note.changed))
     day = date.fromordinal(note.day).isoformat() if note.day else ""
@@ -149,12 +149,12 @@ def _fits(note: Glance, asked: Listing, *, but: str = "") -> bool:
     )
 
 
-def _counts(glances: Sequence[Glance], asked: Listing) -> Counts:
-    def of(name: str, values: Callable[[Glance], Iterable[str]]) -> dict[str, int]:
+def _counts(glances: Sequence[NoteSummary], asked: NotesQuery) -> NoteCounts:
+    def of(name: str, values: Callable[[NoteSummary], Iterable[str]]) -> dict[str, int]:
         found = Counter(chain.from_iterable(values(one) for one in glances if _fits(one, asked, but=name)))
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
-    return Counts(
+    return NoteCounts(
         projects=of("projects", lambda one: [one.project]),
         kinds=of("kinds", lambda one: [one.kind]),
         tags=of("tags", lambda one: one.tags),
@@ -162,38 +162,38 @@ def _counts(glances: Sequence[Glance], asked: Listing) -> Counts:
     )
 
 
-def _days(glances: Iterable[Glance]) -> list[Day]:
+def _days(glances: Iterable[NoteSummary]) -> list[DayCount]:
     counted: dict[tuple[int, str], Counter[str]] = {}
     for one in glances:
         if one.day:
             counted.setdefault((one.day, one.project), Counter())[state_of(archived=one.archived, changed=bool(one.changed))] += 1
     return [
-        Day(day=date.fromordinal(day).isoformat(), project=project, **{state: count[state] for state in STATES})
+        DayCount(day=date.fromordinal(day).isoformat(), project=project, **{state: count[state] for state in STATES})
         for (day, project), count in sorted(counted.items())
     ]
 
 
 # One note.
-class PastAnswer(Shape):
+class CodeHistoryReply(ApiModel):
     """What became of the code that a note speaks of."""
 
     key: Text
-    code: list[Past]
+    code: list[CodeHistoryView]
 
 
 @router.get("/notes/{folder}/{slug}")
-async def note(house: Desks, folder: str, slug: str, root: str = "") -> NoteWhole:
+async def note(house: Desks, folder: str, slug: str, root: str = "") -> NoteView:
     """A note with all that it was."""
     desk = house.desk(house.roots.chosen(root))
     return await ask_notes(house, desk, lambda memory, showing: showing.whole(memory.get(f"{folder}/{slug}")))
 
 
 @router.get("/notes/{folder}/{slug}/code")
-async def code(house: Desks, folder: str, slug: str, root: str = "") -> PastAnswer:
+async def code(house: Desks, folder: str, slug: str, root: str = "") -> CodeHistoryReply:
     """What became of the code that a note speaks of, compared with what it was when the note was written, as far as git knows that."""
 
-    def past(memory: Memory, showing: Showing) -> PastAnswer:
+    def past(memory: Memory, showing: NotePresenter) -> CodeHistoryReply:
         found = memory.get(f"{folder}/{slug}")
-        return PastAnswer(key=found.key, code=showing.past(found))
+        return CodeHistoryReply(key=found.key, code=showing.past(found))
 
     return await ask_notes(house, house.desk(house.roots.chosen(root)), past)

@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.low_confidence import Doubt, doubt_of
-from whence.app.session import Desk, Standing
-from whence.app.workspace import House
+from whence.app.low_confidence import LowConfidence, doubt_of
+from whence.app.session import BuildProgress, IndexSession
+from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
 from whence.parse.provenance import warning_of
 from whence.search.result import Facets
 from whence.source.read import without_secrets
 from whence.ui.highlight import of_result
-from whence.ui.models import CodeLine, Desks, Fresh, Progress, Shape, Text
+from whence.ui.models import ApiModel, BuildProgressView, CodeLine, Desks, FreshnessView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.fleet.search import Fleet
-    from whence.search.result import Result
+    from whence.search.result import SearchResult
 
 router = APIRouter()
 MOST_RESULTS = 100
 
 
-class Searching(Shape):
+class SearchBody(ApiModel):
     """A query and how it is to be ranked."""
 
     query: str
@@ -46,7 +46,7 @@ class Searching(Shape):
     hurried: bool = False  # somebody is typing: where the answer is in doubt, files that are not indexed are not read for it
 
 
-class Part(Shape):
+class ScorePart(ApiModel):
     """A contribution to a score, as far as a glance can tell."""
 
     signal: str
@@ -54,7 +54,7 @@ class Part(Shape):
     contribution: float
 
 
-class Hit(Shape):
+class ResultView(ApiModel):
     """One file of an answer."""
 
     root: str  # of the fleet: the repository
@@ -70,11 +70,11 @@ class Hit(Shape):
     best_start_line: int  # of the lines in it that fit best
     best_end_line: int  # as above
     lines: list[CodeLine]  # those that are worth a look, in their colours
-    parts: list[Part]
+    parts: list[ScorePart]
     warning: str = ""  # that it reads like an instruction
 
 
-class FacetCounts(Shape):
+class FacetCounts(ApiModel):
     """How many of the files that were ranked are of each language, kind and folder; most first."""
 
     files: int  # that were ranked
@@ -84,7 +84,7 @@ class FacetCounts(Shape):
     repositories: dict[Text, int] = Field(default_factory=dict)  # how many there are in each repository of the fleet
 
 
-class Sure(Shape):
+class ConfidenceView(ApiModel):
     """How sure it is that the answer is among the results (Z1)."""
 
     probability: float  # that the answer is here, from 0 to 1
@@ -93,23 +93,23 @@ class Sure(Shape):
     said: str  # the doubt in words; empty when there is none
 
 
-class RootState(Shape):
+class RootState(ApiModel):
     """How the index of a root stands."""
 
     name: str
     files: int  # that are indexed
-    fresh: Fresh | None  # null as long as there is no index
-    progress: Progress
+    fresh: FreshnessView | None  # null as long as there is no index
+    progress: BuildProgressView
     trouble: str = ""
 
 
-class SearchAnswer(Shape):
+class SearchReply(ApiModel):
     """What a search gives."""
 
     query: str  # as it was asked, without secrets
-    results: list[Hit]  # best first
+    results: list[ResultView]  # best first
     facets: FacetCounts
-    confidence: Sure | None  # null where nothing was ranked, or not all is indexed
+    confidence: ConfidenceView | None  # null where nothing was ranked, or not all is indexed
     notes: list[Text]
     roots: list[RootState]
     repositories: int = 0  # of the fleet: how many were searched
@@ -117,19 +117,19 @@ class SearchAnswer(Shape):
 
 
 @dataclass(slots=True)
-class _Told:
+class _RootReply:
     """What one root has to say."""
 
     state: RootState
-    hits: list[Hit] = field(default_factory=list)
+    hits: list[ResultView] = field(default_factory=list)
     facets: Facets = field(default_factory=Facets)
-    doubt: Doubt | None = None
+    doubt: LowConfidence | None = None
     notes: tuple[str, ...] = ()
     refused: QueryError | None = None
 
 
 @router.post("/search")
-async def search(house: Desks, asked: Searching) -> SearchAnswer:
+async def search(house: Desks, asked: SearchBody) -> SearchReply:
     """Rank files for a query, in one root or all of them."""
     began = time.perf_counter()
     if asked.fleet:
@@ -139,7 +139,7 @@ async def search(house: Desks, asked: Searching) -> SearchAnswer:
     if refused and len(refused) == len(told):
         raise refused[0]
     hits = sorted(chain.from_iterable(one.hits for one in told), key=lambda one: -one.score)[: asked.k]
-    return SearchAnswer(
+    return SearchReply(
         query=without_secrets(asked.query),
         results=hits,
         facets=_together([one.facets for one in told]),
@@ -150,20 +150,20 @@ async def search(house: Desks, asked: Searching) -> SearchAnswer:
     )
 
 
-async def _of_fleet(house: House, asked: Searching, began: float) -> SearchAnswer:
+async def _of_fleet(house: Workspace, asked: SearchBody, began: float) -> SearchReply:
     """The answer of all repositories that the server's caller may see."""
     if asked.root:
         raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
 
-    def ask(fleet: Fleet) -> SearchAnswer:
+    def ask(fleet: Fleet) -> SearchReply:
         given: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
         found = fleet.search(asked.query, k=min(asked.k, MOST_RESULTS), profile=asked.profile, factors=asked.factors, **given)
         facets, searched = _together([found.facets]), asked.content or fleet.settings.search.content
-        return SearchAnswer(
+        return SearchReply(
             query=without_secrets(asked.query),
             results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
             facets=facets.model_copy(update={"repositories": found.repositories}),
-            confidence=_surest([Doubt(found.confidence, searched=searched)] if found.confidence is not None else []),
+            confidence=_surest([LowConfidence(found.confidence, searched=searched)] if found.confidence is not None else []),
             notes=[note for note in found.notes if note],
             roots=[],
             repositories=len(found.searched),
@@ -177,7 +177,7 @@ def _since(began: float) -> float:
     return round((time.perf_counter() - began) * 1000, 2)
 
 
-async def _ask(house: House, desk: Desk, asked: Searching) -> _Told:
+async def _ask(house: Workspace, desk: IndexSession, asked: SearchBody) -> _RootReply:
     """What one root has to say; one of several that cannot be read does not silence the others."""
     name = house.label(desk).rstrip("/") or desk.root.name
     try:
@@ -185,17 +185,19 @@ async def _ask(house: House, desk: Desk, asked: Searching) -> _Told:
     except (RootError, StorageError) as error:
         if not house.several:
             raise
-        return _Told(RootState(name=name, files=0, fresh=None, progress=Progress(building=False, share=0, missing=0), trouble=str(error)))
+        return _RootReply(
+            RootState(name=name, files=0, fresh=None, progress=BuildProgressView(building=False, share=0, missing=0), trouble=str(error))
+        )
 
 
-def _searched(name: str, inner: tuple[str, ...], asked: Searching, index: Index | None, standing: Standing) -> _Told:
+def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index | None, standing: BuildProgress) -> _RootReply:
     state = RootState(
         name=name,
         files=standing.indexed,
-        fresh=Fresh.of(index.freshness) if index is not None else None,
-        progress=Progress.of(standing),
+        fresh=FreshnessView.of(index.freshness) if index is not None else None,
+        progress=BuildProgressView.of(standing),
     )
-    told = _Told(state)
+    told = _RootReply(state)
     if index is None or not asked.query.strip() or not standing.indexed:
         return told
     options: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
@@ -209,9 +211,9 @@ def _searched(name: str, inner: tuple[str, ...], asked: Searching, index: Index 
     return told
 
 
-def hit_of(root: str, result: Result, text: str | None, path: str = "") -> Hit:
+def hit_of(root: str, result: SearchResult, text: str | None, path: str = "") -> ResultView:
     """A result with its code, which stands in a text."""
-    return Hit(
+    return ResultView(
         root=root,
         path=path or result.path,
         name=result.name,
@@ -225,7 +227,7 @@ def hit_of(root: str, result: Result, text: str | None, path: str = "") -> Hit:
         best_start_line=result.best_start,
         best_end_line=result.best_end,
         lines=of_result(result, text),
-        parts=[Part(signal=name, operation=operation, contribution=value) for name, operation, value in result.parts],
+        parts=[ScorePart(signal=name, operation=operation, contribution=value) for name, operation, value in result.parts],
         warning=warning_of(result.flags),
     )
 
@@ -239,7 +241,7 @@ def _together(facets: Sequence[Facets]) -> FacetCounts:
     )
 
 
-def _notes(told: Sequence[_Told]) -> list[str]:
+def _notes(told: Sequence[_RootReply]) -> list[str]:
     """What there is to say of the answer; what only some roots say, with their names."""
     said: dict[str, list[str]] = {}
     for one in told:
@@ -248,11 +250,11 @@ def _notes(told: Sequence[_Told]) -> list[str]:
     return [note if len(names) == len(told) else f"{', '.join(names)}: {note}" for note, names in said.items()]
 
 
-def _surest(doubts: Sequence[Doubt]) -> Sure | None:
+def _surest(doubts: Sequence[LowConfidence]) -> ConfidenceView | None:
     """The surest of some roots speaks for all of them."""
     surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
     if surest is None:
         return None
     of = surest.confidence
     everything = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
-    return Sure(probability=round(of.probability, 4), line=of.line, here=of.here, said=str(everything))
+    return ConfidenceView(probability=round(of.probability, 4), line=of.line, here=of.here, said=str(everything))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
 
-from whence.app.session import Standing, ready
+from whence.app.session import BuildProgress, ready
 from whence.core.errors import UsageError
 from whence.ui.highlight import coloured
-from whence.ui.models import CodeLine, Desks, Shape, Text
+from whence.ui.models import ApiModel, CodeLine, Desks, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -20,7 +20,7 @@ router = APIRouter()
 MOST_LINES = 3_000
 
 
-class Reading(Shape):
+class SourceQuery(ApiModel):
     """Which lines of which file are wanted."""
 
     path: str  # as results have it
@@ -29,7 +29,7 @@ class Reading(Shape):
     last: int = MOST_LINES  # the last line; at most 3,000 are given at once
 
 
-class Outline(Shape):
+class OutlineView(ApiModel):
     """A definition in a file."""
 
     name: Text
@@ -38,7 +38,7 @@ class Outline(Shape):
     last_line: int
 
 
-class SourceAnswer(Shape):
+class SourceReply(ApiModel):
     """A file, or a part of it."""
 
     root: str
@@ -46,17 +46,17 @@ class SourceAnswer(Shape):
     language: str
     lines: list[CodeLine]  # those that were asked for, without secrets
     total_lines: int  # how many the file has
-    outline: list[Outline]  # what is defined in the file, in its order
+    outline: list[OutlineView]  # what is defined in the file, in its order
 
 
 @router.get("/source")
-async def source(house: Desks, asked: Annotated[Reading, Query()]) -> SourceAnswer:
+async def source(house: Desks, asked: Annotated[SourceQuery, Query()]) -> SourceReply:
     """Lines of an indexed file, without its secrets."""
     desk = house.desk(house.roots.chosen(asked.root))
     return await desk.ask(partial(_read, asked.root or desk.root.name, asked.path, asked.first, asked.last))
 
 
-def _read(root: str, path: str, first: int, last: int, index: Index | None, standing: Standing) -> SourceAnswer:
+def _read(root: str, path: str, first: int, last: int, index: Index | None, standing: BuildProgress) -> SourceReply:
     whole = ready(index, standing)
     snapshot = whole.snapshot
     file = next((row for row, one in enumerate(snapshot.paths) if one == path and snapshot.alive[row]), None)
@@ -67,14 +67,14 @@ def _read(root: str, path: str, first: int, last: int, index: Index | None, stan
     first, last = max(first, 1), min(last, len(lines), max(first, 1) + MOST_LINES - 1)
     language = snapshot.languages[file]
     parsed = whole.parsed(path)
-    return SourceAnswer(
+    return SourceReply(
         root=root,
         path=path,
         language=language,
         lines=coloured(language, lines, 1, dict.fromkeys(range(first, last + 1), ())),
         total_lines=len(lines),
         outline=[
-            Outline(name=unit.qualified_name, kind=unit.kind, first_line=unit.first_line, last_line=unit.last_line)
+            OutlineView(name=unit.qualified_name, kind=unit.kind, first_line=unit.first_line, last_line=unit.last_line)
             for unit in (parsed.units if parsed else ())
             if unit.name
         ],

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from whence.app.session import Desk, Standing, ready
-from whence.app.workspace import House
+from whence.app.session import BuildProgress, IndexSession, ready
+from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
 from whence.core.settings import PROJECT_FILE
@@ -19,7 +19,7 @@ from whence.search.explain import totals
 from whence.search.options import with_factors
 from whence.source.read import without_secrets
 from whence.ui.api.search import MOST_RESULTS
-from whence.ui.models import Desks, LedgerLine, Shape, Text
+from whence.ui.models import ApiModel, Desks, LedgerLineView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -32,7 +32,7 @@ router = APIRouter()
 LONGEST_TARGET = 1_000
 
 
-class Explaining(Shape):
+class WhyBody(ApiModel):
     """Something that is, or is not, in the answer to a query."""
 
     query: str
@@ -44,7 +44,7 @@ class Explaining(Shape):
     k: int = Field(10, ge=1)  # how many results are shown
 
 
-class Retrieved(Shape):
+class RetrieverView(ApiModel):
     """A retriever that found it, with its score and its place there."""
 
     retriever: str
@@ -52,7 +52,7 @@ class Retrieved(Shape):
     rank: int
 
 
-class ReceiptLine(LedgerLine):
+class ReceiptLine(LedgerLineView):
     """A contribution, the score after it, and the place without it."""
 
     total: float  # the last of a receipt is the score
@@ -60,7 +60,7 @@ class ReceiptLine(LedgerLine):
     tells: bool  # whether it changes the score, as far as four places show
 
 
-class Gap(Shape):
+class SignalGapView(ApiModel):
     """How much a signal changes the score of this file and of another."""
 
     signal: str
@@ -70,16 +70,16 @@ class Gap(Shape):
     because_theirs: Text  # as above
 
 
-class Rival(Shape):
+class RivalView(ApiModel):
     """A file that stands before this one, and what makes the difference, the largest first."""
 
     path: Text
     place: int  # its rank, from 1
     score: float
-    gaps: list[Gap]
+    gaps: list[SignalGapView]
 
 
-class Receipt(Shape):
+class Receipt(ApiModel):
     """All that a score is made of."""
 
     path: Text
@@ -91,12 +91,12 @@ class Receipt(Shape):
     candidates: int
     leader: Text
     leader_score: float
-    found_by: list[Retrieved]
+    found_by: list[RetrieverView]
     lines: list[ReceiptLine]  # in the order in which they enter the score
-    rival: Rival | None  # the last that is shown, or the first where this one is shown; none for the first itself
+    rival: RivalView | None  # the last that is shown, or the first where this one is shown; none for the first itself
 
 
-class WhyAnswer(Shape):
+class WhyReply(ApiModel):
     """Where something stands, or what keeps it out."""
 
     query: str  # as it was asked, without secrets
@@ -110,14 +110,14 @@ class WhyAnswer(Shape):
     receipt: Receipt | None = None  # where it is ranked
 
 
-class Listening(Shape):
+class SignalsQuery(ApiModel):
     """Whose signals are asked for."""
 
     profile: str = ""  # default or classic; empty: the one that is searched with
     root: str = ""  # a root's name; empty: the first
 
 
-class SignalLine(Shape):
+class SignalView(ApiModel):
     """A signal of a profile: what it says, and what it weighs for short questions and for long ones."""
 
     name: str
@@ -128,15 +128,15 @@ class SignalLine(Shape):
     long: float  # and for longer ones
 
 
-class SignalsAnswer(Shape):
+class SignalsReply(ApiModel):
     """The signals of a profile, in the order in which they enter a score; and the profiles there are."""
 
     profile: str  # whose signals these are
     profiles: list[str]  # all that there are
-    signals: list[SignalLine]
+    signals: list[SignalView]
 
 
-class Weighting(Shape):
+class WeightsBody(ApiModel):
     """A profile whose weights were moved."""
 
     root: str = ""  # a root's name; empty: the first
@@ -144,7 +144,7 @@ class Weighting(Shape):
     factors: dict[str, float]
 
 
-class WeightsAnswer(Shape):
+class WeightsReply(ApiModel):
     """Lines for a file of settings that make moved weights the usual ones."""
 
     file: str  # the name of the file that they belong in, at the top of a repository
@@ -152,7 +152,7 @@ class WeightsAnswer(Shape):
 
 
 @router.post("/why")
-async def why(house: Desks, asked: Explaining) -> WhyAnswer:
+async def why(house: Desks, asked: WhyBody) -> WhyReply:
     """The receipt of a file or symbol for a query, or why it has none."""
     if not asked.query.strip() or not asked.target.strip():
         raise UsageError("a query and something to find are needed", hint="for instance a path, or the name of a function")
@@ -161,20 +161,20 @@ async def why(house: Desks, asked: Explaining) -> WhyAnswer:
     return min(told, key=lambda one: order.index(one.verdict))
 
 
-async def _ask(house: House, desk: Desk, asked: Explaining) -> WhyAnswer:
+async def _ask(house: Workspace, desk: IndexSession, asked: WhyBody) -> WhyReply:
     label, target = house.label(desk), asked.target.strip()
     return await desk.ask(partial(_explained, name_of(house, desk), (target, target.removeprefix(label)), asked))
 
 
-def name_of(house: House, desk: Desk) -> str:
+def name_of(house: Workspace, desk: IndexSession) -> str:
     """The name under which answers know a root."""
     return house.label(desk).rstrip("/") or desk.root.name
 
 
-def _explained(root: str, targets: tuple[str, str], asked: Explaining, index: Index | None, standing: Standing) -> WhyAnswer:
+def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index | None, standing: BuildProgress) -> WhyReply:
     """What there is to say of a target, as it is written or without the name of its root before it."""
     whole = ready(index, standing)
-    answer = partial(WhyAnswer, query=without_secrets(asked.query), root=root)
+    answer = partial(WhyReply, query=without_secrets(asked.query), root=root)
     filters = {} if asked.content is None else {"content": asked.content}
     target, other = targets
     missing = whole.absence(asked.query, target, **filters)
@@ -200,47 +200,47 @@ def _receipt(found: Why, rival: FoundRival | None) -> Receipt:
         candidates=found.candidates,
         leader=found.leader,
         leader_score=found.leader_score,
-        found_by=[Retrieved(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
+        found_by=[RetrieverView(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
         lines=[
-            ReceiptLine(**dict(LedgerLine.of(one.line)), total=total, rank_without=one.rank_without, tells=one.line.tells)
+            ReceiptLine(**dict(LedgerLineView.of(one.line)), total=total, rank_without=one.rank_without, tells=one.line.tells)
             for one, total in zip(found.lines, after, strict=True)
         ],
         rival=None if rival is None else _rival(rival),
     )
 
 
-def _rival(found: FoundRival) -> Rival:
-    return Rival(path=found.path, place=found.place, score=found.score, gaps=[Gap(**asdict(gap)) for gap in found.gaps])
+def _rival(found: FoundRival) -> RivalView:
+    return RivalView(path=found.path, place=found.place, score=found.score, gaps=[SignalGapView(**asdict(gap)) for gap in found.gaps])
 
 
 @router.get("/signals")
-async def signals(house: Desks, asked: Annotated[Listening, Query()]) -> SignalsAnswer:
+async def signals(house: Desks, asked: Annotated[SignalsQuery, Query()]) -> SignalsReply:
     """The signals of a profile with the weights that a root's settings give them."""
     name, chosen = await _profile(house, asked.root, asked.profile)
     known = [(signal_named(signal), weight) for signal, weight in chosen.signals.items()]
     listed = [
-        SignalLine(
+        SignalView(
             name=one.name, doc=one.doc, phase=one.phase.name.lower(), operation=one.operation.value, short=weight.short, long=weight.long
         )
         for one, weight in sorted(known, key=lambda pair: pair[0].phase)
     ]
-    return SignalsAnswer(profile=name, profiles=list(PROFILES), signals=listed)
+    return SignalsReply(profile=name, profiles=list(PROFILES), signals=listed)
 
 
 @router.post("/weights")
-async def weights(house: Desks, asked: Weighting) -> WeightsAnswer:
+async def weights(house: Desks, asked: WeightsBody) -> WeightsReply:
     """Lines for the settings of a repository that make moved weights permanent."""
     name, chosen = await _profile(house, asked.root, asked.profile or "")
     moved = with_factors(name, chosen, asked.factors).signals
     tables = [_table(f"profiles.{name}.signals.{signal}", moved[signal]) for signal in asked.factors]
-    return WeightsAnswer(file=PROJECT_FILE, lines="\n".join(tables))
+    return WeightsReply(file=PROJECT_FILE, lines="\n".join(tables))
 
 
 def _table(name: str, weight: Weight) -> str:
     return f"[{name}]\nshort = {weight.short + 0.0!r}\nlong = {weight.long + 0.0!r}\n"  # a minus before a zero says nothing
 
 
-async def _profile(house: House, root: str, name: str) -> tuple[str, Profile]:
+async def _profile(house: Workspace, root: str, name: str) -> tuple[str, Profile]:
     """A profile as the settings of a root have it; without a name, the one that it searches with."""
     desk = house.desks(root)[0]
     return profile_of(await desk.ask(lambda _index, _standing: desk.settings(), patient=False), name)

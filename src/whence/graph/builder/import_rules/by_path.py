@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree, folder_of, holds, joined, nearest, quoted
+from whence.graph.builder.import_rules.tree import PathTree, folder_of, holds, joined, nearest, quoted
 
 MOST_NAMES = 40
 _INCLUDE = re.compile(r"""\s*#\s*(?:include|import|include_next)\s*(["<])([^">\n]*)""")
@@ -29,7 +29,7 @@ _SWIFT = re.compile(r"\bimport\s+(?:(?:class|struct|enum|protocol|func|var|let|t
 class C:
     """`#include`: beside the file, else wherever a path ends so; and the source that goes with a header."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
@@ -58,7 +58,7 @@ class C:
 class Ruby:
     """`require` along the load path, `require_relative` beside the file, `autoload` for one constant."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
@@ -85,7 +85,7 @@ class Ruby:
 class Lua:
     """`require "a.b"`: a path with dots. What it is called here is not in the statement, and mostly its last word."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
@@ -100,7 +100,7 @@ class Lua:
 class Dart:
     """`import`, `export` and `part`: a path, or a path in the `lib` of a package of this repository."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._packages: dict[str, str] | None = None
 
@@ -134,7 +134,7 @@ class Dart:
 class Elixir:
     """`alias A.B.{C, D}`, `import`, `use`, `require`: modules lie in files named after them, with underscores."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
@@ -166,7 +166,7 @@ class Elixir:
 class Swift:
     """`import Module`: all files of the target, which lies in `Sources` or `Tests`."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:

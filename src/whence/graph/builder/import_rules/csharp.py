@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree
+from whence.graph.builder.import_rules.tree import PathTree
 
 #: Namespaces that are never of this repository when only the end of their way is here.
 _OUTSIDE = frozenset({"System", "Microsoft", "Windows"})
@@ -15,7 +15,7 @@ MOST_NAMES = 40
 class CSharp:
     """`using A.B`: folders whose way, with dots for slashes, ends with the namespace, or with its end."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._found: dict[str, tuple[str, ...]] = {}
         self._by_last: dict[str, list[tuple[str, str]]] = {}

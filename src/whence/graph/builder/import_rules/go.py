@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree, folder_of, quoted
+from whence.graph.builder.import_rules.tree import PathTree, folder_of, quoted
 
 _MODULE = re.compile(r"""^[ \t]*module[ \t]+["`]?([^\s"`]+)""", re.MULTILINE)
 _VERSION = re.compile(r"v[0-9]+")
@@ -16,7 +16,7 @@ _DOTTED_VERSION = re.compile(r"\.v[0-9]+\Z")
 class Go:
     """`alias "module/folder"`: the folder, by the module that every go.mod declares."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._declared: dict[str, str] | None = None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree, folder_of, joined, renamed, upward
+from whence.graph.builder.import_rules.tree import PathTree, folder_of, joined, renamed, upward
 from whence.text.json_comments import read_json
 
 #: Folders that a build writes; their sources lie in `src`.
@@ -30,7 +30,7 @@ class Aliases:
 class ScriptPackages:
     """Aliases and workspace packages of a repository, read when the first name asks for them."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._aliases: dict[str, tuple[Aliases, ...]] = {}
         self._named: dict[str, str] | None = None
@@ -215,7 +215,7 @@ _WRITTEN_FOR = {".js": (".ts", ".tsx", ".d.ts", ".jsx"), ".jsx": (".tsx",), ".mj
 class Script:
     """`import`, `export ... from`, `require` and `import()`: paths, aliases and workspaces."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._packages = ScriptPackages(tree)
         self._known: dict[tuple[str, str], tuple[str, ...]] = {}

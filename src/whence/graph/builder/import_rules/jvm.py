@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree
+from whence.graph.builder.import_rules.tree import PathTree
 
 EXTENSIONS = (".java", ".kt", ".kts", ".scala", ".sc", ".groovy")
 WILDCARDS = frozenset({"*", "_", "given"})
@@ -25,7 +25,7 @@ MOST_LEAVES = 2_000
 class Jvm:
     """`import a.b.C`: files and folders whose way ends with the package, in any source root."""
 
-    def __init__(self, tree: Tree, *, loose: bool = False) -> None:
+    def __init__(self, tree: PathTree, *, loose: bool = False) -> None:
         self._tree = tree
         self._loose = loose  # packages may leave out the beginning that all have in common, as in Kotlin
         self._folders: dict[tuple[str, ...], tuple[str, ...]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree, folder_of, joined, nearest, quoted, renamed
+from whence.graph.builder.import_rules.tree import PathTree, folder_of, joined, nearest, quoted, renamed
 from whence.text.json_comments import read_json
 
 MOST_NAMES = 40
@@ -16,7 +16,7 @@ MOST_LEAVES = 2_000
 class Php:
     r"""`use A\B\C` by the folders that composer.json gives to namespaces, and `require` by path."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._given: dict[str, list[str]] | None = None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree, folder_of, joined, nearest, renamed, upward
+from whence.graph.builder.import_rules.tree import PathTree, folder_of, joined, nearest, renamed, upward
 
 _IMPORT = re.compile(r"(?<=[\s.])import\b")
 #: Folders that are put on the path of a program rather than being packages themselves.
@@ -27,7 +27,7 @@ class _Candidates:
 class Python:
     """`import a.b` and `from .a import b`: modules by package root, by relation, by a way that ends like no other."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._known: dict[str, _Candidates] = {}
 

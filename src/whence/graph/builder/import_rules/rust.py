@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import Tree, folder_of, holds, joined, nearest, upward
+from whence.graph.builder.import_rules.tree import PathTree, folder_of, holds, joined, nearest, upward
 
 _HEAD = re.compile(r"\s*(?:pub(?:\s*\([^)]*\))?\s+)?(use|mod|extern\s+crate)\b\s*")
 #: What a use tree is made of.
@@ -31,7 +31,7 @@ Leaf = tuple[tuple[str, ...], str]
 class Rust:
     """`use`, `mod` and `extern crate`: modules by the files that hold them, crates by their manifests."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: PathTree) -> None:
         self._tree = tree
         self._known_crates: dict[str, list[str]] | None = None
         self._homes: dict[str, tuple[str, str]] = {}

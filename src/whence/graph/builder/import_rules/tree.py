@@ -14,7 +14,7 @@ MOST_ALIKE = 100
 _QUOTED = re.compile(r"""(["'`])([^"'`]*)\1""")
 
 
-class Tree:
+class PathTree:
     """All files of a repository. Folders have no slash at the end; the root is the empty string."""
 
     def __init__(self, paths: Sequence[str], read: Callable[[str], str | None]) -> None:

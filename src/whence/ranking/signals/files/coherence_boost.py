@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
 
 
 @signal(Phase.COHERENCE, relative=True)
-def coherence_boost(pool: Pool) -> Column:
+def coherence_boost(pool: CandidatePool) -> Column:
     """A share of the best score for each file's best unit.
 
     The sum of its units' scores against the highest such sum.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.rows import member
 
 
 @signal()
-def coverage(pool: Pool) -> Column:
+def coverage(pool: CandidatePool) -> Column:
     """The share of the query's words that the file holds, in its text or on its path.
 
     Rare words count more: the only file with the rarest word is seldom wrong.

@@ -7,7 +7,7 @@ import numpy as np
 from whence.core.types import CONTAINERS
 from whence.index.segment_writer import KIND_NAMES, TOP_LEVEL
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.arrayfile import Array
 
@@ -17,7 +17,7 @@ _CONTAINER = np.array([kind in CONTAINERS for kind in KIND_NAMES])
 
 
 @signal()
-def defines(pool: Pool) -> Column:
+def defines(pool: CandidatePool) -> Column:
     """When the query is one name.
 
     1 if the file defines a type or a top-level unit of exactly that name, 0.6 if it defines a
@@ -32,7 +32,7 @@ def defines(pool: Pool) -> Column:
     return Column(values, lambda row: f"defines {pool.plan.symbol}" if values[row] else "defines no name that was asked for")
 
 
-def _worth(pool: Pool, rows: Array) -> Array:
+def _worth(pool: CandidatePool, rows: Array) -> Array:
     flags, kinds = pool.snapshot.column("units.flags")[rows], pool.snapshot.kinds[rows]
     leading = (flags & TOP_LEVEL > 0) | _CONTAINER[kinds]
     return np.where(leading, 1.0, MEMBER)

@@ -6,13 +6,13 @@ import numpy as np
 
 from whence.index.segment_writer import DEFINES
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
 from whence.text.analyzer import terms
 
 
 @signal(Phase.DEFINITION, relative=True)
-def definition_boost(pool: Pool) -> Column:
+def definition_boost(pool: CandidatePool) -> Column:
     """A share of the best score when a word of the query is the name of the unit, or a part of it; runs of lines define nothing."""
     asked = {part.stem for part in pool.plan.parts} | {term.text for term in pool.plan.terms}
     defines = pool.snapshot.column("units.flags")[pool.units] & DEFINES > 0

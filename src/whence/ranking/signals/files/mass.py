@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from whence.ranking.columns import relative_to_best
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.retrieval.lexical import mass as window_mass
 
 
 @signal()
-def mass(pool: Pool) -> Column:
+def mass(pool: CandidatePool) -> Column:
     """How much of the file speaks of the query.
 
     Its ten best windows of 800 bytes, each later one counting less; 1 is the best of the pool.

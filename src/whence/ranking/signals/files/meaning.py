@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def meaning(pool: Pool) -> Column:
+def meaning(pool: CandidatePool) -> Column:
     """How near the file lies to the question in meaning.
 
     The mean similarity of its three nearest passages, by the vectors of the model in use.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def old_version(pool: Pool) -> Column:
+def old_version(pool: CandidatePool) -> Column:
     """1 for files in a `vN/` folder that a newer version stands beside.
 
     That is a folder with a higher N, or a file of the same name outside such

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.rows import member
 
@@ -15,7 +15,7 @@ MOST_SHARE = 1 / 200
 
 
 @signal()
-def only_here(pool: Pool) -> Column:
+def only_here(pool: CandidatePool) -> Column:
     """Whether the file holds a word of the query that hardly any other file holds.
 
     1 when it is the only one, 1/2 of two, 1/3 of three.

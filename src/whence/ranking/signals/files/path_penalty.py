@@ -7,12 +7,12 @@ import numpy as np
 from whence.parse.paths import Role
 from whence.query.words import TESTS_ASKED_FOR
 from whence.ranking.ledger import Column, Operation
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)
-def path_penalty(pool: Pool) -> Column:
+def path_penalty(pool: CandidatePool) -> Column:
     """A factor below 1 for tests, compatibility layers, examples, re-export barrels and declaration files; factors compound.
 
     None when the query speaks of test, spec or benchmark.
@@ -28,7 +28,7 @@ def path_penalty(pool: Pool) -> Column:
     return Column(values, lambda row: "no penalty" if values[row] == 1 else f"{roles_of(pool, row)}")
 
 
-def roles_of(pool: Pool, row: int) -> str:
+def roles_of(pool: CandidatePool, row: int) -> str:
     """The roles of a candidate's file, in words."""
     found = Role(int(pool.column("files.roles")[row]))
     return ", ".join((role.name or "").lower() for role in Role if role in found)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from whence.parse.paths import Role
 from whence.ranking.columns import role_column
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def platform(pool: Pool) -> Column:
+def platform(pool: CandidatePool) -> Column:
     """1 for code of one particular platform, unless a short question asks for it."""
     return role_column(pool, Role.PLATFORM, "platform", "for one platform")

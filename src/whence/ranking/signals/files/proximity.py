@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.rows import member
 
 
 @signal()
-def proximity(pool: Pool) -> Column:
+def proximity(pool: CandidatePool) -> Column:
     """The share of neighbouring words of the query that occur in one window of the file; a pair with an absent word is skipped."""
     pairs = pool.evidence.close_files
     values = np.zeros(len(pool.distinct_files))

@@ -6,12 +6,12 @@ import numpy as np
 
 from whence.ranking.fusion import scaled
 from whence.ranking.ledger import Column
-from whence.ranking.pool import MEANING, Pool
+from whence.ranking.pool import MEANING, CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def semantic(pool: Pool) -> Column:
+def semantic(pool: CandidatePool) -> Column:
     """Similarity of the vectors, scaled over what they found (F2); 0 for what words alone found (F1)."""
     similar = pool.retrieved.get(MEANING, np.full(len(pool.units), np.nan))
     return Column(

@@ -6,14 +6,14 @@ import numpy as np
 
 from whence.parse.paths import stem_parts
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
 
 SHORTEST_PREFIX = 3
 
 
 @signal(Phase.STEM, relative=True)
-def stem_boost(pool: Pool) -> Column:
+def stem_boost(pool: CandidatePool) -> Column:
     """A share of the best score when the file's name holds a word of the query.
 
     Plural and joined forms are equal; half of the share when one is only a prefix of the other.

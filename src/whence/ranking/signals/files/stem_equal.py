@@ -6,12 +6,12 @@ import numpy as np
 
 from whence.index.segment_writer import name_hash
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def stem_equal(pool: Pool) -> Column:
+def stem_equal(pool: CandidatePool) -> Column:
     """1 when the file's name is a word of the query, or two or three neighbouring words joined.
 
     The name is taken as one word, plural or not.

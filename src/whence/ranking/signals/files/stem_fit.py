@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def stem_fit(pool: Pool) -> Column:
+def stem_fit(pool: CandidatePool) -> Column:
     """How well the file's name fits the query.
 
     What share of the query it matches and what share of it is matched (equal, same stem, prefix or

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.retrieval.term_statistics import rarity
 from whence.storage.rows import member
 
 
 @signal()
-def verbatim(pool: Pool) -> Column:
+def verbatim(pool: CandidatePool) -> Column:
     """The share of the query's words that the file holds exactly as written, case and all.
 
     Words of four letters or more count, rare ones more.

@@ -6,12 +6,12 @@ import numpy as np
 
 from whence.graph.hits import adjustment
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def authority(pool: Pool) -> Column:
+def authority(pool: CandidatePool) -> Column:
     """More for a seed that much leads to or that leads to much, less for what else much leads to (W4)."""
     found = pool.seeding
     if found is None:

@@ -7,13 +7,13 @@ import numpy as np
 from whence.core.types import AST, PROVENANCES
 from whence.graph.builder.resolve import CONFIDENCE
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.rows import first_of_each, ranges
 
 
 @signal()
-def confidence(pool: Pool) -> Column:
+def confidence(pool: CandidatePool) -> Column:
     """The highest confidence of the edges that end at it; what the parser found, containment too, counts at most 0.7 (S1, W2)."""
     values = np.zeros(len(pool.units))
     if pool.graph is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from whence.index.symbols import IS_FUNCTION
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def free_function(pool: Pool) -> Column:
+def free_function(pool: CandidatePool) -> Column:
     """1 for a function that is no method."""
     values = IS_FUNCTION[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "a function of no type" if values[row] else "no function, or a method")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from whence.index.symbols import IS_INTERFACE
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def interface(pool: Pool) -> Column:
+def interface(pool: CandidatePool) -> Column:
     """1 for an interface or a trait."""
     values = IS_INTERFACE[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "an interface" if values[row] else "no interface")

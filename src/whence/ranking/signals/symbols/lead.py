@@ -7,7 +7,7 @@ import numpy as np
 from whence.index.relations import lead_hash
 from whence.ranking.columns import relative_to_best
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.rows import distinct, ranges
 
@@ -16,7 +16,7 @@ LEAD_HASHES = 1 << 16
 
 
 @signal()
-def lead(pool: Pool) -> Column:
+def lead(pool: CandidatePool) -> Column:
     """How much of the query the first 250 letters of the comment hold that introduces the symbol; 1 is the best of the pool."""
     snapshot = pool.snapshot
     owner, at = ranges(snapshot.lead_starts, pool.units)

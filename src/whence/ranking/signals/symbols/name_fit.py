@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def name_fit(pool: Pool) -> Column:
+def name_fit(pool: CandidatePool) -> Column:
     """The share of the parts of the symbol's name, and of its type's, that the query speaks of; rare parts count more."""
     values = pool.names.precision(pool.units)
     return Column(values, lambda row: f"{values[row]:.0%} of its name is in the question")

@@ -6,12 +6,12 @@ import numpy as np
 
 from whence.index.segment_writer import name_hash
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def named(pool: Pool) -> Column:
+def named(pool: CandidatePool) -> Column:
     """1 when the task writes its name as an identifier (`read_config`, ReadConfig, `config.read`), 0.5 when it writes its type's."""
     symbols = pool.snapshot.symbols
     wanted = np.array(sorted(name_hash(word) for word in pool.plan.identifiers), np.int64)

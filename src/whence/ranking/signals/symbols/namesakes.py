@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def namesakes(pool: Pool) -> Column:
+def namesakes(pool: CandidatePool) -> Column:
     """Logarithm of the number of definitions of its name."""
     counts = pool.snapshot.symbols.namesakes[pool.units]
     return Column(np.log(np.maximum(counts, 1)), lambda row: f"{counts[row]} of this name")

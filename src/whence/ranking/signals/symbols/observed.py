@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 from whence.storage.arrayfile import Array
 from whence.storage.rows import ranges
@@ -18,7 +18,7 @@ NEVER = 0.3
 
 
 @signal()
-def observed(pool: Pool) -> Column:
+def observed(pool: CandidatePool) -> Column:
     """How lately it was seen at run time: 1.0 within a day, 0.8 within 7, 0.5 within 30, else 0.2; 0.3 where it never was (S1)."""
     seen, now = _last_seen(pool), pool.seeding.now if pool.seeding is not None else 0.0
     days = (now - seen) / DAY
@@ -27,7 +27,7 @@ def observed(pool: Pool) -> Column:
     return Column(values, lambda row: f"last seen to run {max(days[row], 0):.0f} days ago" if seen[row] else "never seen to run")
 
 
-def _last_seen(pool: Pool) -> Array:
+def _last_seen(pool: CandidatePool) -> Array:
     """When an edge of each candidate was last observed; 0 where none was."""
     seen, graph = np.zeros(len(pool.units)), pool.graph
     if graph is None or not graph.seen.any():

@@ -7,12 +7,12 @@ import numpy as np
 from whence.parse.paths import Role
 from whence.query.words import TESTS_ASKED_FOR
 from whence.ranking.ledger import Column, Operation
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)
-def test_factor(pool: Pool) -> Column:
+def test_factor(pool: CandidatePool) -> Column:
     """A factor below 1 for symbols of test files, told by their paths, unless the task speaks of tests (S2)."""
     values = np.ones(len(pool.units))
     if not TESTS_ASKED_FOR.search(pool.plan.text):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from whence.index.symbols import IS_VALUE
 from whence.ranking.ledger import Column
-from whence.ranking.pool import Pool
+from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
 
 
 @signal()
-def value(pool: Pool) -> Column:
+def value(pool: CandidatePool) -> Column:
     """1 for a field or a constant."""
     values = IS_VALUE[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "a field or a constant" if values[row] else "does something, or is a type")
