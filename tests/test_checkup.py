@@ -43,7 +43,7 @@ def layout(tmp_path) -> Layout:
     """A small tree that is indexed."""
     root = write(tmp_path / "shop", FILES)
     with Index.open(root, data_dir=tmp_path / "data") as index:
-        _ = index.graph
+        _ = index.open_graph()
     return Layout(tmp_path / "data", root)
 
 

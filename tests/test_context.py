@@ -242,7 +242,7 @@ def test_the_same_question_of_an_index_without_vectors_is_answered_too(root, tmp
 def test_several_threads_get_the_answer_of_one(root, data):
     with Index.open(root, data_dir=data) as index:
         expected = index.context(TASK).text
-        _ = index.graph
+        _ = index.open_graph()
     told: list[str] = []
 
     def ask() -> None:

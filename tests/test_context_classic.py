@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sample_trees import write
+from whence.app.index import Index
 from whence.context.classic.pipeline import classic_pool
 from whence.core.profiles import CLASSIC, Profile, Weight
 from whence.core.types import RUNTIME, Edge
 from whence.graph.reader import Graph
-from whence.index.opened import OpenIndex
 from whence.index.snapshot import Snapshot
 from whence.query.plan import make_plan
 from whence.ranking.score import score
@@ -69,13 +69,13 @@ class Answer:
 @pytest.fixture
 def index(tmp_path):
     root = write(tmp_path / "tree", TREE)
-    with OpenIndex.open(root, data_dir=tmp_path / "data", settings={"index.model": "none", "index.workers": 1}) as opened:
+    with Index.open(root, data_dir=tmp_path / "data", settings={"index.model": "none", "index.workers": 1}) as opened:
         yield opened
 
 
 def asked(index, task, *, now=NOW, include=None, learned=()):
     plan = make_plan(task, decay=0.0, quoted=1.0)
-    ground = Asked(index.snapshot, index.graph, include=include)
+    ground = Asked(index.snapshot, index.open_graph(), include=include)
     return Answer(classic_pool(task, ground, plan, index.snapshot.symbols.defines, now=now, learned=learned))
 
 
@@ -169,7 +169,7 @@ def test_the_pool_remembers_the_place_in_each_channel(index):
 
 def test_what_has_no_place_in_the_source_is_walked_through_and_not_returned(index):
     found = asked(index, "`price`")
-    assert any(name.startswith("env:") for name in index.graph.outside)
+    assert any(name.startswith("env:") for name in index.open_graph().outside)
     assert (found.pool.units < index.snapshot.units).all()
 
 
@@ -200,9 +200,9 @@ def test_a_deleted_file_is_no_longer_a_candidate(index):
 
 def test_few_hits_by_words_are_filled_up_by_meaning(tmp_path):
     root = write(tmp_path / "tree", TREE)
-    with OpenIndex.open(root, data_dir=tmp_path / "data", settings={"index.workers": 1}) as index:
+    with Index.open(root, data_dir=tmp_path / "data", settings={"index.workers": 1}) as index:
         task = "warehouse inventory"
-        ground = replace(Asked(index.snapshot, index.graph), encoder=index._encoder)
+        ground = replace(Asked(index.snapshot, index.open_graph()), encoder=index._encoder)
         pool = classic_pool(task, ground, make_plan(task, decay=0.0, quoted=1.0), index.snapshot.symbols.defines, now=NOW)
         assert (pool.seeding.ranks["vectors"] > 0).any()
         assert asked(index, task).names == []

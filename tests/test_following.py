@@ -15,7 +15,7 @@ import pytest
 
 from hindrances import environment
 from sample_trees import git, write
-from whence.index.opened import OpenIndex
+from whence.app.index import Index
 from whence.index.watch import TreeWatcher, written_elsewhere
 
 noted_by_the_kernel = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a tree is looked through")
@@ -33,8 +33,8 @@ class Tree:
         git("init", "-q", ".", cwd=root)
         git("add", ".", cwd=root)
         git("commit", "-qm", "first", cwd=root)
-        self.index = OpenIndex.open(root, settings={"index.model": "none", "index.max_file_bytes": 2_000, **settings})
-        self.follower = TreeWatcher(self.index)
+        self.index = Index.open(root, settings={"index.model": "none", "index.max_file_bytes": 2_000, **settings})
+        self.follower = TreeWatcher(self.index.writer)
 
     def settle(self) -> Tree:
         """Look until nothing is left to be looked at."""
@@ -151,7 +151,7 @@ def test_another_commit_or_branch_is_said(tree, tmp_path):
     assert not said("branch", "unrelated")
     assert tree.index.freshness.commit == git("rev-parse", "HEAD", cwd=tree.root)
     git("worktree", "add", "-q", str(tmp_path / "beside"), "-b", "beside", cwd=tree.root)
-    with OpenIndex.open(tmp_path / "beside", settings={"index.model": "none"}) as index, TreeWatcher(index) as follower:
+    with Index.open(tmp_path / "beside", settings={"index.model": "none"}) as index, TreeWatcher(index.writer) as follower:
         assert follower.changed()
         index.refresh()
         assert not follower.changed()
@@ -247,9 +247,9 @@ def test_where_the_kernel_refuses_the_tree_is_looked_through(tmp_path):
     write(tmp_path, {"lib/deep/b.py": "b"})
     program = f"""
 from pathlib import Path
-from whence.index.opened import OpenIndex
+from whence.app.index import Index
 from whence.index.watch import Follower
-index = OpenIndex.open({str(tmp_path)!r}, settings={{"index.model": "none"}})
+index = Index.open({str(tmp_path)!r}, settings={{"index.model": "none"}})
 for limit, most in (("instances", 0), ("instances", 10), ("watches", 2)):
     Path("/proc/sys/user/max_inotify_" + limit).write_text(str(most))
     with Follower(index) as follower:
@@ -270,7 +270,7 @@ for limit, most in (("instances", 0), ("instances", 10), ("watches", 2)):
 @noted_by_the_kernel
 def test_an_index_inside_its_own_tree_does_not_keep_itself_busy(tmp_path):
     write(tmp_path, {"a.py": "a"})
-    with OpenIndex.open(tmp_path, data_dir=tmp_path / "kept", settings={"index.model": "none"}) as index, TreeWatcher(index) as follower:
+    with Index.open(tmp_path, data_dir=tmp_path / "kept", settings={"index.model": "none"}) as index, TreeWatcher(index.writer) as follower:
         for _ in range(MOST_LOOKS):
             if not follower.changed():
                 break

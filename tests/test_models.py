@@ -73,7 +73,7 @@ def units_table(index: Index) -> list[tuple[str, bytes | None]]:
 def test_a_model_of_each_kind_finds_by_vectors_what_is_near(tree: Path, models: Path, kind: str):
     with Index.open(tree, settings=chosen(kind, models)) as index:
         assert index.notes == []
-        assert index.model
+        assert index.writer.model
         assert "src/read.py" in paths(index, "read file", strategy="vector")
         assert set(paths(index, "parse token tree", strategy="vector")) <= set(paths(index, "parse token tree"))
         encoder = open_encoder(index.settings.index.model)
@@ -91,7 +91,7 @@ def test_vectors_of_each_kind_put_the_file_first_that_says_the_same(tmp_path: Pa
 
 def test_without_a_model_words_answer_and_vectors_have_nothing_to_say(tree: Path, models: Path):
     with Index.open(tree, settings=chosen("none", models)) as index:
-        assert (index.notes, index.model, index.store.vectors()) == ([], "", {})
+        assert (index.notes, index.writer.model, index.store.vectors()) == ([], "", {})
         assert paths(index, "parse token")[0] == "lib/tree.rs"
         assert paths(index, "parse token", strategy="vector") == []
         assert not list(index.layout.segments.glob("*.vectors"))
@@ -122,7 +122,7 @@ def test_another_model_makes_vectors_anew_and_nothing_else(tree: Path, models: P
         assert index.store.segments() == segments
         assert units_table(index) == units
         assert paths(index, "read file", strategy="lexical") == words
-        assert {row.model for row in index.store.vectors().values()} == {index.model}
+        assert {row.model for row in index.store.vectors().values()} == {index.writer.model}
         listed = {row.name for row in index.store.vectors().values()}
         assert {path.name for path in index.layout.segments.glob("*.vectors")} == listed
         with Index.open(tree, settings=chosen(then, models), data_dir=tmp_path / "afresh") as afresh:
@@ -134,7 +134,7 @@ def test_another_model_is_noticed_when_nothing_else_has_changed_for_long(tree: P
     Index.open(tree, settings=chosen("shipped", models)).close()
     with Index.open(tree, settings=chosen("late", models)) as index:
         assert index.refreshed.read == 0
-        assert {row.model for row in index.store.vectors().values()} == {index.model}
+        assert {row.model for row in index.store.vectors().values()} == {index.writer.model}
 
 
 def test_the_same_model_makes_no_vector_anew(tree: Path, models: Path):
@@ -286,7 +286,7 @@ def test_config_shows_the_model_and_where_it_was_chosen(tree: Path):
 def test_status_shows_which_model_answers(tree: Path, models: Path, kind: str):
     own = chosen(kind, models)
     with Index.open(tree, settings=own) as index:
-        model = index.model
+        model = index.writer.model
     done = whence("status", "--set", f"index.model={own['index.model']}", cwd=tree)
     assert (done.returncode, done.stderr) == (0, "")
     assert own["index.model"].partition(":")[0] in done.stdout

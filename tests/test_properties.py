@@ -22,11 +22,11 @@ from whence.core.errors import UsageError, WhenceError
 from whence.core.settings import load
 from whence.memory import front_matter
 from whence.memory.note import KINDS, CodeRef, Note
-from whence.query.parser import path_predicate, read
+from whence.query.filters import check_glob
+from whence.query.parser import parse_operators, path_predicate
 from whence.query.paste import question_in
 from whence.query.pattern import compile_pattern
 from whence.query.plan import make_plan
-from whence.search.options import check_glob
 from whence.storage.arrayfile import ArrayFile, write_arrays
 from whence.text import analyzer
 from whence.text.secrets import find_secrets, redacted
@@ -67,7 +67,7 @@ plain_word = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=9).filte
 @often
 @given(st.lists(plain_word, min_size=2, max_size=14), st.sampled_from("?.!"))
 def test_a_plain_sentence_is_never_an_operator(words, end):
-    asked = read(" ".join(words).capitalize() + end)
+    asked = parse_operators(" ".join(words).capitalize() + end)
     assert asked.plain
     assert asked.text == asked.query
 
@@ -79,11 +79,11 @@ def test_a_plain_sentence_is_never_an_operator(words, end):
 )
 def test_any_query_is_read_or_refused_with_a_caret_under_it(query):
     try:
-        asked = read(query)
+        asked = parse_operators(query)
     except UsageError as error:
         assert str(error).splitlines()[-1].strip() == "^"  # noqa: PT017  -- either way is right
     else:
-        assert asked.plain or asked.said.startswith("read as: ")
+        assert asked.plain or asked.reading.startswith("read as: ")
 
 
 globs = st.lists(st.sampled_from(["*", "**", "a", "/", "?", "[a-z]", "[z-a]", "[", "]", "!", ".py"]), min_size=1, max_size=14).map("".join)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.note import Note
     from whence.memory.result import RecalledNote
+    from whence.ranking.receipt import Why
     from whence.search.confidence import Confidence
-    from whence.search.explain import Why
     from whence.search.result import SearchResponse, SearchResult
 
 __all__ = [
@@ -60,7 +60,7 @@ _MODULES = {
     "SearchResponse": "whence.search.result",
     "SearchResult": "whence.search.result",
     "Symbol": "whence.context.pack",
-    "Why": "whence.search.explain",
+    "Why": "whence.ranking.receipt",
 }
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from sample_trees import write
 from whence.core.errors import UsageError
-from whence.search.confidence import ConfidenceFeatures
+from whence.search.confidence import WEIGHTS, ConfidenceFeatures
 from whence_bench.search import confidence as benchmark
 from whence_bench.search import confidence_plot, corpus
 
@@ -131,7 +130,7 @@ def test_made_up_names_are_put_together_from_names_that_are_spoken_of():
 
 
 def test_shipped_weights_have_every_fact_and_no_other():
-    shipped = json.loads((Path(benchmark.__file__).parents[1] / "weights" / "confidence.json").read_text(encoding="utf-8"))
+    shipped = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     assert set(shipped["meaning"]) == {*benchmark.BY_MEANING, "constant"}
     assert set(shipped["words"]) == {*benchmark.BY_WORDS, "constant"}
     assert 0 < shipped["similarity"]["chance"] < shipped["similarity"]["answers"] < 1

@@ -24,8 +24,8 @@ from whence.index.layout import Layout
 
 #: Symbols are found by name and their code hashed by these two.
 needs_symbols = pytest.mark.skipif(
-    not (hasattr(Index, "symbol_keys") and hasattr(Index, "subgraph_root")),
-    reason="Index.symbol_keys and Index.subgraph_root are not there",
+    not (hasattr(Index, "symbol_keys") and hasattr(Index, "package_hash")),
+    reason="Index.symbol_keys and Index.package_hash are not there",
 )
 Command = Callable[..., str]
 CHOSEN = LearnSettings()

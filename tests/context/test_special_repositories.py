@@ -119,7 +119,7 @@ def test_a_file_that_defines_one_name_ten_thousand_times_lists_it_once(tmp_path)
 
 def grown(index: Index, edges: int) -> Graph:
     """The graph of an index with so many edges beside its own, all of them calls."""
-    own, chance = index.graph, np.random.default_rng(7)
+    own, chance = index.open_graph(), np.random.default_rng(7)
     defined = np.flatnonzero(index.snapshot.symbols.defines)
     source, target = (np.concatenate([old, chance.choice(defined, edges).astype(np.int32)]) for old in (own.source, own.target))
     order = np.lexsort((target, source))
@@ -152,7 +152,7 @@ def test_half_a_million_edges_are_walked_in_a_moment(tmp_path):
     with open_tree(tmp_path / "tree", files) as index:
         graph = grown(index, 500_000)
         assert len(graph.source) >= 500_000
-        packing = ContextBuilder(index, graph, index.encoder)
+        packing = ContextBuilder(index, graph, index.writer.encoder)
         for asked in (
             {"task": "retry_queue_1_2"},
             {"task": "the message queue waits for a token", "profile": "classic"},

@@ -51,7 +51,7 @@ class Embedded:
         self._index.add_edges(provenance, edges, paths=paths)
 
     def adjacency(self) -> Graph:
-        return self._index.graph
+        return self._index.open_graph()
 
     def reopen(self) -> None:
         self.close()

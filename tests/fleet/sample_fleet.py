@@ -62,5 +62,5 @@ def sent(engine: Engine, trees: Mapping[str, Path], data: Path) -> None:
     registry = Registry(engine)
     for name, root in trees.items():
         with Index.open(root, data_dir=data) as index:
-            send(engine, registry.add(name, str(root), GROUPS[name]), index)
+            send(engine, registry.add(name, str(root), GROUPS[name]), index.writer)
     refresh_totals(engine)

@@ -22,6 +22,7 @@ from whence.index.segment_writer import name_hash
 from whence.query.plan import make_plan
 from whence.retrieval.commits import CommitMatches
 from whence.search.pipeline import answer
+from whence.search.request import SearchRequest
 
 QUERIES = (
     "where are words split into tokens",
@@ -44,8 +45,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     commit(root, "Words are split, walks return")
     with Index.open(root, data_dir=place / "data"):
         pass
-    write(root, {"whence/parse/tokens.py": files["whence/parse/tokens.py"] + "\n# A damaged cache is noticed.\n"})
-    (root / "whence/rank/collapse.py").unlink()
+    write(root, {"whence/text/analyzer.py": files["whence/text/analyzer.py"] + "\n# A damaged cache is noticed.\n"})
+    (root / "whence/ranking/collapse.py").unlink()
     commit(root, "A damaged cache is noticed")
     with Index.open(root, data_dir=place / "data") as opened:
         yield opened
@@ -78,13 +79,13 @@ def gathered(cut: list[FileBlob]) -> RemoteSnapshot:
 def test_every_live_file_is_a_piece(index, cut):
     snapshot = index.snapshot
     assert sorted(one.path for one in cut) == sorted(path for path, alive in zip(snapshot.paths, snapshot.alive, strict=True) if alive)
-    assert "whence/rank/collapse.py" not in {one.path for one in cut}
+    assert "whence/ranking/collapse.py" not in {one.path for one in cut}
 
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_gathered_pieces_rank_as_their_index_does(index, cut, query):
     whole, apart = index.snapshot, gathered(cut)
-    asking = index._asking(query, 10, None, {})
+    asking = index._searcher().run_of(SearchRequest(query, k=10))
     plan = make_plan(query, decay=asking.profile.decay, quoted=asking.profile.quoted)
     of_files = CommitMatches(whole, plan)._scores
     rows = {path: row for row, path in enumerate(whole.paths) if whole.alive[row]}
@@ -99,7 +100,7 @@ def test_some_of_the_pieces_score_as_all_of_them_do(index, cut):
     """What is counted over all files is given, so that a file scores the same whoever stands beside it."""
     query = "random walk with restart"
     apart = gathered(cut)
-    asking = replace(index._asking(query, 3, None, {}), snapshot=apart)
+    asking = replace(index._searcher().run_of(SearchRequest(query, k=3)), snapshot=apart)
     best = [(apart.path(one.hit.file), one.hit.score) for one in answer(query, asking)]
     few = [one for one in cut if one.path in dict(best)]
     table = counts_of([one.arrays for one in cut])

@@ -70,7 +70,7 @@ def sent(engine: Engine, tree: Path) -> Sending:
         found = registry.get("acme/shop")
         assert found is not None
         with Index.open(tree) as index:
-            return send(engine, found, index, **options)
+            return send(engine, found, index.writer, **options)
 
     return run
 
@@ -138,7 +138,7 @@ def test_rows_hold_what_a_search_needs(engine: Engine, sent: Sending):
 def test_passages_are_found_by_the_signs_of_their_vectors(engine: Engine, sent: Sending, tree: Path):
     sent()
     with Index.open(tree) as index:
-        rows = index.encoder.encode_query("how a cart is filled").rows
+        rows = index.writer.encoder.encode_query("how a cart is filled").rows
     bits = np.packbits(rows.mean(axis=0) > 0).tobytes()
     best = engine.by_sketch("passages", bits, 3, fields=("file",))
     assert {hit.fields["file"] for hit in best} <= files_of(engine, "files")
@@ -307,7 +307,7 @@ def test_totals_are_the_sums_of_repositories(engine: Engine, sent: Sending, tmp_
     sent()
     other = Registry(engine).add("zoo", str(write(tmp_path / "zoo", {"zebra.py": "def quagga():\n    return 'session'\n"})), ["zoo"])
     with Index.open(tmp_path / "zoo") as index:
-        send(engine, other, index)
+        send(engine, other, index.writer)
     refresh_totals(engine)
     wanted = [counts.TOTALS, name_hash("quagga"), name_hash("cart")]
     shop, zoo, both = (counted(engine, scope, wanted) for scope in ("acme/shop", "zoo", counts.ALL))
@@ -359,6 +359,6 @@ def test_names_that_are_no_unicode_and_empty_files_are_sent(engine: Engine, tmp_
     repository: Repository = Registry(engine).add("odd", str(root), [])
     with Index.open(root) as index:
         live = index.snapshot.live_files
-        assert send(engine, repository, index).files == live
+        assert send(engine, repository, index.writer).files == live
     with Index.open(root) as index:
-        assert send(engine, Registry(engine).get("odd"), index).nothing
+        assert send(engine, Registry(engine).get("odd"), index.writer).nothing

@@ -326,7 +326,7 @@ from whence.core.settings_schema import FleetSettings
 try:
     with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1], timeout=0.6)) as engine:
         engine.ensure()
-        engine.count("units", __import__("whence.fleet.milvus.filters").fleet.filters.Filter("no ("))
+        engine.count("units", __import__("whence.fleet.milvus.filters").fleet.milvus.filters.Filter("no ("))
 except FleetError as error:
     print(error)
 """
@@ -358,7 +358,7 @@ def test_a_package_that_is_missing_is_one_sentence_with_the_line_that_installs_i
 def test_a_file_of_variables_that_lies_around_is_not_read(tmp_path):
     """The package reads the nearest `.env`, by which a repository would set the environment of whoever searches it."""
     (tmp_path / ".env").write_text("WHENCE_PLANTED=1\nMILVUS_URI=http://elsewhere:1\n", encoding="utf-8")
-    code = "import os; from whence.fleet import client; client.library(); print(sorted(os.environ))"
+    code = "import os; from whence.fleet.milvus import client; client.library(); print(sorted(os.environ))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

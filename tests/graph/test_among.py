@@ -33,7 +33,7 @@ def check(item):
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
     place = tmp_path_factory.mktemp("among")
     with Index.open(write(place / "tree", FILES), data_dir=place / "data") as index:
-        yield index.graph
+        yield index.open_graph()
 
 
 def joined(graph: Graph, *keys: str) -> set[tuple[str, str, str]]:

@@ -57,7 +57,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def around(index: Index, name: str, **how: Any) -> Neighbourhood:
-    return index.around(index.questions.one(name), **how)
+    return index.around(index.questions().one(name), **how)
 
 
 def keys(found: Neighbourhood) -> set[str]:

@@ -243,7 +243,7 @@ def test_a_kind_or_a_depth_that_does_not_exist_is_refused(python):
 
 def test_what_was_imported_from_outside_is_not_replaced_by_a_method_of_the_same_name(python):
     assert python.callers("Cart.get") == []
-    answer = python.questions.callees(python.questions.one("Store.load"))
+    answer = python.questions().callees(python.questions().one("Store.load"))
     assert answer.neighbours() == []
     assert [(one.written, one.because) for one in answer.stops.first] == [("get", "imported from outside")]
 
@@ -275,13 +275,13 @@ def test_callees_are_given_with_their_definition_and_what_may_be_reached(python)
 
 def test_the_callees_of_a_type_are_those_of_its_members(python):
     assert names(python.callees("Store")) == ["place_of"]
-    stops = python.questions.callees(python.questions.one("Store")).stops
+    stops = python.questions().callees(python.questions().one("Store")).stops
     assert [one.written for one in stops.first] == ["json.dumps", "get"]
     assert (stops.total, stops.outside) == (2, 2)
 
 
 def test_a_call_of_something_that_is_nowhere_is_where_the_graph_stops(python):
-    answer = python.questions.callees(python.questions.one("FileStore.flush"))
+    answer = python.questions().callees(python.questions().one("FileStore.flush"))
     assert answer.neighbours() == []
     assert [(one.name, one.line, one.because) for one in answer.stops.first] == [("mystery", 21, "not defined here")]
 
@@ -289,7 +289,7 @@ def test_a_call_of_something_that_is_nowhere_is_where_the_graph_stops(python):
 def test_calls_that_lead_nowhere_and_may_mean_a_symbol_are_counted_with_its_callers(own):
     several = {f"lib/{name}.py": f"class {name.title()}:\n    def beat(self):\n        return 1\n" for name in "abcdefgh"}
     index = own({**several, "use.py": "def use(thing):\n    return thing.beat()\n"})
-    answer = index.questions.callers(index.questions.one("A.beat"))
+    answer = index.questions().callers(index.questions().one("A.beat"))
     assert answer.neighbours() == []
     assert answer.stops.total == 1
     assert (answer.stops.first[0].path, answer.stops.first[0].because) == ("use.py", "one of 8 of that name")
@@ -480,7 +480,7 @@ def test_the_hash_of_a_package_changes_with_its_code_only(own, tmp_path):
 
     def root(key: str) -> str:
         index.refresh()
-        return index.subgraph_root(key)
+        return index.package_hash(key)
 
     before, elsewhere = root("a/one.py#one"), root("b/three.py#three")
     assert before == root("a/two.py#two") != elsewhere
@@ -497,7 +497,7 @@ def test_the_hash_of_a_package_changes_with_its_code_only(own, tmp_path):
 def test_a_file_that_defines_one_name_ten_thousand_times_is_answered_at_once(own):
     many = (f"def same():\n    return other({n * 7919 % 10_007})\n\n\n" for n in range(10_000))
     index = own({"many.py": "".join(many) + "def other():\n    return 1\n"})
-    assert index.graph.nodes > 10_000
+    assert index.open_graph().nodes > 10_000
     for answer, expected in (
         (lambda: index.symbol_keys("same"), ["many.py#same"]),
         (lambda: sorted({one.key for one in index.callers("other")}), ["many.py#same"]),
@@ -530,7 +530,7 @@ def test_half_a_million_edges_are_answered_within_a_second(own):
 
 def test_a_wrong_name_among_half_a_million_is_answered_soon(own):
     index = own({"a.py": "def reticulate_splines():\n    return 1\n"})
-    lookup = index.questions.names
+    lookup = index.questions().names
     lookup.__dict__["_all_names"] = {f"spline_{number:x}_reticulated" for number in range(500_000)} | {"reticulate_splines"}
     began = time.process_time()
     assert lookup.nearest("reticulate_spline") == ["reticulate_splines"]

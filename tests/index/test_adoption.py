@@ -42,7 +42,7 @@ def aged(root: Path) -> None:
 
 def answers(index: Index) -> list[object]:
     found: list[object] = [[(one.path, one.score, one.qualified_name) for one in index.search(query, content="all")] for query in QUERIES]
-    graph = index.graph
+    graph = index.open_graph()
     return [*found, sorted((graph.name(a), graph.name(b)) for a, b in zip(graph.source.tolist(), graph.target.tolist(), strict=True))]
 
 
@@ -64,7 +64,7 @@ def test_a_second_worktree_reads_only_what_differs_and_answers_like_a_clean_buil
     data = tmp_path / "data"
     with Index.open(repository, data_dir=data) as first:
         assert first.refreshed.read == len(files())
-        assert first.graph.source.size
+        assert first.open_graph().source.size
     git("worktree", "add", "-b", "topic", str(tmp_path / "second"), cwd=repository)
     (tmp_path / "second/lib/retry_0.py").write_text("def retried_otherwise():\n    return walrus\n")
     (tmp_path / "second/lib/new.py").write_text("def brand_new_walrus():\n    return 1\n")

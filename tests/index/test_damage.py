@@ -49,7 +49,7 @@ def tree(tmp_path: Path) -> Path:
     git("add", ".", cwd=root)
     git("commit", "-qm", "the walrus and the otter", cwd=root)
     with Index.open(root) as index:
-        _ = index.graph
+        _ = index.open_graph()
         with closing(FeedbackStore.beside(index.layout.directory)) as learned:
             say(learned, [VERDICT], index.settings.learn)
     return root
@@ -86,7 +86,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
     monkeypatch.chdir(tmp_path)
     for module in (sqlite, note_store, learned_store):
         monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
-    monkeypatch.setattr("whence.index.opened.OPENING_SECONDS", 0.2)
+    monkeypatch.setattr("whence.index.writer.OPENING_SECONDS", 0.2)
     with Memory.open(tmp_path / "notes") as memory:
         memory.remember("The walrus sleeps", topic="walrus")
         notes = memory.catalog.store.path
@@ -145,7 +145,7 @@ def test_a_bit_that_flips_unseen_is_found_by_status_and_doctor_and_mended_when_i
     with Index.open(tree, settings={"index.verify_after": 0}) as index:
         assert path.name in index.notes[0]
         assert [one.path for one in index.search("otter")] == ["river.py", "pond.py"]
-        _ = index.graph
+        _ = index.open_graph()
     with Index.open(tree, settings={"index.verify_after": 0}) as index:
         assert index.notes == []
     assert main(["status", str(tree), "--verify"]) == 0

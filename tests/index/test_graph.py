@@ -45,7 +45,7 @@ def tree(tmp_path: Path) -> Path:
 
 def edges(root: Path, data_dir: Path | None = None) -> set[Row]:
     with Index.open(root, data_dir=data_dir) as index:
-        return edges_of(index.graph)
+        return edges_of(index.open_graph())
 
 
 def anew(root: Path, tmp_path: Path) -> set[Row]:
@@ -99,19 +99,19 @@ def test_the_graph_of_an_edited_tree_is_that_of_a_new_one(edit: str, tree: Path,
 
 def test_nodes_outside_that_nobody_speaks_of_any_more_are_gone(tree: Path) -> None:
     with Index.open(tree) as index:
-        assert "env:CURRENCY" in index.graph.outside
+        assert "env:CURRENCY" in index.open_graph().outside
         write(tree, {"shop/money.py": "class Price: pass\n"})
         index.refresh()
-        assert "env:CURRENCY" not in index.graph.outside
+        assert "env:CURRENCY" not in index.open_graph().outside
 
 
 def test_a_refresh_of_an_open_index_brings_its_graph_along(tree: Path, tmp_path: Path) -> None:
     with Index.open(tree) as index:
-        before = edges_of(index.graph)
+        before = edges_of(index.open_graph())
         EDITS["a call more"](tree)
-        assert edges_of(index.graph) == before
+        assert edges_of(index.open_graph()) == before
         index.refresh()
-        assert edges_of(index.graph) == anew(tree, tmp_path) != before
+        assert edges_of(index.open_graph()) == anew(tree, tmp_path) != before
 
 
 def test_many_small_edits_and_the_merges_between_them_lose_no_relation(tree: Path, tmp_path: Path, own_data_dir: Path) -> None:
@@ -150,7 +150,7 @@ def test_any_edits_one_after_the_other_leave_the_graph_of_a_new_tree(
             else:
                 write(root, {f"{name}.py": text})
             index.refresh()
-            found = edges_of(index.graph)
+            found = edges_of(index.open_graph())
     assert found == edges(root, place / "fresh")
 
 
@@ -163,8 +163,10 @@ def test_a_graph_is_made_once_and_then_read(tree: Path, own_data_dir: Path) -> N
     stamp = made.stat().st_mtime_ns
     with Index.open(tree) as index:
         index.refresh()
-        assert edges_of(index.graph)
-        assert isinstance(index.graph.source.base, np.ndarray | memoryview) or not index.graph.source.flags.owndata  # of the memory map
+        assert edges_of(index.open_graph())
+        assert (
+            isinstance(index.open_graph().source.base, np.ndarray | memoryview) or not index.open_graph().source.flags.owndata
+        )  # of the memory map
     assert graphs(tree, own_data_dir) == [made]
     assert made.stat().st_mtime_ns == stamp
 
@@ -179,14 +181,14 @@ def test_a_touched_file_of_the_same_content_makes_no_new_graph(tree: Path, own_d
 
 def test_what_is_read_from_the_file_is_what_was_made(tree: Path) -> None:
     with Index.open(tree) as index:
-        made = index.graph
+        made = index.open_graph()
         arrays = {
             name: getattr(made, name).tolist()
             for name in ("source", "target", "kind", "confidence", "line", "starts", "in_edges", "in_starts")
         }
     with Index.open(tree) as index:
-        assert {name: getattr(index.graph, name).tolist() for name in arrays} == arrays
-        assert index.graph.outside == made.outside
+        assert {name: getattr(index.open_graph(), name).tolist() for name in arrays} == arrays
+        assert index.open_graph().outside == made.outside
 
 
 def test_graphs_of_earlier_snapshots_and_strays_are_removed_by_the_next_build(tree: Path, own_data_dir: Path) -> None:
@@ -231,7 +233,7 @@ def test_a_damaged_graph_is_made_again_and_nothing_else_is_and_that_is_said(
     (made,) = graphs(tree, own_data_dir)
     damage(made)
     with Index.open(tree) as index:
-        assert edges_of(index.graph) == before
+        assert edges_of(index.open_graph()) == before
         assert len(index.notes) == 1
         assert made.name in index.notes[0]
         assert index.refreshed.read == 0
@@ -255,7 +257,7 @@ def test_a_graph_of_an_older_format_is_made_again(tree: Path, own_data_dir: Path
 
 def test_an_index_of_an_older_format_is_rebuilt_with_its_graph_and_keeps_what_was_observed(tree: Path, own_data_dir: Path) -> None:
     with Index.open(tree) as index:
-        before = edges_of(index.graph)
+        before = edges_of(index.open_graph())
         index.add_edges(RUNTIME, [SEEN])
         index.add_edges(LSP, [RESOLVED])
     with truth(Layout(own_data_dir, tree.resolve()).database) as database:
@@ -263,8 +265,8 @@ def test_an_index_of_an_older_format_is_rebuilt_with_its_graph_and_keeps_what_wa
         database.commit()
     with Index.open(tree) as index:
         assert index.notes == ["the index was made with another version of whence; rebuilt"]
-        assert edges_of(index.graph) - before == {row_of(SEEN)}
-        assert before <= edges_of(index.graph)
+        assert edges_of(index.open_graph()) - before == {row_of(SEEN)}
+        assert before <= edges_of(index.open_graph())
 
 
 def test_a_damaged_segment_costs_nothing_that_was_observed(tree: Path, own_data_dir: Path) -> None:
@@ -274,7 +276,7 @@ def test_a_damaged_segment_costs_nothing_that_was_observed(tree: Path, own_data_
         path.write_bytes(b"\0" * path.stat().st_size)
     with Index.open(tree) as index:
         assert any("rebuilt" in note for note in index.notes)
-        assert row_of(SEEN) in edges_of(index.graph)
+        assert row_of(SEEN) in edges_of(index.open_graph())
 
 
 def test_an_index_folder_that_cannot_be_written_still_answers(tree: Path, own_data_dir: Path) -> None:
@@ -306,7 +308,7 @@ sys.path.insert(0, sys.argv[2])
 from index.graph_edges import edges_of
 from whence import Index
 with Index.open(sys.argv[1]) as index:
-    print(json.dumps(sorted(map(list, edges_of(index.graph)))))
+    print(json.dumps(sorted(map(list, edges_of(index.open_graph())))))
 """
 TESTS = str(Path(__file__).parents[1])
 
@@ -370,7 +372,7 @@ def row_of(edge: Edge) -> Row:
 
 def added(index: Index) -> set[Row]:
     """The edges that the parser did not find."""
-    graph = index.graph
+    graph = index.open_graph()
     return {
         (
             key_of(graph, int(graph.source[row])),
@@ -384,12 +386,12 @@ def added(index: Index) -> set[Row]:
 
 def test_edges_of_others_stand_beside_the_parsers_with_all_that_is_known_of_them(tree: Path) -> None:
     with Index.open(tree) as index:
-        before = edges_of(index.graph)
+        before = edges_of(index.open_graph())
         index.add_edges(RUNTIME, [SEEN, ASKED])
         index.add_edges(LSP, [RESOLVED])
         assert added(index) == {row_of(SEEN), row_of(ASKED), row_of(RESOLVED)}
-        assert before <= edges_of(index.graph)
-        graph = index.graph
+        assert before <= edges_of(index.open_graph())
+        graph = index.open_graph()
         (row,) = np.flatnonzero(graph.seen > 0)[
             [key_of(graph, int(graph.target[row])) == SEEN.target for row in np.flatnonzero(graph.seen > 0)]
         ]
@@ -455,7 +457,7 @@ def test_an_edge_may_begin_outside_the_source(tree: Path) -> None:
     with Index.open(tree) as index:
         index.add_edges(RUNTIME, [edge])
         assert added(index) == {row_of(edge)}
-        assert index.graph.referrers.sum() > 0
+        assert index.open_graph().referrers.sum() > 0
 
 
 # How it is walked.
@@ -464,7 +466,7 @@ def test_an_edge_may_begin_outside_the_source(tree: Path) -> None:
 def test_an_edge_is_followed_as_its_kind_says_and_less_when_only_a_language_server_knows_it(tree: Path) -> None:
     with Index.open(tree) as index:
         index.add_edges(LSP, [RESOLVED])
-        graph = index.graph
+        graph = index.open_graph()
         for row in range(len(graph.kind)):
             share = 0.3 if PROVENANCES[graph.provenance[row]] == LSP else 1.0
             assert graph.walk_weights[row] == pytest.approx(EDGE_WEIGHTS[EDGE_KINDS[graph.kind[row]]] * graph.confidence[row] * share)
@@ -473,7 +475,7 @@ def test_an_edge_is_followed_as_its_kind_says_and_less_when_only_a_language_serv
 
 def test_who_refers_to_a_symbol_is_counted_outside_tests_only(tree: Path) -> None:
     with Index.open(tree) as index:
-        graph = index.graph
+        graph = index.open_graph()
         (price,), (cart,) = (graph.symbols.with_key(key) for key in ("shop/money.py#Price", "shop/cart.py#Cart"))
         callers = {key_of(graph, int(graph.source[edge])) for edge in graph.into(price) if EDGE_KINDS[graph.kind[edge]] == "calls"}
         assert callers == {"shop/cart.py#Cart.add", "tests/test_cart.py#test_add"}

@@ -913,11 +913,11 @@ price.cpp#Price.plus calls price.hpp#Price.rounded
 def test_calls_and_kinship_of_a_tree_are_those_that_a_person_draws(language: str, tmp_path: Path) -> None:
     files, expected = TREES[language]
     with opened(tmp_path / "tree", files) as index:
-        assert told(index.graph, "calls", "extends", "implements", "overrides") == sorted(expected.splitlines())
+        assert told(index.open_graph(), "calls", "extends", "implements", "overrides") == sorted(expected.splitlines())
 
 
 def calls(index: Index) -> list[str]:
-    return told(index.graph, "calls")
+    return told(index.open_graph(), "calls")
 
 
 # How sure an edge is.
@@ -929,7 +929,10 @@ def test_a_name_that_is_looked_up_has_the_confidence_of_the_parser_and_one_taken
         "b.py": "def sure(): pass\n\nclass B:\n    def settle(self): pass\n",
     }
     with opened(tmp_path / "tree", files) as index:
-        assert edges_of(index.graph, ["calls"]) == {("a.py#go", "calls", "b.py#sure", 0.7), ("a.py#go", "calls", "b.py#B.settle", 0.42)}
+        assert edges_of(index.open_graph(), ["calls"]) == {
+            ("a.py#go", "calls", "b.py#sure", 0.7),
+            ("a.py#go", "calls", "b.py#B.settle", 0.42),
+        }
 
 
 def test_several_that_bear_a_name_share_its_confidence(tmp_path: Path) -> None:
@@ -951,7 +954,7 @@ def test_a_name_that_many_bear_says_nothing(bearers: int, edges: int, tmp_path: 
 def test_of_types_fewer_are_enough_to_say_nothing(bearers: int, edges: int, tmp_path: Path) -> None:
     files = {f"p{n}/b.py": "class Ledger: pass\n" for n in range(bearers)} | {"a/a.py": "class Own(Ledger): pass\n"}
     with opened(tmp_path / "tree", files) as index:
-        assert len(told(index.graph, "extends")) == edges
+        assert len(told(index.open_graph(), "extends")) == edges
 
 
 def test_a_variable_named_after_a_type_is_taken_for_it_with_less_confidence(tmp_path: Path) -> None:
@@ -963,7 +966,7 @@ def test_a_variable_named_after_a_type_is_taken_for_it_with_less_confidence(tmp_
 def test_of_many_overloads_only_the_first_are_taken(tmp_path: Path) -> None:
     overloads = "\n".join(f"    int put{''.join(['(', ', '.join(f'int a{i}' for i in range(n)), ')'])} {{ return 1; }}" for n in range(20))
     with opened(tmp_path / "tree", {"A.java": f"class A {{\n{overloads}\n    int go() {{ return this.put(1); }}\n}}\n"}) as index:
-        assert len([edge for edge in index.graph.kind.tolist() if edge == 0]) == MOST_BY_NAME
+        assert len([edge for edge in index.open_graph().kind.tolist() if edge == 0]) == MOST_BY_NAME
 
 
 # What must not be taken for something of the same name.
@@ -1047,7 +1050,7 @@ def test_a_type_that_is_not_here_lends_its_calls_to_nobody(tmp_path: Path) -> No
 )
 def test_a_parameter_hides_what_has_its_name(name: str, text: str, tmp_path: Path) -> None:
     with opened(tmp_path / "tree", {name: text}) as index:
-        assert told(index.graph, "calls", "references") == []
+        assert told(index.open_graph(), "calls", "references") == []
 
 
 def test_a_parameter_of_java_does_not_hide_a_method(tmp_path: Path) -> None:
@@ -1076,7 +1079,7 @@ def test_who_speaks_of_a_type_means_the_type_and_not_its_constructor(tmp_path: P
     with opened(
         tmp_path / "tree", {"Price.java": "class Price {\n  Price(int cents) {}\n  Price plus(Price other) { return new Price(1); }\n}\n"}
     ) as index:
-        assert told(index.graph, "type_hint_of") == ["Price.java#Price.plus type_hint_of Price.java#Price"]
+        assert told(index.open_graph(), "type_hint_of") == ["Price.java#Price.plus type_hint_of Price.java#Price"]
 
 
 def test_a_type_of_the_same_name_as_its_parent_does_not_extend_itself(tmp_path: Path) -> None:
@@ -1085,7 +1088,7 @@ def test_a_type_of_the_same_name_as_its_parent_does_not_extend_itself(tmp_path: 
         "b.py": "class Field:\n    def settle(self): pass\n",
     }
     with opened(tmp_path / "tree", files) as index:
-        assert told(index.graph, "extends", "calls") == ["a.py#Field extends b.py#Field", "a.py#Field.go calls b.py#Field.settle"]
+        assert told(index.open_graph(), "extends", "calls") == ["a.py#Field extends b.py#Field", "a.py#Field.go calls b.py#Field.settle"]
 
 
 # What goes round or goes on.
@@ -1104,23 +1107,27 @@ def test_imports_that_go_round_come_to_an_end(tmp_path: Path) -> None:
 def test_types_that_extend_each_other_come_to_an_end(tmp_path: Path) -> None:
     files = {"a.py": "class A(B):\n    def go(self):\n        self.settle()\n\nclass B(A):\n    def settle(self): pass\n"}
     with opened(tmp_path / "tree", files) as index:
-        assert told(index.graph, "calls", "extends") == ["a.py#A extends a.py#B", "a.py#A.go calls a.py#B.settle", "a.py#B extends a.py#A"]
+        assert told(index.open_graph(), "calls", "extends") == [
+            "a.py#A extends a.py#B",
+            "a.py#A.go calls a.py#B.settle",
+            "a.py#B extends a.py#A",
+        ]
 
 
 def test_a_name_that_a_file_defines_ten_thousand_times_costs_no_square_of_it(tmp_path: Path) -> None:
     many = "".join("def same(x):\n    return same(x)\n" for _ in range(10_000))
     members = "class A:\n" + "".join("    def same(self):\n        return self.same()\n" for _ in range(5_000))
     with opened(tmp_path / "tree", {"a.py": many, "b.py": members, "c.py": "from a import same\n\ndef go():\n    same()\n"}) as index:
-        kinds = index.graph.kind.tolist()
+        kinds = index.open_graph().kind.tolist()
         assert kinds.count(0) <= 5_000 * MOST_BY_NAME
         assert len(kinds) < 60_000
 
 
 def test_a_tree_without_code_has_a_graph_without_edges(tmp_path: Path) -> None:
     with opened(tmp_path / "tree", {"notes.txt": "nothing\n"}) as index:
-        assert len(index.graph.source) == 0
+        assert len(index.open_graph().source) == 0
     with opened(tmp_path / "empty", {".hidden": ""}) as index:
-        assert index.graph.nodes == 0
+        assert index.open_graph().nodes == 0
 
 
 # Projects made by chance, whose calls are known because they were written from them.
@@ -1185,6 +1192,6 @@ def test_the_calls_of_any_python_project_are_those_it_was_written_from(
 ) -> None:
     texts, expected = project
     with opened(tmp_path_factory.mktemp("project") / "tree", texts) as index:
-        found = edges_of(index.graph, ["calls"])
+        found = edges_of(index.open_graph(), ["calls"])
     assert {(source, target) for source, _, target, _ in found} == expected
     assert {confidence for _, _, _, confidence in found} <= {0.7}

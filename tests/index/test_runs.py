@@ -196,7 +196,7 @@ def test_a_full_disk_costs_the_note_and_nothing_else(tmp_path):
     limited = (
         "import resource, signal, sys; from pathlib import Path; from whence.index.build_log import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10));"
-        "keep_run(Path(sys.argv[1]), Run(at=2.0, seconds=1.0, what=BUILT))"
+        "keep_run(Path(sys.argv[1]), BuildRecord(at=2.0, seconds=1.0, what=BUILT))"
     )
     done = subprocess.run(
         [sys.executable, "-c", limited, str(place)], capture_output=True, text=True, check=False, env={"PYTHONPATH": str(SOURCES)}

@@ -79,7 +79,9 @@ def test_symbols_are_answered_in_the_order_asked_and_as_often(session):
 
 def test_a_session_with_a_name_goes_on_in_another_process(tmp_path):
     path = tmp_path / "learned.db"
-    program = f"from whence.context.feedback.session import Session\nSession(chosen, learned, 'talk').record([{OPEN!r}], {NOW})"
+    program = (
+        f"from whence.context.feedback.session import FeedbackSession\nFeedbackSession(chosen, learned, 'talk').record([{OPEN!r}], {NOW})"
+    )
     assert started(program, path).communicate(timeout=30)[1] == ""
     assert boost(FeedbackSession(CHOSEN, FeedbackStore(path), "talk"), NOW) == 1.0
 

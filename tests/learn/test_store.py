@@ -54,7 +54,7 @@ def test_the_first_verdict_makes_the_file_and_nothing_beside_stays(path):
 
 
 def test_only_the_owner_can_read_it_whatever_the_mask(path):
-    program = "import os\nos.umask(0)\nsay(learned, [Record('a#b', True, 'r', 'secret', 1.0)], chosen)\nprint('written', flush=True)\nsys.stdin.read()"
+    program = "import os\nos.umask(0)\nsay(learned, [Verdict('a#b', True, 'r', 'secret', 1.0)], chosen)\nprint('written', flush=True)\nsys.stdin.read()"
     process = started(program, path)
     assert process.stdout is not None
     assert process.stdout.readline() == "written\n"
@@ -65,7 +65,7 @@ def test_only_the_owner_can_read_it_whatever_the_mask(path):
 
 
 def test_processes_that_begin_at_once_lose_no_verdict(path):
-    program = "for n in range(30):\n    say(learned, [Record('a.py#walrus', True, 'r', sys.argv[2], float(n))], chosen)"
+    program = "for n in range(30):\n    say(learned, [Verdict('a.py#walrus', True, 'r', sys.argv[2], float(n))], chosen)"
     processes = [started(program, path, f"task {number}") for number in range(4)]
     assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 4
     assert len(records(FeedbackStore(path))) == 4 * 30
@@ -90,7 +90,7 @@ def test_threads_that_share_one_file_lose_no_verdict(path):
 def test_a_process_killed_while_it_writes_leaves_whole_verdicts_only(path):
     program = (
         "from time import time\nwhile True:\n    n = time()\n"
-        f"    say(learned, [Record({OPEN!r}, True, 'r', 'idle walrus', n), Record({EXPIRE!r}, True, 'r', 'idle walrus', n)], chosen)\n"
+        f"    say(learned, [Verdict({OPEN!r}, True, 'r', 'idle walrus', n), Verdict({EXPIRE!r}, True, 'r', 'idle walrus', n)], chosen)\n"
         "    print(n, flush=True)\n"
     )
     finished: set[float] = set()
@@ -116,7 +116,7 @@ def test_a_process_killed_while_it_writes_leaves_whole_verdicts_only(path):
 def test_a_process_killed_while_it_makes_the_file_hinders_nobody(path, moment):
     program = (
         "import os\nsys.addaudithook(lambda event, _: os.kill(os.getpid(), 9) if event == sys.argv[2] else None)\n"
-        "say(learned, [Record('a#b', True, 'r', '', 1.0)], chosen)"
+        "say(learned, [Verdict('a#b', True, 'r', '', 1.0)], chosen)"
     )
     process = started(program, path, moment)
     process.communicate(timeout=30)
@@ -230,8 +230,8 @@ def test_where_nothing_can_be_written_it_is_still_read(path):
     path.chmod(0o400)
     path.parent.chmod(0o500)
     program = (
-        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.store import Learned\nfrom whence.core.errors import StorageError\n"
-        "learned = Learned(Path(sys.argv[1]))\nprint(learned.rows('SELECT count(*) FROM records'))\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.store import FeedbackStore\nfrom whence.core.errors import StorageError\n"
+        "learned = FeedbackStore(Path(sys.argv[1]))\nprint(learned.rows('SELECT count(*) FROM records'))\n"
         "try:\n    with learned.transaction() as db:\n        db.execute('DELETE FROM records')\n"
         "except StorageError as error:\n    print(error.hint)\n"
     )

@@ -23,9 +23,9 @@ def verdict(symbol: str = OPEN, *, useful: bool = True, root: str = "r1", task: 
 def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
     """A process that runs a program with what it needs to write verdicts."""
     opening = (
-        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.verdicts import Record, say\nfrom whence.context.feedback.pending import *\n"
-        "from whence.context.feedback.store import Learned\nfrom whence.core.settings_schema import LearnSettings\n"
-        "learned, chosen = Learned(Path(sys.argv[1])), LearnSettings()\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.verdicts import Verdict, say\nfrom whence.context.feedback.pending import *\n"
+        "from whence.context.feedback.store import FeedbackStore\nfrom whence.core.settings_schema import LearnSettings\n"
+        "learned, chosen = FeedbackStore(Path(sys.argv[1])), LearnSettings()\n"
     )
     command = [sys.executable, "-c", opening + program, *map(str, arguments)]
     return subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

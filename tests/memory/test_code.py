@@ -204,7 +204,7 @@ def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, fla
     asked = f"""
         from pathlib import Path
         from whence.memory.staleness import state_of
-        from whence.memory.note import About
+        from whence.memory.note import CodeRef
         print(state_of({flask_run!r}, Path({str(tmp_path)!r}), PLACE).value)
         """
 

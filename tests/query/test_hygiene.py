@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.memory.plan import make_note_plan
+from whence.query.parser import parse_query
 from whence.query.paste import MOST_READ, PLAIN, question_in
 from whence.query.plan import make_plan
 from whence.text.prose import language_of
@@ -167,7 +168,7 @@ def test_a_stack_trace_is_read_as_its_own_frames_from_the_innermost_and_its_erro
     text, read = TRACES[language]
     found = question_in(text)
     assert (found.text, found.kind) == (read, "trace")
-    plan = make_plan(text, decay=0.1, quoted=0.3)
+    plan = make_plan(found.text, decay=0.1, quoted=0.3)
     assert any("essions" in path for path in plan.paths)
 
 
@@ -200,9 +201,9 @@ def test_the_line_numbers_of_a_listing_are_left_out():
 
 def test_plans_say_what_was_done_with_a_paste():
     paste = f"{PROMPT}\n\n{ASKED}"
-    plan, alone = (make_plan(text, decay=0.1, quoted=0.3) for text in (paste, ASKED))
-    assert plan.said == "the question was taken from the end of a pasted prompt"
-    assert (plan.text, plan.words, plan.terms, alone.said) == (ASKED, alone.words, alone.terms, "")
+    parsed, alone = (parse_query(text) for text in (paste, ASKED))
+    assert parsed.pasted == "the question was taken from the end of a pasted prompt"
+    assert (parsed.text, alone.pasted) == (ASKED, "")
     note, note_alone = (make_note_plan(text, language_of("english"), 739_000) for text in (paste, ASKED))
     assert (note.words, note.text, bool(note.said)) == (note_alone.words, ASKED, True)
 

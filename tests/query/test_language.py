@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.query.parser import AllOf, AnyOf, Condition, Leaf, note_passes, read
+from whence.query.parser import AllOf, AnyOf, Condition, Leaf, note_passes, parse_operators
 
 #: Ordinary text, one on a line: nothing in it is an operator.
 PLAIN = r"""
@@ -419,22 +419,22 @@ WRONG = [
 
 @pytest.mark.parametrize("text", [*PLAIN, *PASTED])
 def test_ordinary_text_is_never_read_as_operators(text: str) -> None:
-    asked = read(text)
-    assert (asked.plain, asked.text, asked.said) == (True, text, "")
+    asked = parse_operators(text)
+    assert (asked.plain, asked.text, asked.reading) == (True, text, "")
 
 
 @pytest.mark.parametrize(("query", "ranked", "conditions"), MEANT)
 def test_operators_are_read_where_nothing_else_can_be_meant(query: str, ranked: str, conditions: str) -> None:
-    asked = read(query)
-    assert "; ".join([*(["notes"] if asked.notes else []), *map(str, asked.conditions)]) == conditions
+    asked = parse_operators(query)
+    assert "; ".join([*(["notes"] if asked.for_notes else []), *map(str, asked.conditions)]) == conditions
     assert asked.text == ranked
-    assert asked.said.startswith("read as: ")
+    assert asked.reading.startswith("read as: ")
 
 
 @pytest.mark.parametrize(("query", "said", "at", "hint"), WRONG)
 def test_a_mistake_is_shown_with_a_caret_under_it(query: str, said: str, at: int, hint: str) -> None:
     with pytest.raises(QueryError) as caught:
-        read(query)
+        parse_operators(query)
     first, shown, caret = caught.value.message.split("\n")
     assert said in first
     assert shown == f"  {query}"
@@ -444,7 +444,7 @@ def test_a_mistake_is_shown_with_a_caret_under_it(query: str, said: str, at: int
 
 @pytest.mark.parametrize("query", [query for query, *_ in (*MEANT, *WRONG)])
 def test_read_plainly_every_query_is_words(query: str) -> None:
-    assert read(query, plain=True).plain
+    assert parse_operators(query, plain=True).plain
 
 
 def test_the_tables_are_as_long_as_they_should_be() -> None:
@@ -454,13 +454,13 @@ def test_the_tables_are_as_long_as_they_should_be() -> None:
 
 
 def test_how_a_query_was_read_is_said_in_one_line() -> None:
-    assert read('retry path:src -"legacy code" (lang:go OR lang:rust)').said == (
+    assert parse_operators('retry path:src -"legacy code" (lang:go OR lang:rust)').reading == (
         'read as: words "retry", path:src, not "legacy code", (lang:go or lang:rust)'
     )
 
 
 def test_a_group_that_is_not_wanted_is_turned_inside_out() -> None:
-    (condition,) = read("retry -(lang:go path:test)").conditions
+    (condition,) = parse_operators("retry -(lang:go path:test)").conditions
     assert isinstance(condition, AnyOf)
     assert all(isinstance(part, Leaf) and part.negated for part in condition.parts)
 
@@ -484,8 +484,8 @@ def test_a_group_that_is_not_wanted_is_turned_inside_out() -> None:
     ],
 )
 def test_notes_are_told_apart_by_their_text_and_their_places(query: str, passes: bool) -> None:
-    asked = read(query)
-    assert asked.notes
+    asked = parse_operators(query)
+    assert asked.for_notes
     assert note_passes(asked, "Retry requests\nfive times at most.", ["app/retry-policy", "src/net.py"]) is passes
 
 
@@ -518,7 +518,7 @@ words = st.sampled_from(
 @given(st.one_of(st.text(max_size=60), st.lists(words, max_size=9).map(" ".join), st.lists(words, max_size=9).map("".join)))
 def test_no_text_gives_anything_but_a_reading_or_a_mistake(text: str) -> None:
     try:
-        asked = read(text)
+        asked = parse_operators(text)
     except QueryError as error:
         assume(error.message.count("\n") != 2)
         raise
@@ -534,10 +534,10 @@ def valid(condition: Condition) -> bool:
 
 @given(st.text(alphabet=st.characters(exclude_characters=OPERATOR_CHARACTERS), max_size=80).filter(lambda text: "OR" not in text))
 def test_text_without_the_characters_of_operators_is_always_plain(text: str) -> None:
-    assert read(text).plain
+    assert parse_operators(text).plain
 
 
 def test_what_must_all_hold_in_a_group_stays_together() -> None:
-    (condition,) = read("((lang:go path:cmd) OR path:lib) retry").conditions
+    (condition,) = parse_operators("((lang:go path:cmd) OR path:lib) retry").conditions
     assert isinstance(condition, AnyOf)
     assert isinstance(condition.parts[0], AllOf)

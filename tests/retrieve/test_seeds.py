@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sample_trees import write
+from whence.app.index import Index
 from whence.context.classic.channels import Sought, by_folders, by_names, by_words
 from whence.context.classic.keywords import keywords
 from whence.context.classic.seeds import CLASSES, VECTORS, _injected, find_seeds
 from whence.core.profiles import CLASSIC
 from whence.core.settings_schema import ClassicSettings
-from whence.index.opened import OpenIndex
 from whence.query.concepts import Concept, Match
 from whence.retrieval.term_statistics import FieldWeights
 
@@ -71,7 +71,7 @@ def dedented(text):
 def index(tmp_path_factory):
     files = {name: dedented(text) for name, text in TREE.items()}
     root = write(tmp_path_factory.mktemp("tree"), files)
-    with OpenIndex.open(root, data_dir=tmp_path_factory.mktemp("data"), settings={"index.model": "none", "index.workers": 1}) as opened:
+    with Index.open(root, data_dir=tmp_path_factory.mktemp("data"), settings={"index.model": "none", "index.workers": 1}) as opened:
         yield opened
 
 
@@ -80,7 +80,7 @@ def seek(index):
     def sought(task, **limits):
         symbols = index.snapshot.symbols
         return Sought(
-            task, keywords(task), index.graph, symbols.defines, FieldWeights.of(CLASSIC), CLASSIC.fields, replace(LIMITS, **limits)
+            task, keywords(task), index.open_graph(), symbols.defines, FieldWeights.of(CLASSIC), CLASSIC.fields, replace(LIMITS, **limits)
         )
 
     return sought

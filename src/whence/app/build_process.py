@@ -92,7 +92,7 @@ def main() -> None:
             settings["index.adopt"] = "false"
         with Index.open(root, command_line=settings, progress=lambda done, total: say(done=done, total=total)) as index:
             say(indexed=True)
-            _ = index.graph  # made here, so that the first question about symbols does not wait for it
+            _ = index.open_graph()  # made here, so that the first question about symbols does not wait for it
     except WhenceError as error:
         say(trouble=str(error))
         sys.exit(2)

@@ -29,7 +29,7 @@ from whence.fleet.search import Fleet
 from whence.fleet.texts import texts_of
 from whence.index.archive_import import unpacked
 from whence.index.layout import Layout
-from whence.index.opened import Progress
+from whence.index.writer import Progress
 
 #: Where folders lie, below the folder of all indexes, and what says that one is whole.
 FOLDER, WHOLE = "fleet-context", "whole"

@@ -1,320 +1,362 @@
-"""The engine: an index that can be asked. The only module that knows every stage."""
+"""The index as one object: a writer that keeps it fresh, a reader for each generation, and the jobs that read it."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.core.errors import UsageError
 from whence.core.profiles import Profile
-from whence.core.settings import load_settings
-from whence.core.types import Freshness, Parsed
-from whence.embed.registry import SHIPPED
-from whence.index.opened import OpenIndex
+from whence.core.settings import Setting
+from whence.core.settings_schema import Settings
+from whence.core.trace import Trace
+from whence.core.types import Edge, Freshness, Parsed, PendingWork, RefreshSummary
+from whence.index.layout import Layout
+from whence.index.reader import IndexReader
+from whence.index.snapshot import Snapshot
+from whence.index.store import IndexStore
+from whence.index.writer import IndexWriter, Progress
 from whence.query.lexer import fault
-from whence.query.parser import Condition, Leaf, ParsedQuery
-from whence.query.parser import read as read_query
-from whence.query.paste import question_in
-from whence.retrieval.filters import file_mask, restrict, unit_mask
-from whence.retrieval.term_statistics import FieldWeights
-from whence.search.asking import make_asking, with_content
-from whence.search.confidence import confidence_of
-from whence.search.explain import Why, explain, explain_symbol, find_target
-from whence.search.options import check_compared
-from whence.search.pipeline import RankedPool, SearchRun, answer, ranked_with
-from whence.search.related import RelatedQuery, related
+from whence.query.parser import Leaf, ParsedQuery
+from whence.ranking.receipt import Why
+from whence.search.explain import find_target
+from whence.search.pipeline import RankedPool
+from whence.search.related import RelatedQuery
+from whence.search.request import SearchRequest, check_related
 from whence.search.result import SearchResponse, SearchResult
-from whence.source.read import without_secrets
+from whence.search.searcher import Searcher
+from whence.source.walk import Tree
 from whence.storage.arrayfile import Array
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self, Unpack
+
     from whence.context.builder import ContextBuilder
     from whence.context.pack import ContextPack
-    from whence.graph.names import Completion, NamedSymbol
-    from whence.graph.neighbourhood import Neighbourhood, NeighbourhoodFinder
+    from whence.graph.names import NamedSymbol
+    from whence.graph.neighbourhood import Neighbourhood
     from whence.graph.neighbours import Neighbour
-    from whence.graph.package_hash import PackageHashes
     from whence.graph.questions import Questions
+    from whence.graph.reader import Graph
     from whence.graph.shortest_path import PathStep
+    from whence.index.reuse import ReusableIndex
     from whence.search.explain import Absence, Rival
+    from whence.search.request import SearchOptions
     from whence.source.excluded import ExcludedMatches
 
 #: Seconds that may be spent on files that are not indexed.
-LEFT_OUT_SECONDS = 0.3
-
-#: Said where the conditions of a query, and not its words, are why there is no answer.
-NOTHING_LEFT = "nothing that is indexed meets these conditions"
-
-_Question = TypeVar("_Question", bound=Callable[..., Any])
-
-__all__ = ["Freshness", "Index", "load_settings"]
+EXCLUDED_SECONDS = 0.3
 
 
-def _from_one_view(question: _Question) -> _Question:
-    """Have a question answered from one view of the index, also where another thread refreshes it meanwhile."""
+class Index:
+    """An index of one root. Open it with `Index.open`; it is a context manager.
 
-    @wraps(question)
-    def asked(self: Index, *given: Any, **named: Any) -> Any:
-        return question(copy(self), *given, **named)
+    Each question is answered from one generation, also where another thread refreshes the index meanwhile.
+    """
 
-    return cast("_Question", asked)
+    def __init__(self, writer: IndexWriter, trace: Trace | None = None) -> None:
+        self.writer, self.trace = writer, trace
 
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        command_line: Mapping[str, Any] | None = None,
+        refresh: bool = True,
+        progress: Progress | None = None,
+        trace: Trace | None = None,
+        inherit: ReusableIndex | None = None,
+    ) -> Self:
+        """Open the index of a folder, building or refreshing it first.
 
-class Index(OpenIndex):
-    """An index of one root. Open it with `Index.open`; it is a context manager."""
+        `settings` are dotted names with values, for instance `{"search.k": 5}`. A first build begins with what it
+        inherits (`index.archive`), else with what the index of another worktree has.
+        """
+        writer = IndexWriter.open(
+            path, data_dir=data_dir, settings=settings, command_line=command_line, refresh=refresh, progress=progress, inherit=inherit
+        )
+        return cls(writer, trace)
 
-    def __init__(self, *opened: Any) -> None:
-        super().__init__(*opened)
-        self._weights: dict[str, FieldWeights] = {}
+    def __enter__(self) -> Self:
+        return self
 
-    def _made(self, what: str, make: Callable[[], Any]) -> Any:
-        """What was worked out of the view that answers are of, once for all who ask."""
-        made = self._seen_now.made
-        return made[what] if what in made else made.setdefault(what, make())
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
-    def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
-        """What codes are worth under a profile, worked out once."""
-        if name not in self._weights:
-            self._weights[name] = FieldWeights.of(profile)
-        return self._weights[name]
+    def close(self) -> None:
+        """Let go of all files."""
+        self.writer.close()
 
-    @_from_one_view
-    def search(
-        self, query: str = "", *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any
-    ) -> SearchResponse:
+    def refresh(self, progress: Progress | None = None) -> RefreshSummary:
+        """Take in what changed on disk since the index was opened or last refreshed."""
+        return self.writer.refresh(progress)
+
+    def look(self) -> PendingWork:
+        """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
+        return self.writer.look()
+
+    def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
+        """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
+        self.writer.add_edges(provenance, edges, paths=paths)
+
+    @property
+    def reader(self) -> IndexReader:
+        """The latest generation."""
+        return self.writer.reader
+
+    @property
+    def root(self) -> Path:
+        """The folder that is indexed."""
+        return self.writer.layout.root
+
+    @property
+    def layout(self) -> Layout:
+        """Where the index lives on disk."""
+        return self.writer.layout
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold for this root."""
+        return self.writer.settings
+
+    @property
+    def provenance(self) -> list[Setting]:
+        """Each setting with where its value came from."""
+        return self.writer.provenance
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of how this index came to be."""
+        return self.writer.notes
+
+    @property
+    def refreshed(self) -> RefreshSummary:
+        """What the last refresh did."""
+        return self.writer.refreshed
+
+    @property
+    def tree(self) -> Tree:
+        """The files of the root, as they were last seen."""
+        return self.writer.tree
+
+    @property
+    def store(self) -> IndexStore:
+        """The truth, opened."""
+        return self.writer.store
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot of the latest generation."""
+        return self.reader.snapshot
+
+    @property
+    def freshness(self) -> Freshness:
+        """What answers are of: commit, time, and whether files changed since."""
+        return self.writer.freshness
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file as it is on disk now, without its secrets; None when it is gone or no text."""
+        return self.reader.read_text(path)
+
+    def parsed(self, path: str) -> Parsed | None:
+        """What a file holds, as it was indexed."""
+        return self.reader.parsed(path)
+
+    # Search.
+    def _searcher(self) -> Searcher:
+        reader = self.reader
+
+        def named(parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
+            return self._named_units(reader, parsed, leaf)
+
+        return reader.derived("searcher", lambda: Searcher(reader, named, self.trace))
+
+    def search(self, query: str | SearchRequest = "", **options: Unpack[SearchOptions]) -> SearchResponse:
         """The best files for a query, best first: exactly k of them when that many match.
 
-        A query may hold operators (docs/query.md); `plain` reads it as words alone.
-        `asked` are the filters and modes of `query.options.make_options`: operator,
-        relaxation, include, exclude, languages, kinds, content, paths, pattern, ...; `factors` move the weights of signals.
+        A query may hold operators (docs/query.md); `plain` reads it as words alone. The options are the fields of
+        `SearchRequest`, which may be given instead of a query.
         """
-        query = without_secrets(query)
-        question = question_in(query)
-        read = read_query(question.text, plain=plain)
-        asking, notes = self._restricted(read, self._asking(query, k, profile, with_content(read, asked)))
-        notes = (question.because, *notes) if question.because else notes
-        found = answer(read.text, asking)
-        if asking.restriction is not None and not asking.restriction.units.any():
-            return SearchResponse(notes=(*notes, NOTHING_LEFT))
-        sure = confidence_of(found, self.settings.search.not_here, query=read.text, meaning=self._is_shipped) if read.text.strip() else None
-        return SearchResponse((SearchResult(self, one) for one in found), confidence=sure, notes=notes, found=found)
+        return self._searcher().search(SearchRequest.of(query, **options))
 
-    def left_out(self, words: Sequence[str]) -> ExcludedMatches:
+    def why(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Why:
+        """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
+        return self._searcher().why(SearchRequest.of(query, **options), target)
+
+    def rival(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Rival | None:
+        """What a file lacks against the last of k results, or against the first where it is one of them; None for the first."""
+        return self._searcher().rival(SearchRequest.of(query, **options), target)
+
+    def absence(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Absence | None:
+        """Why something has no place in the answer to a query at all; None where it has one."""
+        try:
+            return self._searcher().absence(SearchRequest.of(query, **options), target)
+        except UsageError as error:
+            from whence.search.explain import Absence, left_out  # noqa: PLC0415  -- only where it is asked for
+
+            found = left_out(target, self.root, [*self.tree.skipped, *self.store.left_out()], self.tree.changed)
+            return found or Absence("unknown", error.message, error.hint)
+
+    def related(self, path: str, line: int, **options: Unpack[SearchOptions]) -> list[SearchResult]:
+        """Units like the one at a line of a file, best first (Q9); options are filters as in `search`."""
+        check_related(options)
+        reader = self.reader
+        request = SearchRequest.of("related", **options)
+        unit = int(find_target(reader.snapshot, f"{path}:{line}", wants_line=True)[0])
+        return self._searcher().related(_example(reader, unit), request)
+
+    def ranked(self, query: str, profile: Profile) -> RankedPool:
+        """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
+        return self._searcher().ranked(query, profile)
+
+    def excluded(self, words: Sequence[str]) -> ExcludedMatches:
         """How many files that are not indexed hold all of some words, as far as can be told in a moment (Z1)."""
         from whence.source.excluded import count_matching  # noqa: PLC0415  -- only where an answer is in doubt
 
-        until = time.monotonic() + LEFT_OUT_SECONDS
+        until = time.monotonic() + EXCLUDED_SECONDS
         return count_matching(self.root, [*self.tree.skipped, *self.store.left_out()], words, in_time=lambda: time.monotonic() < until)
 
-    @property
-    def _is_shipped(self) -> bool:
-        return self.encoder is not None and self.encoder.name == SHIPPED
-
-    @_from_one_view
-    def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> Why:
-        """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
-        units, ranked = self._ranked_with(target, read_query(_question(query), plain=plain), k, profile, asked)
-        return explain(without_secrets(query), units, ranked)
-
-    @_from_one_view
-    def rival(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Rival | None:
-        """What a file lacks against the last of k results, or against the first where it is one of them; None for the first."""
-        from whence.search.explain import rival_of  # noqa: PLC0415  -- only where it is asked for
-
-        units, ranked = self._ranked_with(target, read_query(_question(query)), k, profile, asked)
-        return rival_of(units, ranked, self.settings.search.k if k is None else k)
-
-    @_from_one_view
-    def absence(self, query: str, target: str, **asked: Any) -> Absence | None:
-        """Why something has no place in the answer to a query at all; None where it has one."""
-        from whence.search.explain import Absence, kept_out, left_out  # noqa: PLC0415  -- as above
-
-        try:
-            units = find_target(self.snapshot, target)
-        except UsageError as error:
-            found = left_out(target, self.root, [*self.tree.skipped, *self.store.left_out()], self.tree.changed)
-            return found or Absence("unknown", error.message, error.hint)
-        read = read_query(_question(query))
-        options = self._asking(query, None, None, with_content(read, asked)).options
-        every = self.snapshot.alive
-
-        def left_by(conditions: Sequence[Condition]) -> Array:
-            named = partial(self._units_named, read, told=[])
-            return restrict(conditions, self.snapshot, every, None, self.read_text, named).units
-
-        return kept_out(units, self.snapshot, options, read.conditions, left_by)
-
-    def _ranked_with(
-        self, target: str, read: ParsedQuery, k: int | None, profile: str | None, asked: Mapping[str, Any]
-    ) -> tuple[Array, RankedPool]:
-        """The units that a target stands for, and the answer to a query with at least one of them in it."""
-        asking, _ = self._restricted(read, self._asking(read.query, k, profile, with_content(read, asked)))
-        if not read.text.strip():
-            raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
-        units = find_target(self.snapshot, target)
-        return units, ranked_with(read.text, asking, units)
-
-    def _restricted(self, read: ParsedQuery, asking: SearchRun) -> tuple[SearchRun, tuple[str, ...]]:
-        """What a query is asked with, narrowed to what its operators leave, and how it was read."""
-        if read.notes:
-            raise UsageError(
-                "in:notes asks for notes, and this is an index of files", hint="use Memory.recall, or whence search in a shell"
-            )
-        if read.plain:
-            return asking, ()
-        told: list[str] = []
-        files, units = file_mask(self.snapshot, asking.options), unit_mask(self.snapshot, asking.options)
-        left = restrict(read.conditions, self.snapshot, files, units, self.read_text, lambda leaf: self._units_named(read, leaf, told))
-        return replace(asking, restriction=replace(left, optional=read.optional)), (read.said, *left.notes, *told)
-
-    def _units_named(self, read: ParsedQuery, leaf: Leaf, told: list[str]) -> Array:
+    def _named_units(self, reader: IndexReader, parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
         """The units that `sym:`, `callers:` or `callees:` stands for, surest first; a name that nothing bears is refused."""
-        if leaf.of == "sym" and len(units := self.snapshot.definitions(leaf.value)):
-            return units
+        if leaf.of == "sym" and len(units := reader.snapshot.definitions(leaf.value)):
+            return units, []
+        questions = self._questions_of(reader)
         try:
-            meant = self.questions.meant(leaf.value)
+            meant = questions.meant(leaf.value)
         except UsageError as error:
-            raise fault(error.message, read.query, read.query.index(":", leaf.at) + 1) from error
+            raise fault(error.message, parsed.query, parsed.query.index(":", leaf.at) + 1) from error
         if leaf.of == "sym":
             nodes = np.array([node for one in meant for node in one.nodes], np.int64)
-            return nodes[nodes < self.snapshot.units]
-        ask = self.questions.callers if leaf.of == "callers" else self.questions.callees
+            return nodes[nodes < reader.snapshot.units], []
+        ask = questions.callers if leaf.of == "callers" else questions.callees
         answers = [ask(one) for one in meant]
-        if leaf.of == "callers" and (open_calls := max((one.stops.total for one in answers), default=0)):
-            told.append(f"{leaf}: {open_calls} more call{'s' if open_calls > 1 else ''} of that name may mean it; whence callers tells")
+        notes = []
+        if leaf.of == "callers" and (unresolved := max((one.stops.total for one in answers), default=0)):
+            notes.append(f"{leaf}: {unresolved} more call{'s' if unresolved > 1 else ''} of that name may mean it; whence callers tells")
         nodes = np.concatenate([one.found.node for one in answers])
         surest = np.argsort(-np.concatenate([one.found.confidence for one in answers]).round(4), kind="stable")
         ordered = np.array(list(dict.fromkeys(nodes[surest].tolist())), np.int64)
-        return ordered[ordered < self.snapshot.units]
+        return ordered[ordered < reader.snapshot.units], notes
 
-    @_from_one_view
-    def related(self, path: str, line: int, *, k: int | None = None, **asked: Any) -> list[SearchResult]:
-        """Units like the one at a line of a file, best first (Q9); `asked` are filters as in `search`."""
-        check_compared(asked)
-        asking = self._asking("related", k, None, asked)
-        unit = int(find_target(self.snapshot, f"{path}:{line}", wants_line=True)[0])
-        return [SearchResult(self, found) for found in related(self._example(unit), asking)]
-
-    @_from_one_view
+    # Context.
     def context(self, task: str = "", **asked: Any) -> ContextPack:
         """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
 
         Instead of a task, `files=[...]` asks for what depends on files, and `diff="HEAD"` for what a change reaches.
-        `asked` are the fields of `packing.Wanted`: budget, profile, format, session, ...
+        `asked` are the fields of `ContextRequest`: budget, profile, format, session, ...
         """
-        from whence.context.builder import ContextBuilder, ContextRequest  # noqa: PLC0415  -- a search does without
+        from whence.context.request import ContextRequest  # noqa: PLC0415  -- a search does without
 
-        packing: ContextBuilder = self._made("packing", lambda: ContextBuilder(self, self.graph, self.encoder))
-        return packing.pack(ContextRequest.of(task, self.settings.context, asked), time.time())
+        request = ContextRequest.of(task, self.settings.context, asked)
+        return self._context_builder(self.reader).pack(request, time.time())
 
-    @_from_one_view
     def why_symbol(self, task: str, name: str, **asked: Any) -> Why:
         """Why a symbol stands where it stands among those for a task, or is not there."""
-        from whence.context.builder import ContextBuilder, ContextRequest  # noqa: PLC0415
+        from whence.context.explain import explain_symbol  # noqa: PLC0415
+        from whence.context.request import ContextRequest  # noqa: PLC0415
 
-        units = np.array([unit for one in self.questions.meant(name) for unit in one.nodes if unit < self.snapshot.units], np.int64)
-        packing = ContextBuilder(self, self.graph, self.encoder)
-        return explain_symbol(
-            task, units, packing.ranked(ContextRequest.of(task, self.settings.context, asked), time.time(), include=units)
+        reader = self.reader
+        meant = self._questions_of(reader).meant(name)
+        units = np.array([unit for one in meant for unit in one.nodes if unit < reader.snapshot.units], np.int64)
+        request = ContextRequest.of(task, self.settings.context, asked)
+        return explain_symbol(task, units, self._context_builder(reader).ranked(request, time.time(), include=units))
+
+    def _context_builder(self, reader: IndexReader) -> ContextBuilder:
+        from whence.context.builder import ContextBuilder  # noqa: PLC0415
+
+        graph = self._graph_of(reader)
+        return reader.derived(
+            "context", lambda: ContextBuilder(reader, graph, lambda key: self._package_hash(reader, key), self.notes, self.trace)
         )
 
     # Questions to the graph (W5). A name that several symbols bear, or none, is a UsageError that lists them, or the nearest.
-    @property
+    def open_graph(self) -> Graph:
+        """The symbol graph of the latest generation; made and stored where it is not there yet."""
+        return self._graph_of(self.reader)
+
     def questions(self) -> Questions:
-        """The graph, ready to be asked; what was worked out is kept as long as the graph is the same."""
-        from whence.graph.questions import Questions  # noqa: PLC0415  -- a search does without
+        """The graph, ready to be asked; what was worked out is kept as long as the generation is the same."""
+        return self._questions_of(self.reader)
 
-        questions: Questions = self._made("questions", lambda: Questions(self.graph))
-        return questions
+    def _graph_of(self, reader: IndexReader) -> Graph:
+        from whence.graph.reader import open_graph  # noqa: PLC0415  -- a search does without
 
-    @_from_one_view
+        return reader.derived("graph", lambda: open_graph(reader, self.notes))
+
+    def _questions_of(self, reader: IndexReader) -> Questions:
+        from whence.graph.questions import Questions  # noqa: PLC0415
+
+        graph = self._graph_of(reader)
+        return reader.derived("questions", lambda: Questions(graph))
+
     def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """Who calls a symbol, surest first; with other kinds of edge, who uses it so; with depth, through others."""
-        return self.questions.callers(self.questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
+        questions = self.questions()
+        return questions.callers(questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
-    @_from_one_view
     def callees(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """What a symbol calls, surest first."""
-        return self.questions.callees(self.questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
+        questions = self.questions()
+        return questions.callees(questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
-    @_from_one_view
     def impact(self, name: str, *, depth: int = 3) -> list[Neighbour]:
         """Everything that depends on a symbol, nearest first."""
-        return self.questions.impact(self.questions.one(name), depth=depth).neighbours()
+        questions = self.questions()
+        return questions.impact(questions.one(name), depth=depth).neighbours()
 
-    @_from_one_view
     def tests(self, name: str, *, depth: int = 4) -> list[Neighbour]:
         """The tests that call a symbol, those that do so directly first."""
-        return self.questions.tests(self.questions.one(name), depth=depth).neighbours()
+        questions = self.questions()
+        return questions.tests(questions.one(name), depth=depth).neighbours()
 
-    @_from_one_view
     def path(self, source: str, target: str, *, hops: int = 12) -> list[PathStep] | None:
         """The shortest way from one symbol to another, edge by edge; None when there is none."""
-        return self.questions.path([self.questions.one(source)], [self.questions.one(target)], hops=hops)
+        questions = self.questions()
+        return questions.path([questions.one(source)], [questions.one(target)], hops=hops)
 
-    @_from_one_view
     def around(self, symbol: NamedSymbol, **how: Any) -> Neighbourhood:
-        """What a walk from a symbol comes to most, and the edges among that; `how` as in `Surroundings.around`."""
+        """What a walk from a symbol comes to most, and the edges among that; `how` as in `NeighbourhoodFinder.around`."""
         from whence.graph.neighbourhood import NeighbourhoodFinder  # noqa: PLC0415
 
-        surroundings: NeighbourhoodFinder = self._made("surroundings", lambda: NeighbourhoodFinder(self.graph))
-        return surroundings.around(symbol, **how)
+        reader, graph = self.reader, self.open_graph()
+        return reader.derived("neighbourhoods", lambda: NeighbourhoodFinder(graph)).around(symbol, **how)
 
-    @_from_one_view
     def completed(self, text: str, most: int) -> list[tuple[NamedSymbol, int]]:
         """Symbols for the beginning or a part of a name, the most used first, each with how often it is used."""
         from whence.graph.names import Completion  # noqa: PLC0415
 
-        completion: Completion = self._made("completion", lambda: Completion(self.graph))
-        return completion.symbols(text, most)
+        reader, graph = self.reader, self.open_graph()
+        return reader.derived("completion", lambda: Completion(graph)).symbols(text, most)
 
-    @_from_one_view
     def symbol_keys(self, name: str) -> list[str]:
         """The keys, `path#qualified.name`, of every symbol that a name may mean."""
-        return [one.key for one in self.questions.meant(name)]
+        return [one.key for one in self.questions().meant(name)]
 
-    @_from_one_view
-    def subgraph_root(self, key: str) -> str:
+    def package_hash(self, key: str) -> str:
         """A hash of the code of a symbol's package; empty when the symbol is gone (L3)."""
+        return self._package_hash(self.reader, key)
+
+    def _package_hash(self, reader: IndexReader, key: str) -> str:
         from whence.graph.package_hash import PackageHashes  # noqa: PLC0415
 
-        packages: PackageHashes = self._made("packages", lambda: PackageHashes(self.snapshot.symbols, self.store.hashes))
-        return packages.of(key)
-
-    def _example(self, unit: int) -> RelatedQuery:
-        path = self.snapshot.path(int(self.snapshot.file_of_unit[unit]))
-        first, last = int(self.snapshot.column("units.first")[unit]), int(self.snapshot.column("units.last")[unit])
-        lines = (self.read_text(path) or "").split("\n")[first - 1 : last]
-        parents = [one.parents for one in (self.parsed(path) or Parsed("", ())).units if one.first_line == first and one.last_line == last]
-        return RelatedQuery(unit, " ".join((*(parents[0] if parents else ()), self.snapshot.unit_name(unit))), "\n".join(lines))
-
-    @_from_one_view
-    def ranked(self, query: str, profile: Profile) -> RankedPool:
-        """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
-        asking = replace(self._asking(query, None, None, {}), profile=profile, weights=FieldWeights.of(profile))
-        return ranked_with(query, asking)
-
-    def _asking(self, query: str, k: int | None, profile: str | None, asked: Mapping[str, Any]) -> SearchRun:
-        return make_asking(
-            query,
-            k,
-            profile,
-            asked,
-            snapshot=self.snapshot,
-            settings=self.settings,
-            weights_of=self._weights_of,
-            read=self.read_text,
-            encoder=self.encoder,
-            trace=self.trace,
-        )
+        return reader.derived("packages", lambda: PackageHashes(reader.snapshot.symbols, reader.store.hashes)).of(key)
 
 
-def _question(query: str) -> str:
-    """What is asked, without secrets and without what was pasted around it."""
-    return question_in(without_secrets(query)).text
+def _example(reader: IndexReader, unit: int) -> RelatedQuery:
+    snapshot = reader.snapshot
+    path = snapshot.path(int(snapshot.file_of_unit[unit]))
+    first, last = int(snapshot.column("units.first")[unit]), int(snapshot.column("units.last")[unit])
+    lines = (reader.read_text(path) or "").split("\n")[first - 1 : last]
+    parsed = reader.parsed(path) or Parsed("", ())
+    parents = [one.parents for one in parsed.units if one.first_line == first and one.last_line == last]
+    return RelatedQuery(unit, " ".join((*(parents[0] if parents else ()), snapshot.unit_name(unit))), "\n".join(lines))

@@ -81,4 +81,4 @@ def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | No
     searched = content or judged[0][0].settings.search.content
     if surest.here or hurried:
         return LowConfidence(surest, (), searched)
-    return LowConfidence(surest, tuple(found for index, of in judged if (found := index.left_out(of.sought)).matching), searched)
+    return LowConfidence(surest, tuple(found for index, of in judged if (found := index.excluded(of.sought)).matching), searched)

@@ -18,7 +18,7 @@ from whence.app.build_process import BuildProcess
 from whence.core.errors import FleetError, IndexDamaged, RootError, StorageError, UsageError, WhenceError
 from whence.core.settings import load_settings
 from whence.core.types import PendingWork
-from whence.index.viewed import BEHIND
+from whence.index.writer import BEHIND
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -274,11 +274,10 @@ class IndexSession:
         if self._index is None:
             self._index = Index.open(self.root, refresh=False, command_line=self._given)
             self._file = _file_of(self._index)
-            self._follower = TreeWatcher(self._index) if self._index.settings.mcp.watch else None
+            self._follower = TreeWatcher(self._index.writer) if self._index.settings.mcp.watch else None
         changed = self._follower is None or self._follower.changed()
         if self._settled and not changed:
             return PendingWork(0, needed=False)
-        self._index.notes = [note for note in self._index.notes if not note.startswith(BEHIND)]
         return self._index.look()
 
     def _whole(self) -> Index:

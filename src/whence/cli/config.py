@@ -28,7 +28,7 @@ def config(prefix: str, place: str, changed: bool, as_json: bool, color: str, as
     from the command line, WHENCE_* variables, .whence.toml in the repository,
     config.toml in the user's configuration folder, then the defaults.
     """
-    from whence.app.index import load_settings  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
 
     root: Path = targets_of((place,))[0].root
     _, listed = load_settings(root, command_line=settings_of(assignments))

@@ -212,8 +212,8 @@ def _learning(
     place: str, assignments: tuple[str, ...] = (), *, must_be_on: bool = False
 ) -> Iterator[tuple[Target, LearnSettings, FeedbackStore]]:
     """What was learned about the repository around a place, and the settings that say what it is worth."""
-    from whence.app.index import load_settings  # noqa: PLC0415
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target = targets_of((place,))[0]
@@ -287,7 +287,7 @@ def _say(
         say_notes([index])
         keys = list(dict.fromkeys(_one_of(name, index.symbol_keys(name)) for name in symbols))
         now = time.time()
-        records = [Verdict(key, useful, index.subgraph_root(key), task, now) for key in keys]
+        records = [Verdict(key, useful, index.package_hash(key), task, now) for key in keys]
         say(learned, records, chosen, session)
         held = {one.symbol: one for one in opinions(learned, lambda symbol: _root_now(index, symbol), chosen, keys)}
     if as_json:
@@ -322,7 +322,7 @@ def _known_as(learned: FeedbackStore, name: str) -> list[str]:
 def _root_now(index: Index, symbol: str) -> str:
     """The hash of the code around a symbol, or nothing when the symbol is gone."""
     try:
-        return index.subgraph_root(symbol)
+        return index.package_hash(symbol)
     except UsageError:
         return ""
 

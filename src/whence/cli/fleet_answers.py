@@ -18,6 +18,7 @@ from whence.cli.search import print_bare, print_doubt, print_results, result_jso
 from whence.cli.shared import ProgressBar, ago, print_json, safe, settings_of, styler
 from whence.cli.why import print_receipt
 from whence.core.errors import UsageError
+from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from whence.fleet.registry import Repository
@@ -42,15 +43,16 @@ def opened(options: dict[str, Any]) -> Fleet:
     return Fleet.open(command_line=settings_of(options["assignments"]))
 
 
-def search_fleet(query: str, paths: tuple[str, ...], options: dict[str, Any], asked: dict[str, Any]) -> int:
+def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[str, Any]) -> int:
     """Search the fleet and print what it found."""
     _refuse(options)
+    query = request.query
     if paths:
         raise UsageError("--fleet takes no PATH", hint="repo:PATTERN in the query chooses repositories, path:GLOB files")
     if not query.strip():
         raise UsageError("--fleet needs a query", hint="words, or sym:NAME")
     with opened(options) as fleet:
-        answer = fleet.search(query, k=options["k"], profile=options["profile"], plain=options["plain"], **asked)
+        answer = fleet.search(request)
         content = options["content"] or fleet.settings.search.content
         doubt = LowConfidence(answer.confidence, searched=content) if answer.confidence is not None else None
         remarks = list(filter(None, answer.notes))

@@ -361,8 +361,8 @@ def path(source: str, target: str, steps: int, **options: Any) -> int:
     """Show the shortest way from A to B along calls, references and containment."""
     with _asked(options) as (index, where):
         begin, end = (_meant(index, where, text, every=options["every"]) for text in (source, target))
-        way = index.questions.path(begin, end, hops=steps)
-        back = index.questions.path(end, begin, hops=steps) if way is None else None
+        way = index.questions().path(begin, end, hops=steps)
+        back = index.questions().path(end, begin, hops=steps) if way is None else None
         print_way(index, (begin, end), way, back, steps, options)
     return NOTHING_FOUND if way is None else FOUND
 
@@ -383,7 +383,7 @@ def _ask(
 
     with _asked(options) as (index, where):
         named = _meant(index, where, symbol, every=options["every"])
-        answer = asking(index.questions)
+        answer = asking(index.questions())
         answers = [answer(one) for one in named]
         print_answers(question, index, answers, options)
     return FOUND if any(len(one.found.node) for one in answers) else NOTHING_FOUND
@@ -402,7 +402,7 @@ def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[Named
     """The symbols that a name means: one, or with `every` all of them."""
     from whence.graph.names import listed  # noqa: PLC0415
 
-    named = index.questions.meant(_from_root(where.root, text))
+    named = index.questions().meant(_from_root(where.root, text))
     if len(named) > 1 and not every:
         lines = "\n".join(safe(line) for line in listed(named))
         raise UsageError(f"{len(named)} symbols are called {safe(text)!r}; write one of these, or --all:\n{lines}")

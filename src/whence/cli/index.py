@@ -104,7 +104,7 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
     began = time.monotonic()
     values = {"index.verify_after": "0"} | ({"index.adopt": "false"} if force else {})  # asked for by name: nothing is taken on trust
     with open_indexes(targets, refresh=True, values=values | settings_of(assignments)) as opened:
-        graphs = [one.graph for one in opened]  # made now, so that the first question does not wait for it
+        graphs = [one.open_graph() for one in opened]  # made now, so that the first question does not wait for it
         seconds = time.monotonic() - began
         say_notes(opened)
         done: list[dict[str, Any]] = []

@@ -9,10 +9,14 @@ from typing import Any
 import click
 
 from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.options import request_options
 from whence.cli.search import print_answer
 from whence.cli.shared import color_option, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
 from whence.core.errors import UsageError
+from whence.core.request import fields_of
+from whence.search.request import SearchRequest
 
+_FILTERS = ("k", "include", "exclude", "languages", "kinds", "content")
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)$")
 
 
@@ -23,12 +27,16 @@ Examples:
   whence related src/shop/session.py:40 --lang python --kind function -k 5"""
 )
 @click.argument("place", metavar="FILE:LINE")
-@click.option("-k", type=int, help="How many units (default: setting search.k).")
-@click.option("--include", multiple=True, metavar="GLOB", help="Only in files that match.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Not in files that match.")
-@click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only in files of a language.")
-@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Only units of a kind: function, class, method, ...")
-@click.option("--content", metavar="code|docs|config|all", help="Which files (default: code).")
+@request_options(
+    SearchRequest,
+    only=_FILTERS,
+    help_of={
+        "k": "How many units (default: setting search.k).",
+        "include": "Only in files that match.",
+        "exclude": "Not in files that match.",
+        "languages": "Only in files of a language.",
+    },
+)
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
 @json_option
@@ -39,20 +47,16 @@ def related(place: str, **options: Any) -> int:
 
     Like is what lies near in meaning, and what speaks of the same rare words.
     """
-    from whence.search.options import check_asked  # noqa: PLC0415
-
     found = _PLACE.match(place)
     if found is None:
         raise UsageError(f"{safe(place)!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
     target = targets_of((found["path"],))[0]
     if not target.paths or Path(target.root, target.paths[0]).is_dir():
         raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
-    filters = {name: options[name] for name in ("include", "exclude", "languages", "kinds")}
-    if options["content"] is not None:
-        filters["content"] = options["content"]
-    check_asked(filters if options["k"] is None else {**filters, "k": options["k"]}, None)
+    filters = fields_of(SearchRequest, options)
+    SearchRequest(**filters)  # refused before an index is opened
     with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         say_notes([index])
-        results = index.related(target.paths[0], int(found["line"]), k=options["k"], **filters)
+        results = index.related(target.paths[0], int(found["line"]), **filters)
         print_answer(place, [index], [(index, result) for result in results], options)
     return FOUND if results else NOTHING_FOUND

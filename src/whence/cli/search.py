@@ -12,6 +12,7 @@ import click
 from whence.app.low_confidence import LowConfidence, doubt_of
 from whence.app.note_hints import NoteHint, hints_of, notes_json, print_hints
 from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.options import request_options
 from whence.cli.shared import (
     color_option,
     freshness_json,
@@ -29,6 +30,8 @@ from whence.cli.shared import (
     tracing,
 )
 from whence.core.errors import QueryError, UsageError
+from whence.core.request import fields_of
+from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -53,24 +56,7 @@ Examples:
 )
 @click.argument("query", required=False, default="")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("-k", type=int, help="How many files (default: setting search.k; all of them for -e alone).")
-@click.option("--plain", is_flag=True, help="QUERY is words alone, whatever stands in it.")
-@click.option("--operator", metavar="or|and", help="Whether any word may match or every word must.")
-@click.option("--relaxation", metavar=">N", help="With 'and': also try without the last words, while more than N remain.")
-@click.option("-e", "--regexp", "pattern", metavar="REGEX", help="Only units with a line that matches; alone: like grep.")
-@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="The pattern is plain text.")
-@click.option("-w", "--word-regexp", "word", is_flag=True, help="The pattern matches whole words only.")
-@click.option("-i", "--ignore-case", is_flag=True, help="The pattern ignores case.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Only files that match, for instance '*.py' or 'src/**'.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No files that match.")
-@click.option("--lang", "languages", multiple=True, metavar="NAME", help="Only files of a language.")
-@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Only units of a kind: function, class, method, ...")
-@click.option("--content", metavar="code|docs|config|all", help="Which files (default: code).")
-@click.option("--strategy", metavar="union|vector|lexical", help="Who proposes candidates (default: words and vectors).")
-@click.option("--max-distance", type=float, metavar="D", help="Only what vectors find within this distance (1 - similarity).")
-@click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
-@click.option("--fusion", metavar="minmax|rrf", help="With the classic profile: how words and vectors are joined.")
-@click.option("--alpha", type=float, metavar="A", help="With the classic profile: the share of the vectors, from 0 to 1.")
+@request_options(SearchRequest)
 @click.option("--fleet", is_flag=True, help="Search all repositories of the fleet; repo:PATTERN in QUERY chooses among them.")
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
@@ -92,16 +78,12 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     if options["fleet"]:
         from whence.cli.fleet_answers import search_fleet  # noqa: PLC0415  -- it needs this module
 
-        return search_fleet(query, paths, options, asked_with(options))
+        return search_fleet(SearchRequest(query, **fields_of(SearchRequest, options)), paths, options)
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
-    from whence.query.parser import read  # noqa: PLC0415  -- loads the table of languages
-    from whence.search.options import check_asked  # noqa: PLC0415
-
-    asked = asked_with(options)
-    check_asked(asked if options["k"] is None else {**asked, "k": options["k"]}, options["profile"])
-    if (question := read(query, plain=options["plain"])).notes:
-        return _search_notes(question, paths, options)
+    request = SearchRequest(query, **fields_of(SearchRequest, options))
+    if request.parsed.for_notes:
+        return _search_notes(request.parsed, paths, options)
     targets = targets_of(paths)
     values = settings_of(options["assignments"])
     with (
@@ -109,19 +91,17 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         open_indexes(targets, refresh=not options["no_refresh"], values=values, trace=trace) as indexes,
     ):
         say_notes(indexes)
-        found, remarks, judged = _ask_each(query, targets, indexes, options)
+        found, remarks, judged = _ask_each(request, targets, indexes)
         if len(indexes) > 1:
-            found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(question.text.strip()))
+            found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(request.parsed.text.strip()))
         for remark in remarks:
             click.echo(f"whence: {safe(remark)}", err=True)
-        print_answer(
-            query, indexes, found, options, remarks, doubt_of(judged, options["content"] or ("all" if question.beyond_code else None))
-        )
+        print_answer(query, indexes, found, options, remarks, doubt_of(judged, request.filters(indexes[0].settings.search.content).content))
     return FOUND if found else NOTHING_FOUND
 
 
 def _ask_each(
-    query: str, targets: list[Target], indexes: list[Index], options: dict[str, Any]
+    request: SearchRequest, targets: list[Target], indexes: list[Index]
 ) -> tuple[list[tuple[Index, SearchResult]], list[str], list[tuple[Index, Confidence | None]]]:
     """What every root answers, how the query was read, and how sure it is; a name that one root does not know may be known to another."""
     found: list[tuple[Index, SearchResult]] = []
@@ -130,9 +110,7 @@ def _ask_each(
     judged: list[tuple[Index, Confidence | None]] = []
     for target, index in zip(targets, indexes, strict=True):
         try:
-            answer = index.search(
-                query, k=options["k"], profile=options["profile"], plain=options["plain"], paths=target.paths, **asked_with(options)
-            )
+            answer = index.search(request, paths=target.paths)
         except QueryError as error:
             refused.append(error)
             continue
@@ -150,31 +128,26 @@ def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[s
     from whence.cli.note_output import count_of, opened  # noqa: PLC0415  -- only where notes are asked for
     from whence.cli.recall import nothing_found, print_found, recalled_json  # noqa: PLC0415  -- it needs this module
 
-    given = [name for name in ("languages", "kinds", "include", "exclude", "content", "pattern", "relaxation", "operator") if options[name]]
-    if paths or given:
-        raise UsageError(f"in:notes takes no {'PATH' if paths else given[0]}", hint="drop it, or use whence recall")
+    wrong = [name for name in ("languages", "kinds", "include", "exclude", "content", "pattern", "relaxation", "operator") if options[name]]
+    if paths or wrong:
+        raise UsageError(f"in:notes takes no {'PATH' if paths else wrong[0]}", hint="drop it, or use whence recall")
     if not question.text:
         raise UsageError("in:notes needs a word to recall by", hint="add one, or use whence list")
-    click.echo(f"whence: {safe(question.said)}", err=True)
+    click.echo(f"whence: {safe(question.reading)}", err=True)
     asking = {**options, "team": False, "directory": None, "full": False, "stale": False}
     with tracing(options["trace_file"]) as trace, opened(asking, trace) as memory:
         ranking = {name: options[name] for name in ("max_distance", "strategy") if options[name] is not None}
         found = memory.search(question, options["k"] or memory.settings.memory.k, **ranking)
         searched = count_of(memory, {})
         if options["as_json"]:
-            print_json(recalled_json(memory, question.text, found, searched, with_why=options["with_why"]) | {"remarks": [question.said]})
+            print_json(
+                recalled_json(memory, question.text, found, searched, with_why=options["with_why"]) | {"remarks": [question.reading]}
+            )
         elif found:
             print_found(memory, question.text, found, asking)
         else:
             click.echo(nothing_found(memory, searched), err=True)
     return FOUND if found else NOTHING_FOUND
-
-
-def asked_with(options: dict[str, Any]) -> dict[str, Any]:
-    """What the engine is asked with: filters always, the rest where it was given."""
-    always = ("relaxation", "pattern", "fixed", "word", "ignore_case", "include", "exclude", "languages", "kinds")
-    given = ("operator", "content", "strategy", "max_distance", "fusion", "alpha")
-    return {name: options[name] for name in always} | {name: options[name] for name in given if options[name] is not None}
 
 
 def _usual_count(query: str, indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> int:

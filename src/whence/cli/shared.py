@@ -19,7 +19,8 @@ from whence.core.errors import RootError, SettingError, UsageError
 from whence.core.trace import Trace
 
 if TYPE_CHECKING:
-    from whence.app.index import Freshness, Index
+    from whence.app.index import Index
+    from whence.core.types import Freshness
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool,
 
 
 def _planned(root: Path, values: dict[str, str]) -> Tree:
-    from whence.app.index import load_settings  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.source.walk import Walker  # noqa: PLC0415
 
     chosen = load_settings(root, command_line=values)[0].index
@@ -220,7 +220,7 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
         "left_out": dict(Counter(one.reason for one in skipped).most_common()),
         "segments": len(store.segments()),
         "model": index.settings.index.model,
-        "model_fingerprint": index.model,
+        "model_fingerprint": index.writer.model,
         "passages": snapshot.vectors.passages if snapshot.vectors is not None else 0,
         "commits": len(snapshot.past["times"]) if snapshot.past is not None else 0,
         "made_with": store.meta().get("version", ""),

@@ -23,8 +23,8 @@ from whence.core.settings_schema import WatchSettings
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from whence.app.index import Index
     from whence.core.types import RefreshSummary
-    from whence.index.opened import OpenIndex
     from whence.index.watch import TreeWatcher
 
 #: Changes that never pause are taken in after this many times the quiet that is waited for.
@@ -128,7 +128,7 @@ def _print_json(happening: Happening) -> None:
     click.echo(json.dumps(said, ensure_ascii=True))
 
 
-def follow(roots: Sequence[Path], opened: Callable[[Path], OpenIndex]) -> Iterator[Happening]:
+def follow(roots: Sequence[Path], opened: Callable[[Path], Index]) -> Iterator[Happening]:
     """Keep the indexes of some roots true, and tell what happens. Ends only by an error: a root that is gone, or what a signal raises."""
     with ExitStack() as stack:
         kept = [stack.enter_context(Kept(root, opened)) for root in roots]
@@ -151,9 +151,9 @@ def _sleep(kept: Sequence[Kept]) -> None:
 class Kept:
     """One root: its index, what follows its files, and when it has to be seen to."""
 
-    def __init__(self, root: Path, opened: Callable[[Path], OpenIndex]) -> None:
+    def __init__(self, root: Path, opened: Callable[[Path], Index]) -> None:
         self._root, self._opened = root, opened
-        self._index: OpenIndex | None = None
+        self._index: Index | None = None
         self._follower: TreeWatcher | None = None
         self._settings = WatchSettings()
         self._commit: str | None = None
@@ -176,13 +176,13 @@ class Kept:
         """What to wait on for something to be noted."""
         return self._follower.handle if self._follower is not None else None
 
-    def _open(self) -> tuple[OpenIndex, TreeWatcher]:
+    def _open(self) -> tuple[Index, TreeWatcher]:
         from whence.index.watch import TreeWatcher  # noqa: PLC0415  -- numpy, not for help
 
         self._index = self._opened(self._root)
         self._inode = _inode(self._index.layout.database)
         self._settings = self._index.settings.watch
-        self._follower = TreeWatcher(self._index)
+        self._follower = TreeWatcher(self._index.writer)
         self._follower.start()
         return self._index, self._follower
 

@@ -23,7 +23,7 @@ from whence.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from whence.search.explain import Why
+    from whence.ranking.receipt import Why
 
 #: Symbols of one name that are named in a note.
 MOST_LISTED = 5

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,21 +18,17 @@ from whence.context.feedback.verdicts import boosts
 from whence.context.feedback.vocabulary import learned_symbols
 from whence.context.pack import ContextPack
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols, ranked
-from whence.context.render import RENDERERS
+from whence.context.request import ContextRequest
 from whence.context.review import rank_changes, rank_files
 from whence.core.errors import QueryError, StorageError, UsageError
-from whence.core.profiles import SYMBOL_PROFILES, Profile
-from whence.core.settings_schema import ContextSettings, Settings
+from whence.core.profiles import Profile
 from whence.core.trace import Trace
-from whence.core.types import Unit
-from whence.embed.encoder import Encoder
 from whence.graph.reader import Graph
-from whence.index.layout import Layout
-from whence.index.snapshot import Snapshot
+from whence.index.reader import IndexReader
+from whence.query.paste import question_in
 from whence.query.plan import make_plan
 from whence.retrieval.term_statistics import FieldWeights
 from whence.source.history import changed_lines
-from whence.source.read import without_secrets
 from whence.storage.arrayfile import Array
 
 #: Packs that are remembered, the latest.
@@ -43,81 +38,17 @@ MOST_LEARNED = 40
 _HINT = "a larger budget gives more; callers, callees or search go on from a name"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextRequest:
-    """What a pack is asked for: a task, or files, or a change."""
-
-    task: str
-    files: tuple[str, ...] = ()
-    diff: str | None = None  # the commit to compare with
-    budget: int = 50_000
-    profile: str = "default"
-    format: str = "markdown"
-    symbols: int = 150
-    session: str = ""  # a name under which what was shown is remembered beyond this process
-    without: str = ""  # a stage or a signal to leave out
-    caller: str = ""  # the folder that printed paths are relative to; empty: the root
-    freshness: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-    @classmethod
-    def of(cls, task: str, chosen: ContextSettings, asked: Mapping[str, Any]) -> ContextRequest:
-        """What was asked, with settings where nothing was said; checked before any work."""
-        given = {name: value for name, value in asked.items() if value is not None}
-        if unknown := [name for name in given if name not in cls.__dataclass_fields__]:
-            raise UsageError(f"context knows no option {unknown[0]!r}", hint=f"it has {', '.join(list(cls.__dataclass_fields__)[1:])}")
-        given["files"] = tuple(given.get("files", ()))
-        budget = chosen.diff_budget if given.get("diff") is not None else chosen.budget
-        given = {"budget": budget, "profile": chosen.profile, "format": chosen.format, "symbols": chosen.symbols, **given}
-        wanted = cls(without_secrets(task), **given)
-        wanted.check()
-        return wanted
-
-    def check(self) -> None:
-        """Refuse what cannot be answered."""
-        ways = [bool(self.task.strip()), bool(self.files), self.diff is not None]
-        if sum(ways) != 1:
-            said = "nothing was asked for" if not any(ways) else "a task, files and a change cannot be asked for at once"
-            raise QueryError(said, hint="give a task in words, or files, or a change")
-        for name, allowed in (("profile", SYMBOL_PROFILES), ("format", RENDERERS)):
-            if getattr(self, name) not in allowed:
-                raise QueryError(f"there is no {name} {getattr(self, name)!r}", hint=f"allowed: {', '.join(allowed)}")
-        for name in ("budget", "symbols"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise QueryError(f"{name} must be a whole number above 0, not {value!r}")
-
-
-class ContextIndex(Protocol):
-    """The index that packs are made of."""
-
-    settings: Settings
-    layout: Layout
-    notes: list[str]
-    trace: Trace | None
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The view that answers are of."""
-
-    def read_text(self, path: str) -> str | None:
-        """The text of a file."""
-
-    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file at some lines under some names."""
-
-    def subgraph_root(self, key: str) -> str:
-        """A hash of a symbol's package."""
-
-
 class ContextBuilder:
     """Makes packs of one snapshot, and remembers them as long as it stands (P4)."""
 
-    def __init__(self, ground: ContextIndex, graph: Graph, encoder: Encoder | None) -> None:
+    def __init__(
+        self, reader: IndexReader, graph: Graph, package_hash: Callable[[str], str], notes: list[str], trace: Trace | None = None
+    ) -> None:
         self.graph = graph
-        self._ground, self._encoder = ground, encoder
+        self._reader, self._package_hash, self._notes, self._trace = reader, package_hash, notes, trace
         self._kept: dict[tuple[ContextRequest, object], ContextPack] = {}
         self._weights: dict[str, FieldWeights] = {}
-        self._learned = FeedbackStore.beside(ground.layout.directory)
+        self._learned = FeedbackStore.beside(reader.layout.directory)
 
     def pack(self, wanted: ContextRequest, now: float) -> ContextPack:
         """The answer; the same for the same question until the code or what was learned of it changes."""
@@ -128,13 +59,13 @@ class ContextBuilder:
                 del self._kept[next(iter(self._kept))]
             head = PackHeader(_asked(wanted), _HINT, wanted.freshness)
             self._kept[key] = ContextPack(
-                self._ground,
+                self._reader,
                 ranked,
                 head,
                 budget=wanted.budget,
                 form=wanted.format,
                 most=wanted.symbols,
-                shown_path=_shown_path(self._ground.layout.root, wanted.caller),
+                shown_path=_shown_path(self._reader.layout.root, wanted.caller),
                 shown=lambda keys: self._remember(wanted, keys, now),
             )
         return self._kept[key]
@@ -145,14 +76,15 @@ class ContextBuilder:
             return rank_files(wanted.files, self._tasking("symbols_near", wanted, now, include))
         if wanted.diff is not None:
             # The lines of a range are those of its end, which need not be what is indexed.
-            changed = None if ".." in wanted.diff else changed_lines(self._ground.layout.root, wanted.diff)
+            changed = None if ".." in wanted.diff else changed_lines(self._reader.layout.root, wanted.diff)
             if changed is None:
                 raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
             return rank_changes(changed, self._tasking("symbols_near", wanted, now, include))
+        task = question_in(wanted.task).text
         try:
             if wanted.profile == "classic":
-                return self._classic(wanted.task, self._tasking("symbols_classic", wanted, now, include))
-            return rank_symbols(wanted.task, self._tasking("symbols", wanted, now, include))
+                return self._classic(task, self._tasking("symbols_classic", wanted, now, include))
+            return rank_symbols(task, self._tasking("symbols", wanted, now, include))
         except QueryError as error:
             raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
 
@@ -160,25 +92,25 @@ class ContextBuilder:
         """Symbols by the rules N, W and S."""
         profile, symbols = tasking.profile, tasking.snapshot.symbols
         plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
-        limits = self._ground.settings.classic
+        limits = self._reader.settings.classic
         pool = classic_pool(plan.text, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned, limits=limits)
         return ranked(pool, tasking)
 
     def _tasking(self, name: str, wanted: ContextRequest, now: float, include: Array | None) -> ContextRun:
-        profiles = self._ground.settings.profiles
+        profiles = self._reader.settings.profiles
         return ContextRun(
-            self._ground.snapshot,
+            self._reader.snapshot,
             self.graph,
             profiles["symbols_first"],
             profiles[name],
             self._weights_of(name, profiles[name]),
-            self._encoder,
+            self._reader.encoder,
             include,
             now,
             self._from_use(wanted, now),
             self._words_learned(wanted.task),
             wanted.without,
-            self._ground.trace,
+            self._trace,
         )
 
     def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
@@ -188,41 +120,41 @@ class ContextBuilder:
 
     # What use taught. Trouble with it is a note, never the end of an answer.
     def _from_use(self, wanted: ContextRequest, now: float) -> Any:
-        chosen = self._ground.settings.learn
+        chosen = self._reader.settings.learn
         if not chosen.enabled or not self._learned.path.exists():
             return None
         session = self._session(wanted.session)
 
         def taught(units: Array) -> tuple[Array, Array]:
-            keys = [self._ground.snapshot.symbols.key(unit) for unit in units.tolist()]
+            keys = [self._reader.snapshot.symbols.key(unit) for unit in units.tolist()]
             try:
                 shown = session.contributions(keys, now) if session is not None else np.zeros(len(keys))
-                return boosts(self._learned, keys, self._ground.subgraph_root, chosen), shown
+                return boosts(self._learned, keys, self._package_hash, chosen), shown
             except StorageError as trouble:
-                self._ground.notes.append(f"what was learned has no part in this answer: {trouble.message}")
+                self._notes.append(f"what was learned has no part in this answer: {trouble.message}")
                 return np.zeros(len(keys)), np.zeros(len(keys))
 
         return taught
 
     def _words_learned(self, task: str) -> Sequence[tuple[int, float]]:
-        chosen = self._ground.settings.learn
+        chosen = self._reader.settings.learn
         if not task or not chosen.enabled or not self._learned.path.exists():
             return ()
         try:
             found = learned_symbols(self._learned, task, chosen)[:MOST_LEARNED]
         except StorageError as trouble:
-            self._ground.notes.append(f"what was learned has no part in this answer: {trouble.message}")
+            self._notes.append(f"what was learned has no part in this answer: {trouble.message}")
             return ()
-        symbols = self._ground.snapshot.symbols
+        symbols = self._reader.snapshot.symbols
         return [(unit, weight) for key, weight in found for unit in symbols.with_key(key)]
 
     def _session(self, name: str) -> FeedbackSession | None:
         """What is remembered under a name; without one nothing is, and the same question has the same answer (L1)."""
-        return FeedbackSession(self._ground.settings.learn, self._learned, name) if name else None
+        return FeedbackSession(self._reader.settings.learn, self._learned, name) if name else None
 
     def _remember(self, wanted: ContextRequest, keys: Sequence[str], now: float) -> None:
         """In a session: what was shown (L1), and, where somebody reports what is used, what waits for that (L4)."""
-        session, chosen = self._session(wanted.session), self._ground.settings.learn
+        session, chosen = self._session(wanted.session), self._reader.settings.learn
         if session is None or not chosen.enabled:
             return
         try:
@@ -230,13 +162,13 @@ class ContextBuilder:
             if chosen.implicit:
                 PendingFeedback(self._learned, chosen, wanted.session).returned(wanted.task, [self._returned(key) for key in keys], now)
         except StorageError as trouble:
-            self._ground.notes.append(f"what was shown is not remembered: {trouble.message}")
+            self._notes.append(f"what was shown is not remembered: {trouble.message}")
 
     def _returned(self, key: str) -> ReturnedSymbol:
-        snapshot = self._ground.snapshot
+        snapshot = self._reader.snapshot
         units = snapshot.symbols.with_key(key)
         first, last = (snapshot.column(name)[units].astype(int) for name in ("units.first", "units.last"))
-        return ReturnedSymbol(key, self._ground.subgraph_root(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
+        return ReturnedSymbol(key, self._package_hash(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
 
 
 def _shown_path(root: Path, caller: str) -> Callable[[str], str]:

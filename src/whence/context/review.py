@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from whence.context.classic.seeds import SeedScores
 from whence.context.pipeline import ContextRun, RankedSymbols, ranked
 from whence.core.errors import UsageError
 from whence.graph.reader import REFERS
 from whence.graph.walk import walk
 from whence.query.plan import NOTHING
-from whence.ranking.pool import ASKED, CandidatePool
+from whence.ranking.pool import ASKED, CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.term_statistics import TermStatistics

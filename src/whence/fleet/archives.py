@@ -15,7 +15,7 @@ from whence.fleet.milvus.filters import equals
 from whence.fleet.rows import Owner, Row, from_parts, in_parts, pack_key, part_key, same_groups
 from whence.index.archive import write_pack
 from whence.index.changes import as_committed
-from whence.index.opened import OpenIndex
+from whence.index.writer import IndexWriter
 from whence.source import git
 from whence.source.history import committed_blobs
 
@@ -32,7 +32,7 @@ class FleetArchive:
     parts: int
 
 
-def send_pack(engine: Engine, owner: Owner, index: OpenIndex, *, known: bool) -> tuple[int, int, int]:
+def send_pack(engine: Engine, owner: Owner, index: IndexWriter, *, known: bool) -> tuple[int, int, int]:
     """Send the portable index of the commit: how many rows and bytes, how many deleted. Of a tree that is as no commit there is none.
 
     With `known`, one of this commit that is there is as good as any.
@@ -86,7 +86,7 @@ def whole(rows: Iterable[Row]) -> FleetArchive | None:
     return one if one is not None and len(kinds) == 1 and sorted(row["part"] for row in parts) == list(range(one.parts)) else None
 
 
-def _committed(index: OpenIndex) -> tuple[str, dict[str, bytes]] | None:
+def _committed(index: IndexWriter) -> tuple[str, dict[str, bytes]] | None:
     """The commit of a tree and the content of its files, where every file that is indexed is as in the commit."""
     head = git.head(index.root)
     blobs = committed_blobs(index.root, head.commit) if head is not None and head.commit == index.freshness.commit else None

@@ -5,7 +5,7 @@ What is counted over all files (how many hold a term, how many files there are) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from whence.core.types import Holding
+from whence.core.settings_schema import Settings
+from whence.core.types import Holding, Unit
+from whence.embed.encoder import Encoder
 from whence.fleet.file_blobs import LAYOUT, Arrays
 from whence.index.name_parts import PathParts
+from whence.index.parsed import find_units
 from whence.index.segment import Segment
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
@@ -233,3 +236,63 @@ def _of(table: tuple[Array, Array, Array], hashed: int) -> tuple[Array, Array]:
 
 def _texts(piece: Arrays, name: str) -> list[str]:
     return Strings(piece[f"{name}.blob"], piece[f"{name}.ends"]).all()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    """A file that was fetched."""
+
+    key: str
+    repository: str
+    path: str
+    piece: Arrays
+
+
+class RemoteReader:
+    """What a search of the fleet reads from: files fetched for one question. Texts are fetched when they are asked for."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        files: Sequence[FetchedFile],
+        counts: TermCounts,
+        precedents: Mapping[str, float],
+        encoder: Encoder | None,
+        texts: Callable[[Mapping[str, str]], Mapping[str, tuple[str, bytes]]],
+    ) -> None:
+        self.settings, self.encoder = settings, encoder
+        self._fetch_texts = texts
+        # In an order of their own: that of the engine follows rows that the caller may not see.
+        self._files = {f"{one.repository}/{one.path}": one for one in sorted(files, key=lambda one: (one.repository, one.path))}
+        self._texts: dict[str, tuple[str, bytes]] = {}
+        paths = list(self._files)
+        width = encoder.width if encoder is not None else 0
+        pieces = [one.piece for one in self._files.values()]
+        self.snapshot = RemoteSnapshot(pieces, paths, counts, lambda row: self._text(paths[row])[1], width)
+        self.snapshot.precedents = np.array([precedents.get(one.key, 0.0) for one in self._files.values()], np.float32)
+
+    def place_of(self, path: str) -> tuple[str, str]:
+        """The repository of a file, and its path there."""
+        one = self._files[path]
+        return one.repository, one.path
+
+    def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
+        """The text of a file, as it was indexed."""
+        del wanted
+        return self._text(path)[0] if path in self._files else None
+
+    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """The units of a file that begin at some lines under some names."""
+        parsed = self._text(path)[1]
+        return find_units(parsed, wanted) if parsed else {}
+
+    def fetch(self, paths: Iterable[str]) -> None:
+        """Have the texts of some files at hand."""
+        wanted = {path: self._files[path] for path in paths if path not in self._texts}
+        found = self._fetch_texts({one.key: one.repository for one in wanted.values()})
+        self._texts |= {path: found.get(one.key, ("", b"")) for path, one in wanted.items()}
+
+    def _text(self, path: str) -> tuple[str, bytes]:
+        if path not in self._texts:
+            self.fetch([path])
+        return self._texts[path]

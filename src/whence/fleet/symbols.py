@@ -16,7 +16,8 @@ import numpy as np
 from whence.core.errors import QueryError
 from whence.fleet.access import check, visible
 from whence.fleet.milvus.filters import equals
-from whence.fleet.search import FetchedFile, Fleet
+from whence.fleet.remote_reader import FetchedFile
+from whence.fleet.search import Fleet
 from whence.fleet.texts import texts_of
 from whence.index.parsed import unpack_parsed
 from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash

@@ -36,8 +36,8 @@ from whence.fleet.rows import (
     text_rows,
     unit_rows,
 )
-from whence.index.opened import OpenIndex
 from whence.index.store import FORMAT
+from whence.index.writer import IndexWriter
 
 Progress = Callable[[int, int], None]
 #: Files whose rows are sent together, and rows of one message.
@@ -95,7 +95,7 @@ def fingerprint_of(model: str) -> str:
 def send(
     engine: Engine,
     repository: Repository,
-    index: OpenIndex,
+    index: IndexWriter,
     *,
     force: bool = False,
     at: float | None = None,
@@ -113,7 +113,7 @@ def send(
     expected = sending.files(force=force, progress=progress or _unseen)
     go_on()
     sending.clean_up(expected, everything=force or repository.state != READY)
-    sent.add(*send_commits(engine, owner, index.snapshot, force=force))
+    sent.add(*send_commits(engine, owner, index.reader.snapshot, force=force))
     go_on()
     rows, size = put_counts(engine, owner.repository, sending.counting.table(), owner.repository, owner.groups, force=force)
     sent.add(rows, size)
@@ -136,7 +136,7 @@ class ExpectedRows:
 class _Sending:
     """One repository on its way."""
 
-    def __init__(self, engine: Engine, repository: Repository, index: OpenIndex, sent: SyncSummary, go_on: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, repository: Repository, index: IndexWriter, sent: SyncSummary, go_on: Callable[[], None]) -> None:
         self._engine, self._repository, self._index = engine, repository, index
         self._owner, self._fingerprint = Owner(repository.name, tuple(repository.groups)), fingerprint_of(index.model)
         self._sent, self._go_on, self._began = sent, go_on, False
@@ -150,8 +150,8 @@ class _Sending:
         contents = {path: content for path, content, _, _, _, row, _ in self._index.store.known_files() if row >= 0}
         expected: dict[str, ExpectedRows] = {}
         waiting: list[tuple[FileBlob, str]] = []
-        total = self._index.snapshot.live_files
-        for done, piece in enumerate(pieces_of(self._index.snapshot), 1):
+        total = self._index.reader.snapshot.live_files
+        for done, piece in enumerate(pieces_of(self._index.reader.snapshot), 1):
             self.counting.add(piece.arrays)
             key, state = self._owner.file(piece.path), state_of(piece, contents.get(piece.path, b""), self._fingerprint)
             new = force or known.get(key) != state
@@ -180,7 +180,7 @@ class _Sending:
         owner, index = self._owner, self._index
         self._put("units", (row for piece, _ in files for row in unit_rows(owner, piece)))
         self._put("passages", (row for piece, _ in files for row in passage_rows(owner, piece)))
-        self._put("texts", (row for piece, _ in files for row in text_rows(owner, piece, index.read_text(piece.path) or "")))
+        self._put("texts", (row for piece, _ in files for row in text_rows(owner, piece, index.reader.read_text(piece.path) or "")))
         self._put("files", (row for piece, state in files for row in file_rows(owner, piece, state)))
         self._sent.files += len(files)
 
@@ -237,7 +237,7 @@ def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, ExpectedRows
 def _finished(
     engine: Engine,
     repository: Repository,
-    index: OpenIndex,
+    index: IndexWriter,
     expected: Mapping[str, ExpectedRows],
     sent: SyncSummary,
     cost: SyncCost,

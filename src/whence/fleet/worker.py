@@ -15,7 +15,6 @@ from hashlib import blake2s
 from pathlib import Path
 from typing import Any
 
-from whence.app.index import Index
 from whence.core.errors import FleetError, ModelUnavailable, WhenceError
 from whence.core.settings import load_settings
 from whence.embed.registry import open_encoder
@@ -27,6 +26,7 @@ from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS
 from whence.fleet.registry import FAILED, READY, REMOVING, WAITING, WORKING, Registry, Repository
 from whence.fleet.sources import RemoteHead, checked_out, head_of, is_url
 from whence.fleet.sync import SyncCost, SyncSummary, fingerprint_of, send
+from whence.index.writer import IndexWriter
 
 Progress = Callable[[int, int], None]
 #: Seconds between two looks at what others hold.
@@ -174,7 +174,7 @@ class _Worker:
         with checked_out(repository.source, ways.data_dir, self._settings.index.history, head) as root:
             go_on()
             with ways.progress(f"indexing {repository.name}") as seen:
-                index = Index.open(root, data_dir=ways.data_dir, command_line=ways.values, progress=seen)
+                index = IndexWriter.open(root, data_dir=ways.data_dir, command_line=ways.values, progress=seen)
             with index, ways.progress(f"sending {repository.name}") as seen:
                 go_on()
                 at = self._leases.now()

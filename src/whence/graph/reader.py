@@ -23,7 +23,7 @@ from whence.graph.builder.derived_edges import with_consequences
 from whence.graph.builder.imports import Imports
 from whence.graph.builder.references import OUTSIDE, ImportBindings, ReferenceColumns
 from whence.graph.builder.resolve import CONFIDENCE, Resolved, Resolver
-from whence.index.layout import Layout
+from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.index.symbols import SymbolTable, paths_of
@@ -265,16 +265,17 @@ def graph_facts(store: IndexStore, snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def open_graph(layout: Layout, store: IndexStore, snapshot: Snapshot, read: ReadText, said: list[str]) -> Graph:
-    """The graph of a snapshot: as it was written, or made now and, where that is possible, kept. `said` is told of damage."""
+def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
+    """The graph of a generation: as it was written, or made now and, where that is possible, kept. `notes` is told of damage."""
+    layout, store, snapshot = reader.layout, reader.store, reader.snapshot
     facts = graph_facts(store, snapshot)
     known = store.facts("graph")
     if known.get("facts") == facts:
         try:
             return Graph(open_columns(layout.segments / known["name"], known["stamp"]), snapshot.symbols)
         except (IndexDamaged, KeyError) as damage:
-            said.append(f"{getattr(damage, 'message', f'the graph lacks {damage}')}; made again")
-    arrays = make_graph(snapshot, read, store.edges())
+            notes.append(f"{getattr(damage, 'message', f'the graph lacks {damage}')}; made again")
+    arrays = make_graph(snapshot, reader.read_text, store.edges())
     # Where nothing can be written it is made again next time; beside an indexer, which removes what nobody lists, too.
     with suppress(StorageError, OSError), layout.writing(0):
         name = f"{os.urandom(8).hex()}.graph"

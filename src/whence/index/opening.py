@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 
 from whence.index.history import open_past
 from whence.index.layout import Layout
+from whence.index.reader import Generation
 from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot, identity_of
 from whence.index.store import IndexStore, VectorRow
@@ -17,25 +15,8 @@ from whence.source.git import Head
 from whence.storage.arrayfile import open_columns
 from whence.storage.rows import dead_mask
 
-#: What tells one state of an index from another, for a process that keeps it open.
-Moment = tuple[object, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """What answers are of: a snapshot, and what was worked out of it for those who asked. It is replaced as a whole."""
-
-    snapshot: Snapshot
-    moment: Moment = ()
-    made: dict[str, Any] = field(default_factory=dict)
-
-    def let_go(self) -> None:
-        """Part what keeps each other alive, so that files are closed with the last who asks, not when the collector comes."""
-        self.made.clear()
-        self.snapshot.let_go()
-
-
-def moment_of(store: IndexStore, model: str) -> Moment:
+def generation_of(store: IndexStore, model: str) -> Generation:
     """The state of an index as it is now: another one when anybody has written, or another model is in use."""
     return store, store.changes(), store.own_changes(), model
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from whence.index.opened import OpenIndex
+from whence.index.writer import IndexWriter
 from whence.source import git
 from whence.source.ignore import RULE_FILES, Rules
 from whence.source.walk import Tree, Walker
@@ -101,7 +101,7 @@ class TreeWatcher:
     `index.tree`, so after each look the follower knows new ones by itself.
     """
 
-    def __init__(self, index: OpenIndex) -> None:
+    def __init__(self, index: IndexWriter) -> None:
         self._index, self._root = index, str(index.root).rstrip("/")
         chosen = index.settings.index
         self._walker = Walker(str(index.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=0)

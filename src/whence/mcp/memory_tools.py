@@ -64,7 +64,7 @@ async def search_notes(house: Workspace, given: dict[str, Any], question: Parsed
 
     def answer(memory: Memory) -> str:
         found = memory.search(question, given.get("k", USUAL_NOTES))
-        return f"note: {question.said}\n" + _told(memory, found, why=given.get("why", False))
+        return f"note: {question.reading}\n" + _told(memory, found, why=given.get("why", False))
 
     return await desk.ask_notes(answer)
 
@@ -97,7 +97,7 @@ async def feedback(house: Workspace, given: dict[str, Any], report: Report) -> s
         if not chosen.enabled:
             raise UsageError("learning is switched off", hint="set learn.enabled=true")
         keys = {name: _key(index, symbol) for name, (_, symbol) in placed.items()}
-        records = [Verdict(keys[name], name in useful, index.subgraph_root(keys[name]), given.get("task", ""), now) for name in keys]
+        records = [Verdict(keys[name], name in useful, index.package_hash(keys[name]), given.get("task", ""), now) for name in keys]
         learned = FeedbackStore.beside(index.layout.directory)
         try:
             say(learned, records, chosen, house.session)

@@ -16,8 +16,10 @@ from whence.app.session import BuildProgress, IndexSession, Report, ready
 from whence.app.workspace import Workspace
 from whence.cli.shared import safe
 from whence.core.errors import RootError, StorageError, UsageError
+from whence.core.request import fields_of
 from whence.mcp.memory_tools import search_notes
 from whence.mcp.text import fleet_line, freshness_line, guess_lines, name_flags, neighbour_lines, result_lines, standing_lines, way_lines
+from whence.search.request import SearchRequest
 from whence.search.unindexed import guesses
 
 if TYPE_CHECKING:
@@ -45,17 +47,16 @@ class Part:
 
 async def search(house: Workspace, given: dict[str, Any], report: Report) -> str:
     """Ranked files for a query, from one root or all of them; notes, where the query says so."""
-    from whence.query.parser import read  # noqa: PLC0415  -- loaded with the first question
-
     if given.get("fleet"):
         return await _of_fleet(house, given)
-    if (question := read(given["query"])).notes:
-        return await search_notes(house, given, question)
+    request = SearchRequest(**{"k": USUAL_RESULTS, **fields_of(SearchRequest, given)})
+    if request.parsed.for_notes:
+        return await search_notes(house, given, request.parsed)
     desks, below = _where(house, given)
-    k = given.get("k", USUAL_RESULTS)
-    content = "all" if question.beyond_code else None
-    parts = await asyncio.gather(*(_part(house, desk, given, content, below, report, alone=len(desks) == 1) for desk in desks))
-    return "\n".join(_told(parts, k)) + "\n"
+    request = replace(request, paths=below)
+    why, alone = given.get("why", False), len(desks) == 1
+    parts = await asyncio.gather(*(_part(house, desk, request, report, why=why, alone=alone) for desk in desks))
+    return "\n".join(_told(parts, request.k or USUAL_RESULTS)) + "\n"
 
 
 async def _of_fleet(house: Workspace, given: dict[str, Any]) -> str:
@@ -64,26 +65,24 @@ async def _of_fleet(house: Workspace, given: dict[str, Any]) -> str:
         raise UsageError(
             f"a search of the fleet takes no {wrong[0]}", hint="repo:PATTERN in the query chooses repositories, path:GLOB files"
         )
-    k, why = given.get("k", USUAL_RESULTS), given.get("why", False)
+    request, why = SearchRequest(**{"k": USUAL_RESULTS, **fields_of(SearchRequest, given)}), given.get("why", False)
 
     def ask(fleet: Fleet) -> str:
-        answer = fleet.search(given["query"], k=k)
+        answer = fleet.search(request)
         part = Part([(one.score, list(result_lines(one, why=why))) for one in answer])
         part.said = [f"note: {safe(note)}" for note in answer.notes if note]
         part.doubt = LowConfidence(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
         part.closing = [fleet_line(answer.searched)]
-        return "\n".join(_told([part], k)) + "\n"
+        return "\n".join(_told([part], request.k or USUAL_RESULTS)) + "\n"
 
     return await house.fleet.ask(ask)
 
 
-async def _part(
-    house: Workspace, desk: IndexSession, given: dict[str, Any], content: str | None, below: tuple[str, ...], report: Report, *, alone: bool
-) -> Part:
+async def _part(house: Workspace, desk: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool) -> Part:
     """What one root has to say. One of several that cannot be read does not silence the others."""
-    k, why, inner = given.get("k", USUAL_RESULTS), given.get("why", False), () if alone else house.inner(desk)
+    inner = () if alone else house.inner(desk)
     try:
-        return await desk.ask(partial(_searched, desk, house.label(desk), given["query"], k, content, below, why, inner), report)
+        return await desk.ask(partial(_searched, desk, house.label(desk), request, why, inner), report)
     except (RootError, StorageError) as error:
         if alone:
             raise
@@ -101,10 +100,7 @@ def _where(house: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession],
 def _searched(
     desk: IndexSession,
     label: str,
-    query: str,
-    k: int,
-    content: str | None,
-    below: tuple[str, ...],
+    request: SearchRequest,
     why: bool,
     inner: tuple[str, ...],
     index: Index | None,
@@ -114,17 +110,18 @@ def _searched(
     if index is None or (standing.building and not standing.indexed):
         part.asked = False
     else:
-        answer = index.search(query, k=k, paths=below)
+        answer = index.search(request)
         own = [one for one in answer if not one.path.startswith(inner)]
         part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
         part.asked = not standing.building  # what is not indexed yet may be what is asked for
-        part.doubt = doubt_of([(index, answer.confidence)], content) if part.asked else None
+        part.doubt = doubt_of([(index, answer.confidence)], request.filters(index.settings.search.content).content) if part.asked else None
         part.said += [f"note: {note}" for note in answer.notes]
         part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
     if standing.building:
+        below = request.paths
         paths = [path for path in desk.unindexed() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
         until = time.monotonic() + SECONDS_FOR_GUESSES
-        found = guesses(desk.root, paths, query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
+        found = guesses(desk.root, paths, request.query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
         part.closing[:0] = guess_lines(*found, len(paths))
     return part
 
@@ -218,14 +215,14 @@ async def graph(house: Workspace, given: dict[str, Any], report: Report) -> str:
 def _known(name: str, index: Index | None, _: BuildProgress) -> int:
     """Whether a root knows a name: 0 not, 1 in other letters, 2 as it is written."""
     try:
-        return 0 if index is None else 2 - any(one.loosely for one in index.questions.meant(name))
+        return 0 if index is None else 2 - any(one.loosely for one in index.questions().meant(name))
     except UsageError:
         return 0
 
 
 def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standing: BuildProgress) -> str:
     whole, question = ready(index, standing), given["question"]
-    questions = whole.questions
+    questions = whole.questions()
     if question == "path":
         if not given.get("to"):
             raise UsageError("a path leads from one symbol to another", hint="name the other with `to`")
@@ -241,6 +238,6 @@ def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standin
 def _only(index: Index, name: str, standing: BuildProgress) -> NamedSymbol:
     """The one symbol that a name means; that a name is unknown says little while the index is being built."""
     try:
-        return index.questions.one(name)
+        return index.questions().one(name)
     except UsageError as error:
         raise UsageError("; ".join([str(error), *standing_lines(standing)])) from error

@@ -110,7 +110,7 @@ async def _status(desk: IndexSession) -> dict[str, Any]:
             "share_done": round(standing.share, 3),
         }
         if index is not None:
-            found |= {"units": index.snapshot.live_units, "model": index.model, "freshness": freshness_json(index.freshness)}
+            found |= {"units": index.snapshot.live_units, "model": index.writer.model, "freshness": freshness_json(index.freshness)}
             found |= {"notes": list(index.notes), "left_out": len(index.tree.skipped), "now": time.time()}
         return found
 
@@ -135,7 +135,7 @@ async def _unit(house: Workspace, key: str) -> str:
 
     def source(index: Index | None, standing: BuildProgress) -> str:
         index = ready(index, standing)
-        symbol = index.questions.one(key)
+        symbol = index.questions().one(key)
         units = [unit for unit in symbol.nodes if unit < index.snapshot.units]
         if not units:
             raise UsageError(f"{key!r} has no source here")

@@ -10,8 +10,10 @@ from typing import Any
 from whence.app.session import Report
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
+from whence.core.request import options_of
 from whence.mcp.memory_tools import feedback, recall, remember
 from whence.mcp.search_tools import QUESTIONS, context, graph, related, search
+from whence.search.request import SearchRequest
 
 STRING, INTEGER, BOOLEAN, STRINGS = "string", "integer", "boolean", "array"
 #: No argument of a call may be longer than this.
@@ -120,6 +122,19 @@ def _texts(description: str) -> dict[str, Any]:
     return {"type": STRINGS, "items": {"type": STRING}, "description": description}
 
 
+def _offered(request: type, *only: str, but: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+    """The options of a request that agents may use."""
+    kinds = {"int": INTEGER, "bool": BOOLEAN, "strs": STRINGS}
+    found: dict[str, dict[str, Any]] = {}
+    for one in options_of(request):
+        if one.mcp is None or (only and one.name not in only) or one.name in but:
+            continue
+        kind = kinds.get(one.type, STRING)
+        found[one.name] = {"type": kind, **({"items": {"type": STRING}} if kind == STRINGS else {}), "description": one.mcp}
+        found[one.name] |= {} if one.minimum is None else {"minimum": one.minimum}
+    return found
+
+
 _ROOT = _text("which root (all, or the first)")
 _FLEET = _flag("search all repositories of the fleet; repo:PATTERN in the query chooses")
 _BUDGET = _number("most tokens of the answer", 50)
@@ -131,9 +146,9 @@ TOOLS = (
         'Takes a question, a name, or a query: "exact phrase", /regex/, -not, OR, path: lang: kind: sym: callers:NAME in:docs. '
         "Gives ranked files with line spans and the lines that matter, and says when it is NOT HERE.",
         {
-            "query": _text("question, name, or query"),
+            **_offered(SearchRequest, "query"),
             "path": _text("only below this file or folder"),
-            "k": _number("how many files (8)"),
+            **_offered(SearchRequest, but=("query",)),
             "why": _flag("show what each score is made of"),
             "fleet": _FLEET,
             "budget": _BUDGET,

@@ -11,7 +11,7 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import NOTE_PROFILES
 from whence.core.settings_schema import MemorySettings
 from whence.memory.note import KINDS
-from whence.search.options import FARTHEST, STRATEGIES
+from whence.query.filters import FARTHEST, STRATEGIES
 from whence.text.dates import spans_of
 
 #: The most notes that can be asked for.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from whence.core.errors import QueryError
 from whence.core.types import KINDS
 from whence.parse.languages import KNOWN_NAMES, LANGUAGES
+from whence.query.filters import CONTENTS, check_glob
 from whence.query.pattern import Pattern, compile_pattern
-from whence.search.options import CONTENTS, check_glob
 
 TEXT, FIELD, PHRASE, REGEX, WORD, OR, AND, OPEN, CLOSE = "text field phrase regex word or and open close".split()
 #: Fields, each with what may stand after its colon without quotes.

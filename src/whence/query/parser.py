@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from whence.parse.languages import BY_NAME, CODE, UNKNOWN, language_of
 from whence.query.lexer import (
@@ -25,7 +26,9 @@ from whence.query.lexer import (
     nearly_field,
     pieces_of,
 )
+from whence.query.paste import question_in
 from whence.query.pattern import Pattern
+from whence.source.read import without_secrets
 from whence.text import analyzer
 
 #: Words that only sentences have: questions, articles, pronouns, forms of to be and to have.
@@ -376,18 +379,19 @@ class ParsedQuery:
     text: str  # what is ranked; the query itself where it is plain
     words: str = ""  # of that, what restricts nothing
     conditions: tuple[Condition, ...] = ()  # all of them must hold
-    notes: bool = False  # it asks for notes, not for files
+    for_notes: bool = False  # it asks for notes, not for files
+    pasted: str = ""  # what was done to find the question in a pasted text; empty where nothing was
 
     @property
     def plain(self) -> bool:
         """Whether it has no operator."""
-        return not self.conditions and not self.notes
+        return not self.conditions and not self.for_notes
 
     @property
-    def said(self) -> str:
+    def reading(self) -> str:
         """How it was read, as one line; empty where it is plain."""
         words = [f'words "{self.words}"'] if self.words else []
-        place = ["in:notes"] if self.notes else []
+        place = ["in:notes"] if self.for_notes else []
         return f"read as: {', '.join([*words, *place, *map(str, self.conditions)])}" if not self.plain else ""
 
     def leaves(self) -> Iterator[Leaf]:
@@ -409,7 +413,15 @@ class ParsedQuery:
         return any(leaf.of == "in" or (not leaf.negated and _of_documents(leaf)) for leaf in self.leaves())
 
 
-def read(query: str, *, plain: bool = False) -> ParsedQuery:
+@lru_cache(maxsize=8)  # front ends look at a query before the search does
+def parse_query(text: str, *, plain: bool = False) -> ParsedQuery:
+    """Find the question in a text, without secrets and without what was pasted around it, and read its operators."""
+    question = question_in(without_secrets(text))
+    parsed = parse_operators(question.text, plain=plain)
+    return replace(parsed, pasted=question.because) if question.because else parsed
+
+
+def parse_operators(query: str, *, plain: bool = False) -> ParsedQuery:
     """Read a query; a mistake in one that is beyond doubt written in the language is shown with a caret under it."""
     if plain or not _MARKS.search(query) or len(query) > LONGEST or "\n" in query.strip():
         return ParsedQuery(query, query)

@@ -10,7 +10,6 @@ from itertools import pairwise
 
 from whence.core.errors import QueryError
 from whence.query import words as lexicon
-from whence.query.paste import question_in
 from whence.text import analyzer
 
 #: A query longer than this is a pasted document; its first words are what is meant.
@@ -60,7 +59,6 @@ class QueryPlan:
     paths: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     identifiers: frozenset[str] = frozenset()  # words that can only be names: quoted, or written as no prose is
-    said: str = ""  # what was done with a pasted text to find the question in it; empty where nothing was
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -77,12 +75,11 @@ NOTHING = QueryPlan("", (), (), (), frozenset(), "", (), 0.0)
 
 
 def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> QueryPlan:
-    """Read a query, or the question in a pasted text.
+    """Read a query; a pasted text is cleaned before (`query.paste`).
 
     `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has.
     """
-    question = question_in(text.replace("\0", " ") if "\0" in text else text)
-    text = question.text
+    text = text.replace("\0", " ")
     prose, code = lexicon.split_prose(text)
     spoken = _content_words(prose)
     found = [*spoken, *_content_words(code)][:MOST_WORDS]
@@ -103,7 +100,6 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         paths=tuple(dict.fromkeys(lexicon.PATH_IN_TEXT.findall(text)))[:20],
         modules=tuple(dict.fromkeys(lexicon.MODULE_IN_TEXT.findall(text)))[:20],
         identifiers=frozenset(_identifiers(text[:MOST_SCANNED])),
-        said=question.because,
     )
 
 

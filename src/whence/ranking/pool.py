@@ -20,7 +20,6 @@ from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct
 
 if TYPE_CHECKING:  # what only symbols need: a search must not load it
-    from whence.context.classic.seeds import SeedScores
     from whence.graph.reader import Graph
     from whence.retrieval.names import ClassText, NameMatch
 
@@ -30,6 +29,17 @@ MEANING = "meaning"
 LEARNED, CONCEPTS = "learned", "concepts"
 #: The name under which units stand in the pool that were asked for, not found.
 ASKED = "asked"
+
+
+@dataclass(frozen=True, slots=True)
+class SeedScores:
+    """What the classic signals need to know of each candidate of a pool."""
+
+    is_seed: Array
+    authority: Array
+    hub: Array
+    ranks: Mapping[str, Array]  # by channel: the place of each candidate in it, counted from 1; 0 where it was not found
+    now: float  # seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)

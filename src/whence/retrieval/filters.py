@@ -9,32 +9,32 @@ import numpy as np
 
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
+from whence.query.filters import Filters
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, path_predicate, phrase_spans
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
-from whence.search.options import Options
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 
 
-def file_mask(snapshot: Snapshot, options: Options) -> Array:
+def file_mask(snapshot: Snapshot, filters: Filters) -> Array:
     """A mask of the files that pass every filter; not to be written to."""
-    mask = snapshot.alive if options.content == "all" else snapshot.content_mask(options.content)
-    if options.languages:
-        mask = mask & np.array([name in options.languages for name in snapshot.languages], bool)
-    if options.paths and "" not in options.paths:
-        mask = mask & np.array([_below(path, options.paths) for path in snapshot.paths], bool)
-    if options.include:
-        mask = mask & _globbed(snapshot, options.include)
-    if options.exclude:
-        mask = mask & ~_globbed(snapshot, options.exclude)
+    mask = snapshot.alive if filters.content == "all" else snapshot.content_mask(filters.content)
+    if filters.languages:
+        mask = mask & np.array([name in filters.languages for name in snapshot.languages], bool)
+    if filters.paths and "" not in filters.paths:
+        mask = mask & np.array([_below(path, filters.paths) for path in snapshot.paths], bool)
+    if filters.include:
+        mask = mask & _globbed(snapshot, filters.include)
+    if filters.exclude:
+        mask = mask & ~_globbed(snapshot, filters.exclude)
     return mask
 
 
-def unit_mask(snapshot: Snapshot, options: Options) -> Array | None:
+def unit_mask(snapshot: Snapshot, filters: Filters) -> Array | None:
     """A mask of the units of the wanted kinds; None when any will do."""
-    if not options.kinds:
+    if not filters.kinds:
         return None
-    return np.array([kind in options.kinds for kind in KIND_NAMES])[snapshot.kinds]
+    return np.array([kind in filters.kinds for kind in KIND_NAMES])[snapshot.kinds]
 
 
 def _below(path: str, wanted: tuple[str, ...]) -> bool:

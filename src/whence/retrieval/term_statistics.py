@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from whence.core.profiles import Profile
+from whence.core.profiles import Fields, Profile
 from whence.core.types import Holding
 from whence.index.segment_writer import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.snapshot import Snapshot
@@ -110,12 +110,17 @@ class FieldWeights:
 
     @classmethod
     def of(cls, profile: Profile) -> FieldWeights:
-        """Lay out the table for a profile."""
-        worth = np.zeros(1 << 16, np.float32)
-        code = np.arange(1 << 16)
-        for field, levels, shift in zip(FIELDS, LEVELS, SHIFTS, strict=True):
-            worth += np.float32(getattr(profile.fields, field)) * levels[code >> shift & (len(levels) - 1)]
-        return cls(worth, (worth / (worth + np.float32(profile.fields.saturation))).astype(np.float32))
+        """The table of a profile, laid out once."""
+        return _laid_out(profile.fields)
+
+
+@lru_cache(maxsize=32)
+def _laid_out(fields: Fields) -> FieldWeights:
+    worth = np.zeros(1 << 16, np.float32)
+    code = np.arange(1 << 16)
+    for field, levels, shift in zip(FIELDS, LEVELS, SHIFTS, strict=True):
+        worth += np.float32(getattr(fields, field)) * levels[code >> shift & (len(levels) - 1)]
+    return FieldWeights(worth, (worth / (worth + np.float32(fields.saturation))).astype(np.float32))
 
 
 class TermStatistics:

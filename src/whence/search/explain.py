@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -17,57 +16,16 @@ from whence.core.errors import UsageError
 from whence.core.types import Skipped
 from whence.index.segment_writer import CONTENTS
 from whence.index.snapshot import Snapshot
+from whence.query.filters import Filters
 from whence.query.parser import Condition
-from whence.ranking.ledger import Ledger, LedgerLine, Operation, fold
-from whence.ranking.pool import ASKED, CandidatePool
-from whence.ranking.score import score
+from whence.ranking.ledger import LedgerLine
+from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without, totals
 from whence.retrieval.filters import file_mask
-from whence.search.options import Options
 from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
 from whence.storage.rows import member
 
-if TYPE_CHECKING:
-    from whence.context.pipeline import RankedSymbols
-
-
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Retrieval:
-    """What one retriever said of the file's best unit."""
-
-    retriever: str
-    score: float
-    rank: int
-
-
-@dataclass(frozen=True, slots=True)
-class WhyLine:
-    """A line of the ledger, with the rank the file would have without it."""
-
-    line: LedgerLine
-    rank_without: int
-
-
-@dataclass(frozen=True, slots=True)
-class Why:
-    """The whole receipt of one file for one query."""
-
-    query: str
-    path: str
-    unit: str
-    kind: str
-    line: int
-    rank: int  # from 1
-    candidates: int  # files ranked
-    score: float
-    found_by: tuple[Retrieval, ...]
-    lines: tuple[WhyLine, ...]
-    leader: str  # the first file of the answer, and its score, to compare with
-    leader_score: float
-    leader_is_symbol: bool = False  # in the answer to a task the first is a symbol, not a file
 
 
 def find_target(snapshot: Snapshot, target: str, *, wants_line: bool = False) -> Array:
@@ -154,74 +112,19 @@ def explain(query: str, units: Array, ranked: RankedPool) -> Why:
         rank=_rank(ranked, scores, row, file),
         candidates=len(ranked.hits),
         score=float(scores[row]),
-        found_by=tuple(_retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
+        found_by=tuple(retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
         lines=tuple(
-            WhyLine(line, _rank(ranked, _scores_without(line.signal, pool, ranked.ledger), row, file)) for line in ranked.ledger.lines(row)
+            WhyLine(line, _rank(ranked, scores_without(line.signal, pool, ranked.ledger), row, file)) for line in ranked.ledger.lines(row)
         ),
         leader=pool.path(leader.row),
         leader_score=leader.score,
     )
 
 
-def totals(lines: Sequence[LedgerLine]) -> list[float]:
-    """The score after each line of a ledger; the last of them is the score itself."""
-    found, total = [], 0.0
-    for line in lines:
-        total = total + line.contribution if line.operation == Operation.ADD.value else total * line.contribution
-        found.append(total)
-    return found
-
-
-def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
-    """Read the receipt of a symbol off the answer to a task whose pool holds at least one of some units."""
-    pool, scores = ranked.pool, ranked.scores
-    rows = np.flatnonzero(member(pool.units, np.sort(units)))
-    if not len(rows):
-        raise UsageError("what has no place in the source is not ranked", hint="ask for a symbol that is defined here")
-    row = int(rows[np.argmax(scores[rows])])
-    unit, leader = int(pool.units[row]), ranked.order[0]
-
-    def rank(totals: Array) -> int:
-        return 1 + int((totals[ranked.order] > totals[row]).sum())
-
-    return Why(
-        query=task,
-        path=pool.path(row),
-        unit=pool.snapshot.symbols.written_name(unit),
-        kind=pool.snapshot.kind(unit),
-        line=int(pool.snapshot.column("units.first")[unit]),
-        rank=ranked.order.index(row) + 1 if row in ranked.order else rank(scores),
-        candidates=len(ranked.order),
-        score=float(scores[row]),
-        found_by=tuple(_retrievals(pool, [row])),
-        lines=tuple(WhyLine(line, rank(_scores_without(line.signal, pool, ranked.ledger))) for line in ranked.ledger.lines(row)),
-        leader=pool.snapshot.symbols.written_name(int(pool.units[leader])),
-        leader_score=float(scores[leader]),
-        leader_is_symbol=True,
-    )
-
-
-def _scores_without(signal: str, pool: CandidatePool, ledger: Ledger) -> Array:
-    """The scores without one signal. The others stay what they were, unless some are read in a later phase and see it missing."""
-    phase = next(entry.phase for entry in ledger.entries if entry.signal == signal)
-    if phase == ledger.entries[-1].phase:
-        return fold(ledger.size, [entry for entry in ledger.entries if entry.signal != signal])
-    return score(pool, leave_out=signal).scores()
-
-
 def _rank(ranked: RankedPool, scores: Array, row: int, file: int) -> int:
     """The place a candidate's score would have: after every other file that has a better unit."""
     better = set(ranked.pool.files[scores > scores[row]].tolist()) - {file}
     return 1 + len(better)
-
-
-def _retrievals(pool: CandidatePool, rows: list[int]) -> list[Retrieval]:
-    found = []
-    for name, scores in pool.retrieved.items():
-        mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]
-        if mine and name != ASKED:
-            found.append(Retrieval(name, max(mine), 1 + int(np.nansum(scores > max(mine)))))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,13 +191,13 @@ class Absence:
 
 
 def kept_out(
-    units: Array, snapshot: Snapshot, options: Options, conditions: Sequence[Condition], left_by: Callable[[Sequence[Condition]], Array]
+    units: Array, snapshot: Snapshot, filters: Filters, conditions: Sequence[Condition], left_by: Callable[[Sequence[Condition]], Array]
 ) -> Absence | None:
     """Which condition keeps some indexed units out; None where none does. `left_by` says which units some conditions leave."""
     files = snapshot.file_of_unit[units]
-    if not file_mask(snapshot, options)[files].any():
+    if not file_mask(snapshot, filters)[files].any():
         what = CONTENTS[int(snapshot.column("files.content")[files[0]])]
-        return Absence("kept_out", f"only {options.content} is searched, and this is {what}", f"in:{what} asks for it")
+        return Absence("kept_out", f"only {filters.content} is searched, and this is {what}", f"in:{what} asks for it")
     alone = tuple(str(one) for one in conditions if not left_by([one])[units].any())
     if alone:
         return Absence("kept_out", f"it does not meet {', '.join(alone)}", unmet=alone)

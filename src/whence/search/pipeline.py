@@ -26,7 +26,7 @@ from whence.retrieval.paths import PathMatch
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.excerpt import concentration
-from whence.search.options import FEWEST_WORDS_TO_RELAX, Options
+from whence.search.request import ResolvedRequest
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, member
 from whence.text.analyzer import terms
@@ -37,6 +37,8 @@ FILE_SHARE = 0.5
 PAST_SHARE = 0.1
 #: An answer may need more candidates than are fetched at first: this much more each time.
 DEEPER = 4
+#: Relaxation speaks of long queries; a short one is asked as it is (Q4).
+FEWEST_WORDS_TO_RELAX = 4
 #: How much of a file is read to break a tie.
 TIE_CHARACTERS = 200_000
 
@@ -48,7 +50,7 @@ class SearchRun:
     snapshot: Snapshot
     profile: Profile
     weights: FieldWeights
-    options: Options
+    request: ResolvedRequest
     pool: int
     pool_per_result: int
     read: ReadText
@@ -87,49 +89,49 @@ class RankedFile:
     alone: bool = False  # whether it is a unit by itself and does not stand for its file
 
 
-def answer(query: str, asking: SearchRun) -> list[RankedFile]:
+def answer(query: str, run: SearchRun) -> list[RankedFile]:
     """The best files for a query, exactly k where that many match."""
-    options = asking.options
-    if not query.strip() and options.pattern is None and asking.restriction is None:
+    request = run.request
+    if not query.strip() and request.pattern is None and run.restriction is None:
         raise QueryError("the query is empty", hint="say what to search for, or give a pattern")
-    scope = _scope(asking)
-    lines = asking.restriction.lines if asking.restriction is not None else {}
-    if options.pattern is not None:
-        scope, lines = _with_pattern(asking, options.pattern, scope, lines)
+    scope = _scope(run)
+    lines = run.restriction.lines if run.restriction is not None else {}
+    if request.pattern is not None:
+        scope, lines = _with_pattern(run, request.pattern, scope, lines)
     if not query.strip():
-        return _listed(asking, lines, scope)
-    asking = _with_named(asking, scope)
-    found = _relaxed(query, asking, scope) if options.relax_above is not None else _ask(query, asking, scope)
+        return _listed(run, lines, scope)
+    run = _with_named(run, scope)
+    found = _relaxed(query, run, scope) if request.relax_above is not None else _ask(query, run, scope)
     return [replace(one, lines=tuple(lines.get(one.hit.file, ()))) for one in found]
 
 
-def _scope(asking: SearchRun) -> SearchScope:
+def _scope(run: SearchRun) -> SearchScope:
     """What may be returned by the options and the conditions of a query."""
-    snapshot, every_word = asking.snapshot, asking.options.operator == "and"
-    if asking.restriction is None:
-        return SearchScope(file_mask(snapshot, asking.options), unit_mask(snapshot, asking.options), every_word)
-    units = asking.restriction.units
+    snapshot, every_word = run.snapshot, run.request.operator == "and"
+    if run.restriction is None:
+        return SearchScope(file_mask(snapshot, run.request.filters), unit_mask(snapshot, run.request.filters), every_word)
+    units = run.restriction.units
     files = np.zeros(snapshot.files, bool)
     files[snapshot.file_of_unit[units]] = True
     whole = bool((snapshot.units_of(files) == units).all())  # only whole files are left out
     return SearchScope(files, None if whole else units, every_word)
 
 
-def _with_named(asking: SearchRun, scope: SearchScope) -> SearchRun:
+def _with_named(run: SearchRun, scope: SearchScope) -> SearchRun:
     """Where units are asked for by name, all of them are ranked: words say which comes first, not which is there."""
-    named = asking.restriction.ordered if asking.restriction is not None else None
-    if named is None or scope.every_word or asking.options.max_distance is not None:
-        return asking
-    mask = _unit_mask(asking.snapshot, scope)
-    return replace(asking, include=np.sort(named if mask is None else named[mask[named]]))
+    named = run.restriction.ordered if run.restriction is not None else None
+    if named is None or scope.every_word or run.request.max_distance is not None:
+        return run
+    mask = _unit_mask(run.snapshot, scope)
+    return replace(run, include=np.sort(named if mask is None else named[mask[named]]))
 
 
 def _with_pattern(
-    asking: SearchRun, pattern: Pattern, scope: SearchScope, known: dict[int, list[int]]
+    run: SearchRun, pattern: Pattern, scope: SearchScope, known: dict[int, list[int]]
 ) -> tuple[SearchScope, dict[int, list[int]]]:
     """What a pattern leaves of what may be returned, and the lines that match it or matched something before."""
-    snapshot = asking.snapshot
-    lines = matching_lines(snapshot, np.flatnonzero(scope.files).tolist(), pattern, asking.read)
+    snapshot = run.snapshot
+    lines = matching_lines(snapshot, np.flatnonzero(scope.files).tolist(), pattern, run.read)
     if scope.units is not None:
         lines = lines_in_units(snapshot, lines, scope.units)
     matching = units_with_lines(snapshot, lines)
@@ -137,98 +139,98 @@ def _with_pattern(
     return replace(scope, units=matching if scope.units is None else scope.units & matching), both
 
 
-def _plan(query: str, asking: SearchRun) -> QueryPlan:
-    return make_plan(query, decay=asking.profile.decay, quoted=asking.profile.quoted)
+def _plan(query: str, run: SearchRun) -> QueryPlan:
+    return make_plan(query, decay=run.profile.decay, quoted=run.profile.quoted)
 
 
-def _ask(query: str, asking: SearchRun, scope: SearchScope) -> list[RankedFile]:
+def _ask(query: str, run: SearchRun, scope: SearchScope) -> list[RankedFile]:
     """The best files, ties broken."""
-    plan, options = _plan(query, asking), asking.options
-    ranked = _enough(asking, plan, scope)
-    hits = _settled(ranked, asking)
-    if asking.trace is not None:
-        trace_stages(asking.trace, plan, ranked, hits)
-    return [RankedFile(ranked, hit) for hit in hits[: options.k]]
+    plan, request = _plan(query, run), run.request
+    ranked = _enough(run, plan, scope)
+    hits = _settled(ranked, run)
+    if run.trace is not None:
+        trace_stages(run.trace, plan, ranked, hits)
+    return [RankedFile(ranked, hit) for hit in hits[: request.k]]
 
 
-def _enough(asking: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
+def _enough(run: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
     """Rank ever more candidates until k files are found or there are no more."""
-    count = max(asking.pool, asking.options.k * asking.pool_per_result)
+    count = max(run.pool, run.request.k * run.pool_per_result)
     while True:
-        ranked = rank(asking, plan, scope, count)
-        if len(ranked.hits) >= asking.options.k or count >= asking.snapshot.units:
+        ranked = rank(run, plan, scope, count)
+        if len(ranked.hits) >= run.request.k or count >= run.snapshot.units:
             return ranked
         count *= DEEPER
 
 
-def ranked_with(query: str, asking: SearchRun, units: Array | None = None) -> RankedPool:
+def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> RankedPool:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
-    scope = replace(_scope(asking), every_word=False)
-    plan = _plan(query, asking)
+    scope = replace(_scope(run), every_word=False)
+    plan = _plan(query, run)
     if units is None:
-        return rank(asking, plan, scope, max(asking.pool, asking.options.k * asking.pool_per_result))
-    allowed = units[scope.files[asking.snapshot.file_of_unit[units]]]
+        return rank(run, plan, scope, max(run.pool, run.request.k * run.pool_per_result))
+    allowed = units[scope.files[run.snapshot.file_of_unit[units]]]
     if scope.units is not None:
         allowed = allowed[scope.units[allowed]]
     if not len(allowed):
         raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
-    asking = _with_named(asking, scope)
-    ranked = _enough(asking, plan, scope)
+    run = _with_named(run, scope)
+    ranked = _enough(run, plan, scope)
     if member(ranked.pool.units, np.sort(allowed)).any():
         return ranked
-    include = allowed if asking.include is None else np.union1d(asking.include, allowed)
-    return _enough(replace(asking, include=include), plan, scope)
+    include = allowed if run.include is None else np.union1d(run.include, allowed)
+    return _enough(replace(run, include=include), plan, scope)
 
 
-def _settled(ranked: RankedPool, asking: SearchRun) -> list[FileHit]:
+def _settled(ranked: RankedPool, run: SearchRun) -> list[FileHit]:
     """Hits with ties broken, as far as they can reach the answer."""
-    hits, k = ranked.hits, asking.options.k
+    hits, k = ranked.hits, run.request.k
     reach = k
     while reach < len(hits) and hits[reach].score == hits[k - 1].score:
         reach += 1
     asked = frozenset(term.text for term in ranked.pool.plan.terms)
-    snapshot = asking.snapshot
+    snapshot = run.snapshot
 
     def concentrated(file: int) -> int:
-        text = asking.read(snapshot.path(file))
+        text = run.read(snapshot.path(file))
         return concentration(text[:TIE_CHARACTERS], asked) if text else 0
 
     return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
 
 
-def _relaxed(query: str, asking: SearchRun, scope: SearchScope) -> list[RankedFile]:
+def _relaxed(query: str, run: SearchRun, scope: SearchScope) -> list[RankedFile]:
     """Ask for all words, then for ever shorter beginnings; a file keeps the longest that it matches (Q4)."""
     distinct: dict[tuple[str, ...], str] = {}
-    for word in _plan(query, asking).words:
+    for word in _plan(query, run).words:
         distinct.setdefault(terms(word), word)
     words = list(distinct.values())
-    fewest = (asking.options.relax_above or 0) + 1
+    fewest = (run.request.relax_above or 0) + 1
     lengths = [len(words)] if len(words) < FEWEST_WORDS_TO_RELAX else range(len(words), max(fewest, 1) - 1, -1)
     best: dict[int, RankedFile] = {}
     for length in lengths or [len(words)]:
-        for found in _ask(" ".join(words[:length]), asking, scope):
+        for found in _ask(" ".join(words[:length]), run, scope):
             best.setdefault(found.hit.file, replace(found, matched=" ".join(words[:length])))
-    return list(best.values())[: asking.options.k]
+    return list(best.values())[: run.request.k]
 
 
-def _listed(asking: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> list[RankedFile]:
+def _listed(run: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> list[RankedFile]:
     """What is asked for without words: units by name surest first, all else in the order of paths, as grep has it."""
-    snapshot, plan = asking.snapshot, NOTHING
-    best = _one_of_each_file(asking, lines, scope)
+    snapshot, plan = run.snapshot, NOTHING
+    best = _one_of_each_file(run, lines, scope)
     if not best:
         return []
-    evidence = TermStatistics(snapshot, plan, asking.profile, asking.weights)
+    evidence = TermStatistics(snapshot, plan, run.profile, run.weights)
     rows = np.sort(np.array(list(best.values()), np.int64))
     pool = CandidatePool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), CommitMatches(snapshot, plan))
     ranked = RankedPool(pool, Ledger(len(rows)), [])
     row_of = {unit: row for row, unit in enumerate(rows.tolist())}
-    shown = list(best.items())[: asking.options.k]
+    shown = list(best.items())[: run.request.k]
     return [RankedFile(ranked, FileHit(file, row_of[unit], 0.0), lines=tuple(lines.get(file, ()))) for file, unit in shown]
 
 
-def _one_of_each_file(asking: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> dict[int, int]:
+def _one_of_each_file(run: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> dict[int, int]:
     """The files that are left, in the order of the answer, each with the unit that it is shown by."""
-    snapshot, restriction = asking.snapshot, asking.restriction
+    snapshot, restriction = run.snapshot, run.restriction
     mask = _unit_mask(snapshot, scope)
     rows = np.flatnonzero(mask) if mask is not None else np.arange(snapshot.units)
     if restriction is None:
@@ -250,21 +252,21 @@ def _first_of_each_file(snapshot: Snapshot, units: Array) -> dict[int, int]:
     return found
 
 
-def rank(asking: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> RankedPool:
+def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> RankedPool:
     """Retrieve about `count` candidates, score them, and collapse them by file."""
-    snapshot = asking.snapshot
-    evidence = TermStatistics(snapshot, plan, asking.profile, asking.weights)
+    snapshot = run.snapshot
+    evidence = TermStatistics(snapshot, plan, run.profile, run.weights)
     path_match = PathMatch(evidence)
-    scope = _with_every_word(evidence, scope, asking.restriction.optional if asking.restriction is not None else frozenset())
-    semantics = asked_of_vectors(snapshot, asking.encoder, plan.text)
+    scope = _with_every_word(evidence, scope, run.restriction.optional if run.restriction is not None else frozenset())
+    semantics = asked_of_vectors(snapshot, run.encoder, plan.text)
     precedent = CommitMatches(snapshot, plan)
-    found = _candidates(evidence, path_match, precedent, scope, count) if asking.options.strategy != "vector" else {}
-    if semantics is not None and asking.options.strategy != "lexical":
-        found[MEANING] = _by_meaning(asking, semantics, evidence, _unit_mask(snapshot, scope), count)
-    if asking.options.max_distance is not None:
-        found = within(found, asking.options.max_distance)
-    if asking.include is not None:
-        found[ASKED] = (asking.include, np.zeros(len(asking.include)))
+    found = _candidates(evidence, path_match, precedent, scope, count) if run.request.strategy != "vector" else {}
+    if semantics is not None and run.request.strategy != "lexical":
+        found[MEANING] = _by_meaning(run, semantics, evidence, _unit_mask(snapshot, scope), count)
+    if run.request.max_distance is not None:
+        found = within(found, run.request.max_distance)
+    if run.include is not None:
+        found[ASKED] = (run.include, np.zeros(len(run.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
     pool = CandidatePool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), precedent, semantics)
@@ -296,17 +298,17 @@ def _with_every_word(evidence: TermStatistics, scope: SearchScope, optional: fro
 
 
 def _by_meaning(
-    asking: SearchRun, semantics: DenseMatches, evidence: TermStatistics, allowed: Array | None, count: int
+    run: SearchRun, semantics: DenseMatches, evidence: TermStatistics, allowed: Array | None, count: int
 ) -> tuple[Array, Array]:
     """The units nearest in meaning, of k files where there are as many, whatever else finds candidates (F1).
 
     Something is always nearest: only what is nearer than chance counts, so that a word that does not exist finds nothing.
     """
-    noise = asking.encoder.noise if asking.encoder is not None else 0.0
+    noise = run.encoder.noise if run.encoder is not None else 0.0
     while True:
         passages, scores = semantics.nearest(count, allowed, at_least=noise)
         units, similar = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
-        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= asking.options.k:
+        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= run.request.k:
             return units, similar
         count *= DEEPER
 

@@ -36,35 +36,35 @@ class RelatedQuery:
     body: str
 
 
-def related(example: RelatedQuery, asking: SearchRun) -> list[RankedFile]:
+def related(example: RelatedQuery, run: SearchRun) -> list[RankedFile]:
     """The units most like another, best first; what lies in it or around it is no answer."""
-    asking = replace(asking, profile=RELATED, weights=FieldWeights.of(RELATED))
-    plan = _telling_words(example, asking)
-    evidence = TermStatistics(asking.snapshot, plan, RELATED, asking.weights)
-    allowed = _others(example.unit, asking)
-    options = asking.options
-    count = max(asking.pool, options.k * asking.pool_per_result)
-    found = {"words": lexical.best_units(evidence, count, allowed)} if options.strategy != "vector" else {}
-    semantics = _semantics(example, asking)
-    if semantics is not None and options.strategy != "lexical":
+    run = replace(run, profile=RELATED, weights=FieldWeights.of(RELATED))
+    plan = _telling_words(example, run)
+    evidence = TermStatistics(run.snapshot, plan, RELATED, run.weights)
+    allowed = _others(example.unit, run)
+    request = run.request
+    count = max(run.pool, request.k * run.pool_per_result)
+    found = {"words": lexical.best_units(evidence, count, allowed)} if request.strategy != "vector" else {}
+    semantics = _semantics(example, run)
+    if semantics is not None and request.strategy != "lexical":
         passages, scores = semantics.nearest(count, allowed)
         found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
-    if options.max_distance is not None:
-        found = within(found, options.max_distance)
+    if request.max_distance is not None:
+        found = within(found, request.max_distance)
     units, retrieved = union(found)
     pool = CandidatePool(
-        evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), CommitMatches(asking.snapshot, plan), semantics
+        evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), CommitMatches(run.snapshot, plan), semantics
     )
     ledger = score(pool)
     totals = ledger.scores()
     ranked = RankedPool(pool, ledger, [])
-    order = np.argsort(-totals, kind="stable")[: options.k]
+    order = np.argsort(-totals, kind="stable")[: request.k]
     return [RankedFile(ranked, FileHit(int(pool.files[row]), row, float(totals[row])), alone=True) for row in order.tolist()]
 
 
-def _telling_words(example: RelatedQuery, asking: SearchRun) -> QueryPlan:
+def _telling_words(example: RelatedQuery, run: SearchRun) -> QueryPlan:
     """The words by which a unit can be told: counted in it, weighed by how few units hold them."""
-    snapshot = asking.snapshot
+    snapshot = run.snapshot
     counts = Counter(word for word in analyzer.words(f"{example.names} {example.body}") if analyzer.parts(word))
 
     def worth(word: str) -> float:
@@ -75,11 +75,11 @@ def _telling_words(example: RelatedQuery, asking: SearchRun) -> QueryPlan:
     return make_plan(" ".join(telling[:MOST_WORDS]) or example.names or "unit", decay=RELATED.decay, quoted=RELATED.quoted)
 
 
-def _others(unit: int, asking: SearchRun) -> Array:
+def _others(unit: int, run: SearchRun) -> Array:
     """A mask of the units that may be answers."""
-    snapshot = asking.snapshot
-    allowed = snapshot.units_of(file_mask(snapshot, asking.options)).copy()
-    kinds = unit_mask(snapshot, asking.options)
+    snapshot = run.snapshot
+    allowed = snapshot.units_of(file_mask(snapshot, run.request.filters)).copy()
+    kinds = unit_mask(snapshot, run.request.filters)
     if kinds is not None:
         allowed &= kinds
     file = int(snapshot.file_of_unit[unit])
@@ -90,11 +90,11 @@ def _others(unit: int, asking: SearchRun) -> Array:
     return allowed
 
 
-def _semantics(example: RelatedQuery, asking: SearchRun) -> DenseMatches | None:
+def _semantics(example: RelatedQuery, run: SearchRun) -> DenseMatches | None:
     """The unit as a question; its path is left out, or its neighbours would always be nearest."""
-    view = asking.snapshot.vectors
-    if asking.encoder is None or view is None:
+    view = run.snapshot.vectors
+    if run.encoder is None or view is None:
         return None
-    vectors = asking.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
-    semantics = DenseMatches(asking.snapshot, view, vectors, asks=example.unit)
+    vectors = run.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
+    semantics = DenseMatches(run.snapshot, view, vectors, asks=example.unit)
     return None if semantics.says_nothing else semantics

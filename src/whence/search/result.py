@@ -16,9 +16,9 @@ from whence.core.types import Unit
 from whence.parse.provenance import flags_of, sort_of
 from whence.ranking.collapse import candidates_of
 from whence.ranking.ledger import LedgerLine
+from whence.ranking.receipt import Why
 from whence.search.confidence import Confidence
 from whence.search.excerpt import ShownLine, choose_lines, shown_line
-from whence.search.explain import Why
 from whence.search.pipeline import RankedFile
 from whence.text.injection import Instruction
 
@@ -68,7 +68,9 @@ def _most_first(values: Iterable[str]) -> dict[str, int]:
 class ResultSource(Protocol):
     """Where a result reads what it shows."""
 
-    settings: Settings
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold for it."""
 
     def read_text(self, path: str) -> str | None:
         """The text of a file."""
@@ -170,14 +172,14 @@ class SearchResponse(list[SearchResult]):
         found: Sequence[RankedFile] = (),
     ) -> None:
         super().__init__(results)
-        self._found = found
+        self.found = found
         self.confidence = confidence  # None where nothing was asked in words, as for a pattern alone
         self.notes = notes  # how the query was read, where that is not plain to see
 
     @cached_property
     def facets(self) -> Facets:
         """What was found by language, kind and folder, also beyond the results that are given."""
-        return facets_of(self._found)
+        return facets_of(self.found)
 
 
 class Backend(Protocol):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 
 from whence.app.workspace import Workspace
+from whence.core.request import options_of
 from whence.ui.field_docs import meaning_of
 
 if TYPE_CHECKING:
@@ -40,6 +42,28 @@ class ApiModel(BaseModel):
         for name, about in handler.resolve_ref_schema(found).get("properties", {}).items():
             about.setdefault("description", meaning_of(cls, name))
         return found
+
+
+_Body = TypeVar("_Body", bound=ApiModel)
+_TYPES: dict[str, Any] = {
+    "int": int | None,
+    "float": float | None,
+    "bool": bool,
+    "str": str | None,
+    "strs": tuple[str, ...],
+    "factors": dict[str, float],
+}
+
+
+def takes(request: type) -> Callable[[type[_Body]], type[_Body]]:
+    """Give a body the options of a request that it does not declare itself."""
+
+    def extend(body: type[_Body]) -> type[_Body]:
+        missing = {one.name: one for one in options_of(request) if one.name not in body.model_fields}
+        fields: dict[str, Any] = {name: (_TYPES[one.type], Field(one.default, description=one.doc)) for name, one in missing.items()}
+        return create_model(body.__name__, __base__=body, __module__=body.__module__, __doc__=body.__doc__, **fields)
+
+    return extend
 
 
 class ErrorReply(ApiModel):

@@ -91,7 +91,7 @@ def cases(repositories: Sequence[Opened], first: Weights, final: Weights, names:
     found = []
     for one in repositories:
         tasking = ContextRun(
-            one.index.snapshot, one.index.graph, profile_of(first, FIRST, SYMBOLS_FIRST), ranking, weights, one.index.encoder
+            one.index.snapshot, one.index.open_graph(), profile_of(first, FIRST, SYMBOLS_FIRST), ranking, weights, one.index.reader.encoder
         )
         found += [case_of(look(task.description, tasking), one.repository.name, task, names) for task in one.repository.tasks]
     return found
@@ -184,11 +184,11 @@ def left_out(repositories: Sequence[Opened], progress: Progress) -> list[Answere
         ranking = profile_of(final, FINAL, SYMBOLS)
         tasking = ContextRun(
             one.index.snapshot,
-            one.index.graph,
+            one.index.open_graph(),
             profile_of(first, FIRST, SYMBOLS_FIRST),
             ranking,
             FieldWeights.of(ranking),
-            one.index.encoder,
+            one.index.reader.encoder,
         )
         for task in one.repository.tasks:
             found = rank_symbols(task.description, tasking)

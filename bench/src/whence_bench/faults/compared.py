@@ -36,7 +36,7 @@ def of_index(tree: Path, data: Path, settings: Mapping[str, Any]) -> Seen:
     from whence.core.types import RUNTIME  # noqa: PLC0415
 
     with Index.open(tree, data_dir=data, settings=settings) as index:
-        graph = index.graph
+        graph = index.open_graph()
         edges = zip(graph.source.tolist(), graph.target.tolist(), graph.kind.tolist(), graph.line.tolist(), strict=True)
         seen = {
             "notes": list(index.notes),

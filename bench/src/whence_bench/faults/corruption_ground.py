@@ -67,7 +67,7 @@ def make_ground(scratch: Path) -> Ground:
     Index.open(scratch / "tree2", data_dir=other).close()
     _remember(scratch / "notes2", other, root, 2, 7)
     with Index.open(scratch / "tree2", data_dir=other) as index:
-        _ = index.graph
+        _ = index.open_graph()
     _leave_in_the_middle(root, notes, data)
     shutil.copytree(data, logged, ignore=shutil.ignore_patterns("*-shm"))
     ground = Ground(root, notes, data, logged, other, {})
@@ -116,12 +116,12 @@ def _teach(root: Path, data: Path) -> None:
     with Index.open(root, data_dir=data) as index:
         index.add_edges(RUNTIME, [_edge(1, 5), _edge(2, 7)])
         _judge(index, ("src/part_1.py#stop_ledger", True), ("src/part_4.py#stop_quarry", False))
-        _ = index.graph
+        _ = index.open_graph()
 
 
 def _judge(index: Index, *verdicts: tuple[str, bool]) -> None:
     learned = FeedbackStore.beside(index.layout.directory)
-    said = [Verdict(symbol, useful, index.subgraph_root(symbol) or "none", TASK, 1_700_000_000.0) for symbol, useful in verdicts]
+    said = [Verdict(symbol, useful, index.package_hash(symbol) or "none", TASK, 1_700_000_000.0) for symbol, useful in verdicts]
     say(learned, said, index.settings.learn)
     learned.close()
 
@@ -148,7 +148,7 @@ def _leave_in_the_middle(root: Path, notes: Path, data: Path) -> None:
         try:
             index, memory = Index.open(root, data_dir=data), Memory.open(notes, data_dir=data, repository=root)
             index.add_edges(RUNTIME, [_edge(1, 5), _edge(2, 7), _edge(4, 8)])
-            _ = index.graph
+            _ = index.open_graph()
             learned = FeedbackStore.beside(index.layout.directory)
             learned.rows("SELECT 1")
             _judge(index, ("src/part_2.py#stop_orchard", True))
@@ -205,7 +205,7 @@ def _ask_code(ground: Ground, data: Path, values: Mapping[str, Any], said: list[
 
 
 def _edges(index: Index) -> Iterator[tuple[Any, ...]]:
-    graph = index.graph
+    graph = index.open_graph()
     columns = zip(graph.source.tolist(), graph.target.tolist(), graph.kind.tolist(), graph.confidence.tolist(), graph.seen, strict=True)
     for source, target, kind, confidence, seen in columns:
         yield graph.name(source), graph.name(target), kind, round(confidence, 6), float(seen)

@@ -258,7 +258,7 @@ def busy(ground: Ground, place: Path) -> list[str]:
     wrong = []
     for module in (index_database, note_store, learned_store):
         module.BUSY_SECONDS = BUSY_SECONDS  # type: ignore[attr-defined]
-    opened_for = import_module("whence.index.opened")
+    opened_for = import_module("whence.index.writer")
     opened_for.OPENING_SECONDS = BUSY_SECONDS  # type: ignore[attr-defined]
     data = copy_of(ground.data, place)
     paths = {"truth.db": "code", "notes.db": "notes", "learned.db": "code"}

@@ -205,7 +205,7 @@ def note(place: Place, told: Told, _: Connection, *, who: int, count: int) -> No
                 word = f"mark{chr(98 + who)}{''.join(chr(98 + int(digit)) for digit in str(number))}q"
                 shared = f"topic {number % 3}" if number % 2 else None  # a topic that both write: one of them replaces the other's note
                 keys.append([memory.remember(f"the word is {word}", topic=shared).key, word, bool(shared)])
-                said = Verdict(symbol, True, opened.subgraph_root(symbol), f"task {who}", float(who * count + number))
+                said = Verdict(symbol, True, opened.package_hash(symbol), f"task {who}", float(who * count + number))
                 say(learned, [said], opened.settings.learn)
                 if not shared and [hit.note.key for hit in memory.recall(word, k=1)] != [keys[-1][0]]:
                     told.blame(f"writer {who} does not recall what it has just written under {word}")

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.errors import WhenceError
 from whence.graph.reader import Graph
-from whence.index.opening import Generation
 from whence.index.segment import merge, open_segment
 from whence.index.snapshot import Snapshot
 from whence.index.validation import check_graph, check_segment, check_vectors
@@ -178,7 +177,7 @@ def files(place: Path) -> Try:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     index = Index.open(root, command_line={"index.workers": "1"})
-    index.graph  # noqa: B018  -- made, and written
+    index.open_graph()
     paths = [next(index.layout.segments.glob(f"*{ending}")) for ending in ("segment", "vectors", "graph")]
     whole = [_File.of(path) for path in paths]
     hostile = [place / path.name for path in paths]
@@ -215,7 +214,8 @@ def _used(index: Index, segment_path: Path, vector_path: Path, graph_path: Path)
     check_graph(graph, segment.units)
     snapshot = Snapshot([segment], [dead_mask(segment.files, [])])
     snapshot.open_vectors({0: vectors})
-    index._view = Generation(snapshot, made={"graph": Graph(graph, snapshot.symbols)})  # noqa: SLF001  -- as if they were its own
+    made = {"graph": Graph(graph, snapshot.symbols)}
+    index.writer._reader = replace(index.reader, snapshot=snapshot, generation=(), _derived=made)  # noqa: SLF001  -- as if they were its own
     _asked(index, segment_stamp.checksum ^ graph_stamp.checksum)
     merge([(segment, np.arange(segment.files) % 2 == 0)])
 
@@ -228,7 +228,7 @@ def _asked(index: Index, number: int) -> None:
         lambda: index.search("discount", content="all"),
         lambda: index.context("charge the total of the cart", budget=400).text,
         lambda: index.related("shop/cart.py", 5, k=2),
-        lambda: index.questions.impact(index.questions.one("discount")),
+        lambda: index.questions().impact(index.questions().one("discount")),
     )
     with suppress(WhenceError):
         questions[number % len(questions)]()

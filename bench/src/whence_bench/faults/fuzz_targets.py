@@ -52,16 +52,16 @@ def _query(_: Path) -> Try:
     """A query is read, or refused with a caret below the place that is wrong."""
 
     def tried(data: bytes) -> None:
-        asked = parser.read(_text(data))
-        assert asked.plain or asked.said
+        asked = parser.parse_operators(_text(data))
+        assert asked.plain or asked.reading
         assert not asked.plain or asked.text == asked.query
         assert asked.optional is not None
-        assert parser.read(asked.query, plain=True).plain
+        assert parser.parse_operators(asked.query, plain=True).plain
         for leaf in asked.leaves():
             if leaf.of == "path":
                 fits = parser.path_predicate(leaf.value)
                 assert all(isinstance(fits(path), bool) for path in ("shop/cart.py", "a" * 60, "/".join("a" * 30)))
-        if asked.notes:
+        if asked.for_notes:
             parser.note_passes(asked, "The cart is paid by card.", ["general/paying"])
 
     return tried

@@ -66,7 +66,7 @@ def run(bounds: Bounds) -> Part:
     (folder / "tree").mkdir(parents=True)
     apply(folder / "tree", {}, states_of(bounds.seed, files, 0, 1)[0])
     with Index.open(folder / "tree", data_dir=folder / "data") as index:
-        _ = index.graph
+        _ = index.open_graph()
     scenes: dict[str, Callable[[float], None]] = {
         "HTTP": lambda seconds: _http(folder, bounds.seed, seconds, files, seen),
         "vanished": lambda _: _vanished(folder, CLIENTS if bounds.small else 100, seen),

@@ -28,7 +28,7 @@ def _opened(place: Place, **settings: Any) -> list[str]:
     from whence.app.index import Index  # noqa: PLC0415
 
     with Index.open(place.tree, data_dir=place.data, settings={**place.settings, **settings}) as index:
-        _ = index.graph
+        _ = index.open_graph()
         return list(index.notes)
 
 
@@ -88,7 +88,7 @@ def _index_other(place: Place) -> None:
     from whence.app.index import Index  # noqa: PLC0415
 
     with Index.open(_other_tree(place), data_dir=place.data) as index:
-        _ = index.graph
+        _ = index.open_graph()
 
 
 def _pack_other(place: Place) -> None:
@@ -118,7 +118,7 @@ def _take_pack_in(place: Place) -> list[str]:
     with unpacked(place.folder / "tree.pack", Layout(place.data, place.tree.resolve()), made_with) as (_, estate):
         index = Index.open(place.tree, data_dir=place.data, inherit=estate)
     with index:
-        _ = index.graph
+        _ = index.open_graph()
         return list(index.notes)
 
 
@@ -154,15 +154,15 @@ def _edges(place: Place, count: int) -> None:
     source, target = "shop/cart.py#empty", "shop/prices.py#price_of"
     with Index.open(place.tree, data_dir=place.data) as index:
         index.add_edges(RUNTIME, [Edge(source, target, "calls", RUNTIME, 0.5, seen=1.0, count=count)])
-        _ = index.graph
+        _ = index.open_graph()
 
 
 def _say(place: Place, *symbols: str) -> None:
     from contextlib import closing  # noqa: PLC0415
 
-    from whence.app.index import load_settings  # noqa: PLC0415
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.context.feedback.verdicts import Verdict, say  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
 
     with closing(FeedbackStore.beside(place.index_folder)) as learned:
         said = [Verdict(f"shop/cart.py#{symbol}", True, "a hash", f"discount of the {symbol}", 1.0) for symbol in symbols]
@@ -172,9 +172,9 @@ def _say(place: Place, *symbols: str) -> None:
 def _take_verdicts(place: Place) -> None:
     from contextlib import closing  # noqa: PLC0415
 
-    from whence.app.index import load_settings  # noqa: PLC0415
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.context.feedback.verdicts import as_text, from_text  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
 
     with closing(FeedbackStore.beside(place.index_folder)) as learned:
         text = as_text(learned).replace("shop/cart.py#", "shop/stock.py#")

@@ -105,4 +105,4 @@ def _answers(root: Path, data_dir: Path, asked: list[str]) -> list[Any]:
     with Index.open(root, data_dir=data_dir) as index:
         # Sums of many numbers may differ in their last digit by the order of the files.
         found: list[Any] = [[(one.path, round(one.score, DIGITS), one.best_start) for one in index.search(query)] for query in asked]
-        return [*found, index.context(asked[0], budget=4_000).text, len(index.graph.source)]
+        return [*found, index.context(asked[0], budget=4_000).text, len(index.open_graph().source)]

@@ -65,7 +65,7 @@ def _sent(room: Room, engine: Engine, there: Served, repositories: int, units: i
         root = nursery.make(name, (units - nursery.units) // (repositories - number))
         with Index.open(root, data_dir=room.folder / "data", settings=settings_of_an_index()) as index:
             cpu, engine_cpu = cpu_seconds(), there.cpu()
-            done = send(engine, registry.add(name, str(root), ()), index).repository
+            done = send(engine, registry.add(name, str(root), ()), index.writer).repository
             spent = {"sending": cpu_seconds() - cpu, "taking": there.cpu() - engine_cpu}
         if done is not None:
             nursery.grown(done.units)

@@ -162,7 +162,7 @@ class _Growing:
         began = cpu_seconds()
         with Index.open(root, data_dir=self._room.folder / "data", settings=settings_of_an_index()) as index:
             built, engine_cpu = cpu_seconds(), self._there.cpu()
-            sent = send(self._engine, Registry(self._engine).add(name, str(root), ()), index)
+            sent = send(self._engine, Registry(self._engine).add(name, str(root), ()), index.writer)
         found = sent.repository
         if found is None:
             raise UsageError(f"{name} was not sent")

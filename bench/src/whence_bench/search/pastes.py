@@ -20,7 +20,7 @@ from whence.app.index import Index
 from whence.index.snapshot import Snapshot
 from whence.parse.languages import CODE
 from whence.parse.paths import Role, roles
-from whence.query import plan as planning
+from whence.query import parser
 from whence.query.paste import PLAIN, CleanedQuery, question_in
 from whence_bench import metrics, report
 from whence_bench.search.corpus import Corpus, Repository
@@ -79,12 +79,14 @@ class Run:
 @contextmanager
 def _read_as_is() -> Iterator[None]:
     """While this lasts every text is taken for a plain question."""
-    usual = vars(planning)["question_in"]
-    vars(planning)["question_in"] = CleanedQuery
+    usual = vars(parser)["question_in"]
+    vars(parser)["question_in"] = CleanedQuery
+    parser.parse_query.cache_clear()
     try:
         yield
     finally:
-        vars(planning)["question_in"] = usual
+        vars(parser)["question_in"] = usual
+        parser.parse_query.cache_clear()
 
 
 def run(corpus: Corpus, index_dir: Path | None, progress: Progress, seed: int = SEED) -> Run:

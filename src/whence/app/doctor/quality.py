@@ -32,10 +32,11 @@ from whence.index.vectors import SegmentVectors, open_vectors
 from whence.index.worker import Batch, run_batch, vectors_beside
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import is_source
+from whence.query.filters import Filters
 from whence.query.plan import make_plan
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
-from whence.search.options import make_options
 from whence.search.pipeline import SearchRun, answer
+from whence.search.request import ResolvedRequest
 from whence.source.git import head
 from whence.source.history import TELLS_NOTHING, read_history
 from whence.storage.rows import dead_mask
@@ -253,9 +254,9 @@ class MeasuredIndex:
     def search(self, question: str) -> list[str]:
         """The first files that search gives, with what it knows of the past set aside."""
         chosen = self._settings.search
-        options = make_options(k=DEPTH, content=CODE, strategy=chosen.strategy)
+        request = ResolvedRequest(k=DEPTH, strategy=chosen.strategy, filters=Filters(content=CODE))
         sizes = (chosen.pool, chosen.pool_per_result)
-        asking = SearchRun(self.snapshot, self._profile, self._weights, options, *sizes, self._read, self._encoder)
+        asking = SearchRun(self.snapshot, self._profile, self._weights, request, *sizes, self._read, self._encoder)
         return [self.snapshot.path(found.hit.file) for found in answer(question, asking)]
 
     def count_words(self, question: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.context.classic.channels import Sought
 from whence.context.classic.keywords import keywords
-from whence.context.classic.seeds import Learned, Nearest, Seeds, SeedScores, find_seeds
+from whence.context.classic.seeds import Learned, Nearest, Seeds, find_seeds
 from whence.core.profiles import Profile
 from whence.core.settings_schema import ClassicSettings
 from whence.embed.encoder import Encoder
@@ -20,7 +20,7 @@ from whence.graph.reader import Graph
 from whence.graph.walk import walk
 from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan
-from whence.ranking.pool import CandidatePool
+from whence.ranking.pool import CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import asked_of_vectors
 from whence.retrieval.paths import PathMatch

@@ -45,17 +45,6 @@ class Seeds:
     channels: Mapping[str, Array]  # what each channel found, in its order
 
 
-@dataclass(frozen=True, slots=True)
-class SeedScores:
-    """What the classic signals need to know of each candidate of a pool."""
-
-    is_seed: Array
-    authority: Array
-    hub: Array
-    ranks: Mapping[str, Array]  # by channel: the place of each candidate in it, counted from 1; 0 where it was not found
-    now: float  # seconds since 1970
-
-
 def find_seeds(sought: Sought, learned: Learned = (), nearest: Nearest | None = None) -> Seeds:
     """The seeds of a task."""
     limits = sought.limits

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from whence.app.session import BuildProgress, ready
 from whence.core.errors import QueryError, UsageError
-from whence.search.options import with_factors
+from whence.search.request import with_factors
 from whence.source.read import without_secrets
 from whence.ui.api.why import profile_of
 from whence.ui.models import ApiModel, Desks, Text

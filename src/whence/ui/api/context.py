@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.context.budget import PackedText, PackItem
     from whence.context.pack import ContextPack, Symbol
-    from whence.search.explain import Why
+    from whence.ranking.receipt import Why
 
 router = APIRouter()
 MOST_TOKENS = 10_000_000
@@ -330,5 +330,5 @@ def _edges(index: Index, symbols: Sequence[Symbol]) -> list[SymbolEdge]:
     keys = {one.unit: one.key for one in symbols}
     return [
         SymbolEdge(source=keys[one.source], target=keys[one.target], group=one.group, weight=round(one.weight, DIGITS))
-        for one in edges_among(index.graph, list(keys))
+        for one in edges_among(index.open_graph(), list(keys))
     ]

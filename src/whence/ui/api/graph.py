@@ -113,7 +113,7 @@ def _offered(root: str, text: str, most: int, index: Index | None, standing: Bui
 
 def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, standing: BuildProgress) -> GraphReply:
     began, whole = time.perf_counter(), ready(index, standing)
-    meant = whole.questions.meant(symbol)
+    meant = whole.questions().meant(symbol)
     only = meant[0] if len(meant) == 1 else None
     found = whole.around(only, **how) if only is not None else None
     return GraphReply(
@@ -122,7 +122,7 @@ def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | Non
         nodes=[_node(one) for one in found.places] if found else [],
         edges=[_edge(one) for one in found.joints] if found else [],
         left_out=found.left_out if found else 0,
-        open_calls=whole.questions.callers(only).stops.total if only is not None else 0,
+        open_calls=whole.questions().callers(only).stops.total if only is not None else 0,
         choices=[] if only is not None else [_offer(one) for one in meant[:MOST_OFFERED]],
         fresh=FreshnessView.of(whole.freshness),
         progress=BuildProgressView.of(standing),

@@ -217,11 +217,11 @@ def part_of(path: Path) -> str:
 
 
 def _model(index: Index) -> ModelView:
-    encoder, name = index.encoder, index.settings.index.model
+    encoder, name = index.writer.encoder, index.settings.index.model
     trouble = next((note for note in index.notes if note.endswith("answers are by words alone")), "")
     return ModelView(
         name=name,
-        fingerprint=index.model,
+        fingerprint=index.writer.model,
         width=encoder.width if encoder is not None else 0,
         passages=index.snapshot.vectors.passages if index.snapshot.vectors is not None else 0,
         trouble=trouble,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -18,11 +18,13 @@ from whence.app.low_confidence import LowConfidence, doubt_of
 from whence.app.session import BuildProgress, IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
+from whence.core.request import fields_of
 from whence.parse.provenance import warning_of
+from whence.search.request import SearchRequest
 from whence.search.result import Facets
 from whence.source.read import without_secrets
 from whence.ui.highlight import of_result
-from whence.ui.models import ApiModel, BuildProgressView, CodeLine, Desks, FreshnessView, Text
+from whence.ui.models import ApiModel, BuildProgressView, CodeLine, Desks, FreshnessView, Text, takes
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -33,17 +35,21 @@ router = APIRouter()
 MOST_RESULTS = 100
 
 
+@takes(SearchRequest)
 class SearchBody(ApiModel):
     """A query and how it is to be ranked."""
 
     query: str
     k: int = Field(10, ge=1)  # how many files; at most 100 are given
     root: str = ""  # a root's name; empty asks all
-    profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
-    content: str | None = None
     fleet: bool = False  # ask all repositories of the fleet, instead of roots
     hurried: bool = False  # somebody is typing: where the answer is in doubt, files that are not indexed are not read for it
+
+    @property
+    def request(self) -> SearchRequest:
+        """What is asked of an index."""
+        return SearchRequest(**{**fields_of(SearchRequest, dict(self)), "k": min(self.k, MOST_RESULTS)})
 
 
 class ScorePart(ApiModel):
@@ -156,9 +162,8 @@ async def _of_fleet(house: Workspace, asked: SearchBody, began: float) -> Search
         raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
 
     def ask(fleet: Fleet) -> SearchReply:
-        given: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
-        found = fleet.search(asked.query, k=min(asked.k, MOST_RESULTS), profile=asked.profile, factors=asked.factors, **given)
-        facets, searched = _together([found.facets]), asked.content or fleet.settings.search.content
+        found = fleet.search(asked.request)
+        facets, searched = _together([found.facets]), asked.request.content or fleet.settings.search.content
         return SearchReply(
             query=without_secrets(asked.query),
             results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
@@ -200,14 +205,14 @@ def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index
     told = _RootReply(state)
     if index is None or not asked.query.strip() or not standing.indexed:
         return told
-    options: dict[str, Any] = {} if asked.content is None else {"content": asked.content}
+    request = asked.request
     try:
-        answer = index.search(asked.query, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors, **options)
+        answer = index.search(request)
     except QueryError as error:
         return replace(told, refused=error)
     told.hits = [hit_of(name, one, index.read_text(one.path)) for one in answer if not one.path.startswith(inner)]
     told.facets, told.notes = answer.facets, answer.notes
-    told.doubt = doubt_of([(index, answer.confidence)], asked.content, hurried=asked.hurried) if not standing.building else None
+    told.doubt = doubt_of([(index, answer.confidence)], request.content, hurried=asked.hurried) if not standing.building else None
     return told
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -14,9 +14,9 @@ from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
 from whence.core.settings import PROJECT_FILE
+from whence.ranking.receipt import totals
 from whence.ranking.registry import signal_named
-from whence.search.explain import totals
-from whence.search.options import with_factors
+from whence.search.request import SearchRequest, with_factors
 from whence.source.read import without_secrets
 from whence.ui.api.search import MOST_RESULTS
 from whence.ui.models import ApiModel, Desks, LedgerLineView, Text
@@ -24,8 +24,8 @@ from whence.ui.models import ApiModel, Desks, LedgerLineView, Text
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.core.settings_schema import Settings
+    from whence.ranking.receipt import Why
     from whence.search.explain import Rival as FoundRival
-    from whence.search.explain import Why
 
 router = APIRouter()
 #: A longer name is none.
@@ -175,16 +175,16 @@ def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index
     """What there is to say of a target, as it is written or without the name of its root before it."""
     whole = ready(index, standing)
     answer = partial(WhyReply, query=without_secrets(asked.query), root=root)
-    filters = {} if asked.content is None else {"content": asked.content}
+    request = SearchRequest(asked.query, content=asked.content)
     target, other = targets
-    missing = whole.absence(asked.query, target, **filters)
+    missing = whole.absence(request, target)
     if missing is not None and missing.kind == "unknown" and other != target:
-        target, missing = other, whole.absence(asked.query, other, **filters)
+        target, missing = other, whole.absence(request, other)
     if missing is not None:
         said, hint, *unmet = map(without_secrets, (missing.said, missing.hint, *missing.unmet))
         return answer(target=without_secrets(target), verdict=missing.kind, said=said, hint=hint, unmet=unmet)
-    ranking: dict[str, Any] = {"k": max(1, min(asked.k, MOST_RESULTS)), "profile": asked.profile, "factors": asked.factors, **filters}
-    receipt = _receipt(whole.why(asked.query, target, **ranking), whole.rival(asked.query, target, **ranking))
+    ranked = replace(request, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors)
+    receipt = _receipt(whole.why(ranked, target), whole.rival(ranked, target))
     return answer(target=target, verdict="ranked", receipt=receipt)
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from whence.core.errors import UsageError
+from whence.core.settings_schema import SearchSettings
 from whence.core.types import KINDS
-from whence.search.options import make_options
+from whence.search.request import SearchOptions, SearchRequest
 
 
 def refusal(**options: Any) -> UsageError:
     with pytest.raises(UsageError) as refused:
-        make_options(**{"k": 10, **options})
+        SearchRequest("words", **{"k": 10, **options})
     return refused.value
 
 
@@ -55,7 +57,7 @@ def test_a_relaxation_that_is_no_number_is_refused(value):
 
 
 def test_relaxation_says_above_how_many_words_it_stops():
-    assert make_options(k=1, operator="and", relaxation="> 2").relax_above == 2
+    assert SearchRequest(operator="and", relaxation="> 2").relax_above == 2
 
 
 @pytest.mark.parametrize("glob", ["", "  ", "[ab", "src/[a"])
@@ -66,7 +68,7 @@ def test_a_bad_glob_is_refused(glob):
 
 @pytest.mark.parametrize("glob", ["*.py", "src/**", "[ab]*.c", r"\[draft\]*.md", r"\[draft*", "**/*.test.ts"])
 def test_a_good_glob_is_taken(glob):
-    assert make_options(k=1, include=(glob,)).include == (glob,)
+    assert SearchRequest(include=(glob,)).include == (glob,)
 
 
 @pytest.mark.parametrize("flag", ["fixed", "word", "ignore_case"])
@@ -79,5 +81,13 @@ def test_a_bad_pattern_is_refused_here_already():
 
 
 def test_nothing_asked_means_any_word_in_all_code():
-    options = make_options(k=3)
-    assert (options.k, options.operator, options.content, options.pattern, options.relax_above) == (3, "or", "code", None, None)
+    asked = SearchRequest("words").resolved(SearchSettings(), files=5)
+    assert (asked.k, asked.operator, asked.filters.content, asked.pattern, asked.relax_above) == (10, "or", "code", None, None)
+
+
+def test_a_pattern_alone_asks_for_every_file():
+    assert SearchRequest(pattern="x").resolved(SearchSettings(), files=500).k > 500
+
+
+def test_python_keywords_are_the_fields_of_the_request():
+    assert list(SearchOptions.__annotations__) == [field.name for field in fields(SearchRequest)][1:]

@@ -1,35 +1,43 @@
-"""An index on disk: opened, built or refreshed, repaired where it is damaged, read. Knows nothing of questions."""
+"""The writer of an index: builds it, refreshes it, repairs it, and opens a reader of each generation."""
 
 from __future__ import annotations
 
+import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from whence.core.errors import ColumnsDamaged, IndexBusy, IndexDamaged, StorageError, VectorsDamaged
-from whence.core.settings import checked_root, load_settings
-from whence.core.trace import Trace
-from whence.core.types import RUNTIME, Edge, PendingWork, RefreshSummary
+from whence.core.errors import ColumnsDamaged, IndexBusy, IndexDamaged, ModelUnavailable, StorageError, VectorsDamaged
+from whence.core.settings import Setting, checked_root, load_settings
+from whence.core.settings_schema import Settings
+from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSummary
 from whence.core.version import __version__
+from whence.embed.encoder import Encoder
+from whence.embed.registry import open_encoder
 from whence.index.build_log import BuildBaseline, BuildCause, keep_run, run_since
-from whence.index.clean_marker import check, verify
+from whence.index.clean_marker import check, verify, write_seal
 from whence.index.layout import Layout, default_data_dir
-from whence.index.opening import is_behind
+from whence.index.opening import generation_of, is_behind, open_snapshot
+from whence.index.reader import IndexReader
 from whence.index.store import COLUMNS, FORMAT, IndexStore
-from whence.index.viewed import BEHIND, ViewedIndex
 from whence.source import git
 from whence.source.walk import Tree, Walker
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from typing_extensions import Self
 
     from whence.index.reuse import ReusableIndex
 
+#: How notes begin that tell of an answer older than the files.
+BEHIND = "answering from before the last changes"
 Progress = Callable[[int, int], None]
 #: Two processes that open a new index at once: one is told that it is locked, whatever time it allows for waiting.
 OPENING_SECONDS, OPENING_PAUSE = 2.0, 0.05
@@ -37,8 +45,34 @@ OPENING_SECONDS, OPENING_PAUSE = 2.0, 0.05
 KEPT = "; of what was observed at run time only what could be read is kept (whence ingest takes it in again)"
 
 
-class OpenIndex(ViewedIndex):
-    """An index of one root, kept true to its files."""
+class IndexWriter:
+    """Keeps the index of one root true to its files. `reader` is the latest generation; it is replaced as a whole."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        settings: Settings,
+        *,
+        refresh: bool = True,
+        progress: Progress | None = None,
+        inherit: ReusableIndex | None = None,
+        provenance: Sequence[Setting] = (),
+    ) -> None:
+        """Open the index, building or refreshing it first; a first build begins with what it inherits, if anything."""
+        self.layout, self.settings, self.provenance = layout, settings, list(provenance)
+        self.notes: list[str] = []  # what a user should know of how this index came to be
+        self.refreshed = RefreshSummary()
+        self.tree = Tree()
+        self._store: IndexStore | None = None
+        self._reader: IndexReader | None = None
+        self._alone = RLock()  # held by the thread that makes the next generation
+        self._stale = 0
+        self._seen = -1
+        self._inherit = inherit
+        self._damage = ""  # what of it was lost or damaged, until it is built again
+        self._verified = 0.0  # when everything was last compared with its checksums
+        self._encoder: Encoder | None = self._open_encoder()
+        self._start(refresh=refresh, progress=progress or _unseen)
 
     @classmethod
     def open(
@@ -50,21 +84,103 @@ class OpenIndex(ViewedIndex):
         command_line: Mapping[str, Any] | None = None,
         refresh: bool = True,
         progress: Progress | None = None,
-        trace: Trace | None = None,
         inherit: ReusableIndex | None = None,
     ) -> Self:
-        """Open the index of a folder, building or refreshing it first.
-
-        `settings` are dotted names with values, for instance `{"search.k": 5}`. A first build begins with what it
-        inherits (`index.portable`), else with what the index of another worktree has.
-        """
+        """Open the index of a folder with the settings that hold there."""
         root = checked_root(Path(path))
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
-        index = cls(Layout(where, root), merged, provenance, trace)
-        index._given = inherit
-        index._start(refresh=refresh, progress=progress or _unseen)
-        return index
+        return cls(Layout(where, root), merged, refresh=refresh, progress=progress, inherit=inherit, provenance=provenance)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        with self._alone:
+            if self._store is not None:
+                self._store.close()
+                if self._verified and not self._store.read_only:
+                    write_seal(self.layout, self._verified)
+                self._store = None
+            self._publish(None)
+
+    @property
+    def root(self) -> Path:
+        """The folder that is indexed."""
+        return self.layout.root
+
+    @property
+    def store(self) -> IndexStore:
+        """The truth, opened."""
+        if self._store is None:
+            raise StorageError("the index is closed")
+        return self._store
+
+    @property
+    def reader(self) -> IndexReader:
+        """The latest generation."""
+        if self._reader is None:
+            raise StorageError("the index is closed")
+        return self._reader
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The encoder, unless its model cannot be had."""
+        return self._encoder
+
+    @property
+    def model(self) -> str:
+        """The fingerprint of the encoder; empty without one."""
+        return self._encoder.fingerprint if self._encoder is not None else ""
+
+    @property
+    def freshness(self) -> Freshness:
+        """What answers are of: commit, time, and whether files changed since."""
+        meta = self.store.meta()
+        return Freshness(
+            meta.get("commit", ""),
+            meta.get("branch", ""),
+            float(meta.get("indexed_at", 0)),
+            self._stale,
+            "; ".join(note for note in self.notes if note.startswith(BEHIND)),
+        )
+
+    def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
+        """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
+        with self.layout.writing(self.settings.index.lock_wait), self.store.transaction():
+            self.store.replace_edges(provenance, edges, paths)
+        self.store.settle()
+        self._open_latest()
+
+    # Generations.
+    def _open_latest(self) -> None:
+        """Open the latest generation, unless nobody wrote anything since the last was opened."""
+        latest = generation_of(self.store, self.model)  # before it is opened: what is written meanwhile is seen next time
+        if self._reader is None or self._reader.generation != latest:
+            snapshot = open_snapshot(self.layout, self.store, self.model)
+            self._publish(IndexReader(self.layout, self.settings, self.store, snapshot, self._encoder, latest))
+
+    def _publish(self, reader: IndexReader | None) -> None:
+        before, self._reader = self._reader, reader
+        if before is not None:
+            before.release()
+            del before
+            gc.collect(1)  # the last answers refer to themselves and to its files; they are young, and this takes no time
+
+    def _open_encoder(self) -> Encoder | None:
+        try:
+            return open_encoder(self.settings.index.model)
+        except ModelUnavailable as trouble:
+            self._do_without(trouble)
+            return None
+
+    def _do_without(self, trouble: ModelUnavailable) -> None:
+        self._encoder = None
+        self.notes.append(f"{trouble}: answers are by words alone")
 
     # Opening and refreshing.
     def _start(self, *, refresh: bool, progress: Progress) -> None:
@@ -79,7 +195,7 @@ class OpenIndex(ViewedIndex):
             self._open_store()
             self._verified = check(self.layout, self.store, time.time(), self.settings.index.verify_after)
             self._refresh(build=refresh, progress=progress)
-            self._look()
+            self._open_latest()
 
     @contextmanager
     def _mending(self, progress: Progress) -> Iterator[None]:
@@ -115,14 +231,15 @@ class OpenIndex(ViewedIndex):
         with self._alone, self._mending(progress or _unseen):
             self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
             self._refresh(build=True, progress=progress or _unseen)
-            self._look()
+            self._open_latest()
         return self.refreshed
 
     def look(self) -> PendingWork:
         """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
         with self._alone:
+            self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
             self._refresh(build=False, progress=_unseen)
-            self._look()
+            self._open_latest()
             behind = is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
             return PendingWork(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
 
@@ -200,12 +317,12 @@ class OpenIndex(ViewedIndex):
             )
         self._stale = 0
         self.tree.changed, self.tree.deleted = [], []
-        self._look()
+        self._open_latest()
         self._note_run(before, before.cause(whose, self._damage, otherwise), began)
 
     def _note_run(self, before: BuildBaseline, cause: BuildCause, began: float) -> None:
         """Keep what was done with the others beside the index."""
-        now, seconds, units = time.time(), time.monotonic() - began, self.snapshot.live_units
+        now, seconds, units = time.time(), time.monotonic() - began, self.reader.snapshot.live_units
         run = run_since(before, self.store, self.refreshed, cause, at=now, seconds=seconds, units=units)
         keep_run(self.layout.runs_file, run)
         self._damage = ""
@@ -216,10 +333,10 @@ class OpenIndex(ViewedIndex):
 
         limit, identity = self.settings.index.max_file_bytes, self._identity()["settings"]
         nearby = estates_nearby(self.layout, commit, identity) if self.settings.index.adopt else ()
-        for estate in chain([self._given] if self._given else (), nearby):
+        for estate in chain([self._inherit] if self._inherit else (), nearby):
             taken = take_over(self.layout, self.store, estate, self.tree, model=self.model, limit=limit, now_ns=now_ns)
             if taken:
-                return taken, "a pack" if estate is self._given else "the index of another worktree or clone"
+                return taken, "a pack" if estate is self._inherit else "the index of another worktree or clone"
         return 0, ""
 
     def _identity(self) -> dict[str, str]:
@@ -265,7 +382,7 @@ class OpenIndex(ViewedIndex):
                 else:
                     self.store.forget_facts(*COLUMNS)
             self._build(progress)
-        self._look()
+        self._open_latest()
 
     def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
         """Build again what is damaged. What the user wrote is never part of it."""
@@ -288,7 +405,7 @@ class OpenIndex(ViewedIndex):
             if observed:
                 with self._store.transaction():
                     self._store.replace_edges(RUNTIME, observed)
-        self._look()
+        self._open_latest()
 
     def _is_repaired(self, progress: Progress) -> bool:
         """Whether another process that met the same damage has repaired it, while this one waited for the lock."""
@@ -299,7 +416,7 @@ class OpenIndex(ViewedIndex):
             self._seen = -1
             verify(self.layout, self.store)
             self._build(progress)
-            self._look()
+            self._open_latest()
         except StorageError:
             if self._store is not None:
                 self._store.close()

@@ -1,0 +1,78 @@
+"""Filters that every job may put on files and units, and the choices that options share."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+
+from whence.core.errors import QueryError, UsageError
+from whence.core.request import check_choice
+from whence.core.types import KINDS
+from whence.parse.languages import KNOWN_NAMES
+
+OPERATORS = ("or", "and")
+CONTENTS = ("code", "docs", "config", "all")
+STRATEGIES = ("union", "vector", "lexical")
+#: A distance is 1 - similarity.
+FARTHEST = 2.0
+#: A name of 250 letters can be divided among five stars in a thousand million ways.
+MOST_STARS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which files and units may be returned at all (Q7)."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    content: str = "all"
+    paths: tuple[str, ...] = ()  # files or folders, relative to the root
+
+    def __post_init__(self) -> None:
+        """Refuse what can match nothing that was meant."""
+        check_choice("content", self.content, CONTENTS)
+        for language in self.languages:
+            check_choice("language", language, KNOWN_NAMES)
+        for kind in self.kinds:
+            check_choice("kind", kind, sorted(KINDS))
+        for glob in (*self.include, *self.exclude):
+            check_glob(glob)
+
+
+def check_distance(distance: float | None, strategy: str | None) -> None:
+    """Refuse a distance that no two vectors have, and one where no vectors are compared."""
+    if distance is None:
+        return
+    if not 0 <= distance <= FARTHEST:
+        raise UsageError(f"max_distance {distance!r} is not allowed", hint=f"a number from 0 (the same) to {FARTHEST:g} (the opposite)")
+    if strategy == "lexical":
+        raise UsageError("words alone know no distance", hint="drop --max-distance, or use --strategy union or vector")
+
+
+def check_glob(glob: str) -> None:
+    """Refuse a glob that can match nothing that was meant, or that takes ages to try on a long name."""
+    if not glob.strip():
+        raise QueryError("a glob is empty", hint="for instance '*.py' or 'src/**'")
+    plain = re.sub(r"\\.", "", glob)
+    if plain.count("[") > plain.count("]"):
+        raise QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself")
+    steps = plain.split("/")
+    if max(steps.count("**"), *(step.count("*") for step in steps if step != "**"), 0) > MOST_STARS:
+        raise QueryError(f"bad glob {glob!r}: too many stars", hint=f"at most {MOST_STARS} between two slashes, and {MOST_STARS} of **")
+    if "[" in plain or plain.endswith("\\"):
+        _check_sets(glob)
+
+
+def _check_sets(glob: str) -> None:
+    """Refuse a set that is none, such as `[z-a]`, and a backslash before nothing."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where a glob has a set
+
+    try:
+        with warnings.catch_warnings():  # what a later Python may read in another way is no news for a user
+            warnings.simplefilter("ignore")
+            GitIgnoreSpec.from_lines([glob.lstrip("!")])
+    except (ValueError, re.error) as error:
+        raise QueryError(f"bad glob {glob!r}: {error}", hint=r"write \[ or \\ for the character itself") from error
