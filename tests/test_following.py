@@ -248,11 +248,11 @@ def test_where_the_kernel_refuses_the_tree_is_looked_through(tmp_path):
     program = f"""
 from pathlib import Path
 from whence.app.index import Index
-from whence.index.watch import Follower
+from whence.index.watch import TreeWatcher
 index = Index.open({str(tmp_path)!r}, settings={{"index.model": "none"}})
 for limit, most in (("instances", 0), ("instances", 10), ("watches", 2)):
     Path("/proc/sys/user/max_inotify_" + limit).write_text(str(most))
-    with Follower(index) as follower:
+    with TreeWatcher(index.writer) as follower:
         print(follower.changed(), follower.changed(), follower.handle is None, follower.looking)
 """
     command = ["unshare", "--user", "--map-root-user", sys.executable, "-c", program]

@@ -152,7 +152,7 @@ def test_half_a_million_edges_are_walked_in_a_moment(tmp_path):
     with open_tree(tmp_path / "tree", files) as index:
         graph = grown(index, 500_000)
         assert len(graph.source) >= 500_000
-        packing = ContextBuilder(index, graph, index.writer.encoder)
+        packing = ContextBuilder(index.reader, graph, index.package_hash, [])
         for asked in (
             {"task": "retry_queue_1_2"},
             {"task": "the message queue waits for a token", "profile": "classic"},

@@ -352,7 +352,7 @@ def test_a_graph_made_of_an_older_view_is_not_taken_for_that_of_the_newer(tree: 
     write(tree, {"aa.py": "def before_all(): pass\n"})
     (tree / "main.go").unlink()
     Index.open(tree).close()  # as many files as `old` knows, in other rows
-    made = edges_of(old.graph)
+    made = edges_of(old.open_graph())
     old.close()
     assert ("main.go#main", "calls", "main.go#run", 0.7) in made
     assert edges(tree) == anew(tree, tmp_path)

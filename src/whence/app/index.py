@@ -199,13 +199,15 @@ class Index:
 
     def absence(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Absence | None:
         """Why something has no place in the answer to a query at all; None where it has one."""
+        searcher, request = self._searcher(), SearchRequest.of(query, **options)
         try:
-            return self._searcher().absence(SearchRequest.of(query, **options), target)
+            units = searcher.find(target)
         except UsageError as error:
             from whence.search.explain import Absence, left_out  # noqa: PLC0415  -- only where it is asked for
 
             found = left_out(target, self.root, [*self.tree.skipped, *self.store.left_out()], self.tree.changed)
             return found or Absence("unknown", error.message, error.hint)
+        return searcher.absence(request, units)
 
     def related(self, path: str, line: int, **options: Unpack[SearchOptions]) -> list[SearchResult]:
         """Units like the one at a line of a file, best first (Q9); options are filters as in `search`."""

@@ -70,12 +70,11 @@ class Searcher:
         units, ranked = self._ranked_with(request, target)
         return rival_of(units, ranked, self.reader.settings.search.k if request.k is None else request.k)
 
-    def absence(self, request: SearchRequest, target: str) -> Absence | None:
-        """Which condition keeps an indexed target out of the answer to a request; None where none does."""
+    def absence(self, request: SearchRequest, units: Array) -> Absence | None:
+        """Which condition keeps some units out of the answer to a request; None where none does."""
         from whence.search.explain import kept_out  # noqa: PLC0415  -- as above
 
         snapshot, parsed = self.reader.snapshot, request.parsed
-        units = self.find(target)
         filters = self.run_of(request).request.filters
 
         def left_by(conditions: Sequence[Condition]) -> Array:

@@ -111,6 +111,8 @@ class Coverage:
     def __init__(self, modules: Sequence[str]) -> None:
         places = [PACKAGE / name for name in modules]
         files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]
+        if missing := [name for name, place in zip(modules, places, strict=True) if not place.exists()]:
+            raise FileNotFoundError(f"no module {missing[0]} in the package")
         self._files = frozenset(map(str, files))
         self._numbers: dict[CodeType, int] = {}
         self.edges: set[int] = set()

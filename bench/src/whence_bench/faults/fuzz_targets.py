@@ -256,14 +256,14 @@ _SPAN = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"0
 _IGNORED = (b"src/a.py\n*.log\n!keep.log\n/build/\n**/x[a-z]?\n",)
 _QUERIES = (_SENTENCE, b'cart "exact phrase" -test path:src/** (a OR b)', b"/to.al/i lang:go -(path:x OR in:docs)")
 _PATTERN_SEEDS = tuple(bytes([flags]) + one for flags in (0, 2, 4) for one in _PATTERNS)
-_MCP = ("serve/mcp/stdio.py", "serve/mcp/arguments.py")
-_INDEX = ("index/arrayfile.py", "index/soundness.py", "index/segment.py", "index/vectors.py")
-_PARSE = ("parse/units.py", "parse/mentions.py", "parse/outside.py", "parse/text.py")
+_MCP = ("mcp/transport.py", "mcp/tools.py")
+_INDEX = ("storage/arrayfile.py", "index/validation.py", "index/segment.py", "index/vectors.py")
+_PARSE = ("parse/units.py", "parse/references.py", "parse/endpoints.py", "parse/lines.py")
 
 #: The last numbers: executions of a whole run, of a small one, and about how long one takes.
 TARGETS = (
-    Target("tokens", _tokens, ("parse/tokens.py",), (_SENTENCE, _CODE), words.QUERY, 600_000, 5_000, cost=0.1),
-    Target("query", _query, ("query", "parse/tokens.py"), _QUERIES, words.QUERY, 300_000, 3_000, longest=420, cost=0.25),
+    Target("tokens", _tokens, ("text/analyzer.py",), (_SENTENCE, _CODE), words.QUERY, 600_000, 5_000, cost=0.1),
+    Target("query", _query, ("query", "text/analyzer.py"), _QUERIES, words.QUERY, 300_000, 3_000, longest=420, cost=0.25),
     Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*words.PASTES, *words.QUERY), 50_000, 500, cost=0.7),
     Target("pattern", _pattern, ("query/pattern.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 1_000, longest=300, cost=0.15),
     Target(
@@ -271,14 +271,14 @@ TARGETS = (
     ),
     Target("notes", _notes, ("memory/front_matter.py",), _WHOLE_NOTES, (*words.NOTES, b"\0", b"|"), 200_000, 2_000, cost=0.2),
     Target("wire", fuzz_wire.lines, _MCP, fuzz_wire.SEEDS, words.MESSAGES, 350_000, 3_000, cost=0.15),
-    Target("server", fuzz_wire.server, ("serve/mcp",), fuzz_wire.SEEDS, words.MESSAGES, 6_000, 80, cost=5.0),
-    Target("settings", _settings, ("settings.py",), _SETTINGS, words.SETTINGS, 6_000, 60, cost=4.0),
+    Target("server", fuzz_wire.server, ("mcp",), fuzz_wire.SEEDS, words.MESSAGES, 6_000, 80, cost=5.0),
+    Target("settings", _settings, ("core/settings.py",), _SETTINGS, words.SETTINGS, 6_000, 60, cost=4.0),
     Target("index files", fuzz_reader.files, _INDEX, fuzz_reader.SEEDS, (), 8_000, 120, longest=64, grows=False, cost=8.0),
     Target("source", _source, _PARSE, _SOURCES, words.SOURCE, 8_000, 120, longest=2_048, cost=3.0),
-    Target("dates", _dates, ("parse",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 50_000, 400, cost=0.5),
-    Target("secrets", _secrets, ("source/secrets.py",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
+    Target("dates", _dates, ("text/dates",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 50_000, 400, cost=0.5),
+    Target("secrets", _secrets, ("text/secrets",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
     Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 120_000, 800, cost=0.1),
-    Target("spans", _spans, ("enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 800, cost=0.06),
+    Target("spans", _spans, ("graph/enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 800, cost=0.06),
     Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, words.IGNORED, 40_000, 300, cost=0.15),
 )
 BY_NAME = {target.name: target for target in TARGETS}

@@ -140,7 +140,7 @@ class _Talk:
 
     async def _serve(self, root: Path) -> None:
         stdio = import_module("mcp.server.stdio").stdio_server
-        house = import_module("whence.app.workspace").House([root], {"mcp.watch": "false"})
+        house = import_module("whence.app.workspace").Workspace([root], {"mcp.watch": "false"})
         made = import_module("whence.mcp.server").make_server(house)
         wire = import_module("whence.mcp.transport").Wire(self, self)
         async with stdio(stdin=wire, stdout=wire) as (read, write):
