@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+import whence
 from whence.core.errors import StorageError
 
 #: `ru_maxrss` is in kilobytes on Linux.
@@ -94,7 +95,7 @@ def installed_bytes(package: str) -> dict[str, int]:
         waiting += [re.split(r"[\s;<>=!~\[(]", one, maxsplit=1)[0] for one in required if "extra ==" not in one]
     editable = package in found and found[package] < PACKAGE_AT_LEAST
     if editable:  # only links were installed: the source itself is what an installation would copy
-        found[package] = folder_bytes(Path(__file__).resolve().parents[1])
+        found[package] = folder_bytes(Path(whence.__file__).resolve().parent)
     return found if package in found else {}
 
 

@@ -185,7 +185,7 @@ def _surroundings(home: Path) -> dict[str, str]:
     home.mkdir(parents=True, exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("WHENCE_", "XDG_", "GIT_"))}
     places = {"HOME": home, "WHENCE_DATA_DIR": home / "data", "XDG_CONFIG_HOME": home / "config", "XDG_CACHE_HOME": home / "cache"}
-    sources = str(Path(__file__).parents[3])
+    sources = str(Path(__file__).parents[2])
     return {
         **kept,
         **{name: str(place) for name, place in places.items()},

@@ -21,11 +21,12 @@ from random import Random
 from types import CodeType, FrameType
 from typing import Any
 
+import whence
 from whence.core.errors import WhenceError
 from whence_bench.faults.fuzz_mutation import PAIRS, changed
 
 Try = Callable[[bytes], None]
-PACKAGE = Path(__file__).parents[2]
+PACKAGE = Path(whence.__file__).parent
 #: Seconds of the processor's time after which an input hangs.
 HANGS = 1.0
 #: The same for an input of `GROWN` bytes; and how much longer twice the input may take, where it takes any time to speak of.

@@ -275,7 +275,9 @@ TARGETS = (
     Target("settings", _settings, ("core/settings.py",), _SETTINGS, words.SETTINGS, 6_000, 60, cost=4.0),
     Target("index files", fuzz_reader.files, _INDEX, fuzz_reader.SEEDS, (), 8_000, 120, longest=64, grows=False, cost=8.0),
     Target("source", _source, _PARSE, _SOURCES, words.SOURCE, 8_000, 120, longest=2_048, cost=3.0),
-    Target("dates", _dates, ("text/dates",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 50_000, 400, cost=0.5),
+    Target(
+        "dates", _dates, ("text/dates",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 50_000, 400, cost=0.5
+    ),
     Target("secrets", _secrets, ("text/secrets",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
     Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 120_000, 800, cost=0.1),
     Target("spans", _spans, ("graph/enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 800, cost=0.06),

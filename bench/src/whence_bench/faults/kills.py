@@ -83,7 +83,7 @@ def _waited_for(process: subprocess.Popen[str], longest: float, tell: Callable[[
 def environment(scratch: Path) -> dict[str, str]:
     """The environment of a process that knows nothing of the user's settings and indexes."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WHENCE_")}
-    ours = str(Path(__file__).parents[3])
+    ours = str(Path(__file__).parents[2])
     return {
         **kept,
         "PYTHONPATH": os.pathsep.join([ours, *filter(None, [kept.get("PYTHONPATH")])]),
