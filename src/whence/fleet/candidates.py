@@ -22,8 +22,8 @@ from whence.index.segment_writer import name_hash
 from whence.query.plan import QueryPlan
 from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS
 from whence.retrieval.dense import MOST_ENCODED
-from whence.retrieval.term_statistics import rarity
 from whence.storage.arrayfile import Array
+from whence.text.bm25 import idf
 
 #: Files that are fetched and ranked: at least so many, and so many for each that is wanted.
 FILES, FILES_EACH = 48, 4
@@ -108,7 +108,7 @@ def _files(hits: Sequence[EngineHit]) -> Iterable[str]:
 def _worth(plan: QueryPlan, counts: TermCounts) -> dict[str, float]:
     """What each term of a question is worth in the message of a commit: more the fewer files hold it."""
     held = {term.text: counts.terms.get(name_hash(term.text)) for term in plan.terms}
-    return {term.text: term.weight * rarity(counts.files, known.files if (known := held[term.text]) else 0) for term in plan.terms}
+    return {term.text: term.weight * idf(counts.files, known.files if (known := held[term.text]) else 0) for term in plan.terms}
 
 
 def _touched(hits: Sequence[EngineHit], worth_of: Mapping[str, float]) -> tuple[list[str], dict[str, float]]:

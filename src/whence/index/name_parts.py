@@ -8,6 +8,7 @@ import numpy as np
 
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct
+from whence.text.bm25 import idf
 
 #: What queries have asked of some names: by a word and its stem, the names that match it and how well.
 KnownMatches = dict[tuple[str, str], tuple[Array, Array]]
@@ -32,8 +33,8 @@ class PathParts:
     def weigh(self, seen_in: Array, total: int) -> None:
         """Have each part weigh by how few of all files it is in."""
         self.seen_in = seen_in
-        self.rarity = np.log(1 + (total - seen_in + 0.5) / (seen_in + 0.5))
-        self.highest_rarity = float(np.log(1 + (total + 0.5) / 0.5))
+        self.rarity = idf(total, seen_in)
+        self.highest_rarity = float(idf(total, np.array(0)))
 
     @cached_property
     def files_by_stem_part(self) -> tuple[Array, Array]:
@@ -54,7 +55,7 @@ class NameParts:
         self.known: KnownMatches = {}
         total = int(counted.sum())
         seen = np.bincount(parts[np.repeat(counted, np.diff(starts))], minlength=len(names))
-        self.rarity = np.log(1 + (total - seen + 0.5).clip(0.5) / (seen + 0.5))
+        self.rarity = idf(total, seen)
 
 
 def _owners(starts: Array) -> Array:

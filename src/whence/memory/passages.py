@@ -9,9 +9,10 @@ import numpy as np
 from whence.embed.encoder import unit_length
 from whence.embed.prose import ProseEncoder
 from whence.memory.corpus import RUN_NUMBERS, runs_of
-from whence.memory.retrieval import GOOD_PART, LENGTH_SHARE, SATURATION, NoteTermStatistics, rarity
+from whence.memory.retrieval import GOOD_PART, NoteTermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, ranges, spread
+from whence.text.bm25 import bm25, idf, length_norm
 
 #: Words of a note that are looked at.
 MOST_WORDS = 20_000
@@ -101,7 +102,7 @@ class NoteText:
         index, passage = self._windows.around(at)
         total = self._windows.count
         often = np.bincount(passage * terms + self._term_of[at[index]], minlength=total * max(terms, 1)).reshape(total, -1)
-        worth = often * (SATURATION + 1) / (often + SATURATION * self._long_passages[:, None])
+        worth = bm25(often, self._long_passages[:, None])
         return self._windows.best(worth @ self._rarities if terms else np.zeros(total))
 
     @cached_property
@@ -116,14 +117,14 @@ class NoteText:
         counted = likeness[place[at[index]]]
         for term in range(terms):
             often = np.bincount(passage, weights=counted[:, term], minlength=total)
-            scores += self._rarities[term] * often * (SATURATION + 1) / (often + SATURATION * self._long_passages)
+            scores += bm25(often, self._long_passages, self._rarities[term])
         return self._windows.best(scores)
 
     @cached_property
     def _long_passages(self) -> Array:
         """What the length of each passage does to its score: only that of a short note has less than a full one."""
         note = np.repeat(np.arange(self.size), self._windows.of_note)
-        return 1 - LENGTH_SHARE + LENGTH_SHARE * np.minimum(self.lengths[note], PASSAGE) / PASSAGE
+        return length_norm(np.minimum(self.lengths[note], PASSAGE), PASSAGE)
 
     def _likeness(self, words: Array) -> Array:
         """How much each word counts as each word of the question: how alike they are, less for one that tells less by itself."""
@@ -136,7 +137,7 @@ class NoteText:
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:
                 alike[stems == self._evidence.held[stem].number, term] = 1
-        own = rarity(self._evidence.note_counts[stems], self._evidence.population)
+        own = idf(self._evidence.population, self._evidence.note_counts[stems])
         return alike * np.minimum(own[:, None] / np.maximum(self._rarities, 1e-9)[None, :], 1)
 
     @cached_property
@@ -174,7 +175,7 @@ class NoteText:
         # The notes that hold its words, as if these fell on notes by chance.
         held = np.bincount(run, self._evidence.note_counts[self._corpus.words.stems[words[at]]], len(distinct))
         population = max(self._evidence.population, 1)
-        return table, rarity(population * -np.expm1(-held / population), population)
+        return table, idf(population, population * -np.expm1(-held / population))
 
     @property
     def enough_runs(self) -> float:
@@ -196,12 +197,12 @@ class NoteText:
         owner, run_at = spread(low[place[having]], high[place[having]])
         often = np.bincount(self.owner[having[owner]] * len(tells) + run[hit[run_at]], minlength=self.size * len(tells))
         often = often.reshape(self.size, len(tells))
-        return (often * (SATURATION + 1) / (often + SATURATION * self._long[:, None])) @ tells
+        return bm25(often, self._long[:, None]) @ tells
 
     @cached_property
     def _long(self) -> Array:
         """What the length of each note does to its score."""
-        return 1 - LENGTH_SHARE + LENGTH_SHARE * self.lengths / max(self._corpus.mean_length, 1)
+        return length_norm(self.lengths, max(self._corpus.mean_length, 1))
 
     @cached_property
     def pairs(self) -> Array:
@@ -215,5 +216,5 @@ class NoteText:
         for term in np.unique(first).tolist():
             often = np.bincount(self.owner[at[first == term]], minlength=self.size)
             tells = self._rarities[term] + self._rarities[term + 1]
-            found += tells * often * (SATURATION + 1) / (often + SATURATION * self._long)
+            found += bm25(often, self._long, tells)
         return found

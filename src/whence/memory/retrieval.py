@@ -14,9 +14,8 @@ from whence.memory.corpus import NoteReader
 from whence.memory.plan import NotePlan
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, highest
+from whence.text.bm25 import bm25, idf, length_norm
 
-#: How fast repetition stops counting, and how much the length of a note does.
-SATURATION, LENGTH_SHARE = 1.2, 0.75
 #: Of what all words of a question tell, so much is a good match.
 GOOD_PART = 0.5
 #: Below so many notes every word may be in most of them.
@@ -50,11 +49,6 @@ class NoteTermRows:
     rarity: float
 
 
-def rarity(notes: int | Array, population: int) -> Array:
-    """How much a word tells that so many of all notes hold."""
-    return np.log(1 + (population - notes + 0.5) / (notes + 0.5))
-
-
 class NoteTermStatistics:
     """What the words, the passages and the times of notes say of one question."""
 
@@ -79,7 +73,7 @@ class NoteTermStatistics:
             rows, counts = self.corpus.holding(number)
             notes = int(np.count_nonzero(self.scope.population[rows]))
             keep = self.scope.allowed[rows]
-            held[stem] = NoteTermRows(stem, number, rows[keep], counts[keep], notes, float(rarity(notes, self.population)))
+            held[stem] = NoteTermRows(stem, number, rows[keep], counts[keep], notes, float(idf(self.population, np.array(notes))))
         return held
 
     @cached_property
@@ -89,7 +83,7 @@ class NoteTermStatistics:
 
     def rarity_of(self, stem: str) -> float:
         """How much a word of the question tells; most, when no note holds it."""
-        return self.held[stem].rarity if stem in self.held else float(rarity(0, self.population))
+        return self.held[stem].rarity if stem in self.held else float(idf(self.population, np.array(0)))
 
     @cached_property
     def enough(self) -> float:
@@ -103,8 +97,7 @@ class NoteTermStatistics:
         lengths = self.corpus.column("lengths")
         for one in self.held.values():
             often = one.counts.astype(np.float64)
-            long = 1 - LENGTH_SHARE + LENGTH_SHARE * lengths[one.rows] / self.corpus.mean_length
-            scores[one.rows] += one.rarity * often * (SATURATION + 1) / (often + SATURATION * long)
+            scores[one.rows] += bm25(often, length_norm(lengths[one.rows], self.corpus.mean_length), one.rarity)
         return scores
 
     @cached_property

@@ -9,9 +9,9 @@ import numpy as np
 from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan
 from whence.retrieval.lexical import top
-from whence.retrieval.term_statistics import rarity
 from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
 from whence.storage.rows import best_first, first_of_each, ranges
+from whence.text.bm25 import idf
 
 #: Commits most like the question that are looked at.
 LIKE_COMMITS = 60
@@ -68,7 +68,7 @@ class CommitMatches:
             row = names.find(term.text)
             if row >= 0:
                 held = postings[int(offsets[row]) : int(offsets[row + 1])]
-                scores[held] += np.float32(term.weight * rarity(count, len(held)))
+                scores[held] += np.float32(term.weight * idf(count, len(held)))
         sizes = np.diff(past["term_ends"], prepend=0)
         return top(scores / (0.5 + 0.5 * np.sqrt(np.maximum(sizes, 1) / USUAL_TERMS)).astype(np.float32), LIKE_COMMITS, None, None)
 

@@ -10,10 +10,11 @@ from whence.index.name_parts import KnownMatches, PathParts
 from whence.query.plan import NamePart
 from whence.query.vocabulary import synonyms_of
 from whence.retrieval.lexical import top
-from whence.retrieval.term_statistics import TermStatistics, rarity
+from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import ranges
 from whence.text.analyzer import stem
+from whence.text.bm25 import idf
 
 #: What a match between a word of the query and a word of a path is worth.
 EQUAL, SAME_STEM, SAME_ROOT, PREFIX, LOOSE = 1.0, 0.95, 0.85, 0.8, 0.5
@@ -33,7 +34,7 @@ class PathMatch:
         self.parts: PathParts = evidence.snapshot.path_parts
         self.query = evidence.plan.parts
         known = {found.term.text: found for found in evidence.terms}
-        unseen = rarity(evidence.snapshot.live_files, 0)
+        unseen = idf(evidence.snapshot.live_files, 0)
         self.weights = np.array([part.weight * (known[part.stem].file_rarity if part.stem in known else unseen) for part in self.query])
         self.strength = np.zeros((len(self.query), len(self.parts.names)), np.float32)
         for number, part in enumerate(self.query):

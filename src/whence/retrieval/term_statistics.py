@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -16,14 +15,10 @@ from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan, QueryTerm
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each, member, values_at
+from whence.text.bm25 import idf
 
 #: What a window's count stands for: fillers nothing, the highest level three or more.
 COUNT_WORTH = (0.0, 1.0, 2.0, 4.0)
-
-
-def rarity(total: int, holding: int) -> float:
-    """The weight of a term by how few of all hold it (BM25's idf, never negative)."""
-    return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
 
 
 class TermPostings:
@@ -68,20 +63,20 @@ class TermPostings:
     @cached_property
     def unit_rarity(self) -> float:
         """Its weight among units."""
-        return rarity(self._snapshot.live_units, len(self.units[0]) if self._known is None else self._known.units)
+        return idf(self._snapshot.live_units, len(self.units[0]) if self._known is None else self._known.units)
 
     @cached_property
     def window_rarity(self) -> float:
         """Its weight among windows."""
-        return rarity(self._snapshot.live_windows, len(self.windows[0]) if self._known is None else self._known.windows)
+        return idf(self._snapshot.live_windows, len(self.windows[0]) if self._known is None else self._known.windows)
 
     @cached_property
     def file_rarity(self) -> float:
         """Its weight among files, by text and path."""
         if self._known is not None:
-            return rarity(self._snapshot.live_files, self._known.files)
+            return idf(self._snapshot.live_files, self._known.files)
         by_path_alone = int((~member(self.paths[0], self.files)).sum())
-        return rarity(self._snapshot.live_files, len(self.files) + by_path_alone)
+        return idf(self._snapshot.live_files, len(self.files) + by_path_alone)
 
 
 class CachedPostings:

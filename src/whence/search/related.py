@@ -18,10 +18,11 @@ from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches
 from whence.retrieval.filters import file_mask, unit_mask
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import FieldWeights, TermStatistics, rarity
+from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.pipeline import RankedFile, RankedPool, SearchRun, within
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
+from whence.text.bm25 import idf
 
 #: Words of a unit that stand for it: those that are frequent in it and rare elsewhere.
 MOST_WORDS = 24
@@ -69,7 +70,7 @@ def _telling_words(example: RelatedQuery, run: SearchRun) -> QueryPlan:
 
     def worth(word: str) -> float:
         rows = snapshot.find_term(analyzer.terms(word)[-1])
-        return (1 + float(np.log(counts[word]))) * rarity(snapshot.live_units, len(snapshot.unit_postings(rows)[0]))
+        return (1 + float(np.log(counts[word]))) * idf(snapshot.live_units, len(snapshot.unit_postings(rows)[0]))
 
     telling = sorted((word for word in counts if word.lower() not in analyzer.STOP_WORDS), key=lambda word: (-worth(word), word))
     return make_plan(" ".join(telling[:MOST_WORDS]) or example.names or "unit", decay=RELATED.decay, quoted=RELATED.quoted)

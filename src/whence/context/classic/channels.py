@@ -26,10 +26,11 @@ from whence.parse import paths
 from whence.query.concepts import name_key
 from whence.query.vocabulary import widened
 from whence.retrieval.lexical import top
-from whence.retrieval.term_statistics import FieldWeights, rarity
+from whence.retrieval.term_statistics import FieldWeights
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import ranges
 from whence.text.analyzer import parts, stem
+from whence.text.bm25 import idf
 
 #: Of a pasted text only so many keywords of a tier are looked for.
 MOST_ASKED = 60
@@ -260,7 +261,7 @@ class _Scores:
 
     def _add(self, units: Array, worth: Array | float, among: int, holding: int) -> None:
         k = self._sought.fields.saturation
-        self.total[units] += np.asarray(rarity(among, holding) * worth / (worth + k), np.float32)
+        self.total[units] += np.asarray(idf(among, holding) * worth / (worth + k), np.float32)
 
     def word(self, term: str, *, in_name: bool = False) -> None:
         """A term in any column, or in the name alone."""

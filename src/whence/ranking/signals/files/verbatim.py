@@ -7,8 +7,8 @@ import numpy as np
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
-from whence.retrieval.term_statistics import rarity
 from whence.storage.rows import member
+from whence.text.bm25 import idf
 
 
 @signal()
@@ -20,7 +20,7 @@ def verbatim(pool: CandidatePool) -> Column:
     total, values = 0.0, np.zeros(len(pool.distinct_files))
     for word in pool.plan.exact:
         files = pool.snapshot.mentions(word)
-        weight = rarity(pool.snapshot.live_files, pool.snapshot.mentioning(word))
+        weight = idf(pool.snapshot.live_files, pool.snapshot.mentioning(word))
         total += weight
         values += weight * member(pool.distinct_files, files)
     shares = pool.by_file(values / total if total else values)
