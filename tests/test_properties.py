@@ -237,7 +237,7 @@ def test_no_path_leads_out_of_the_roots(tmp_path, parts, absolute):
         (root / "link").symlink_to(outside)
     written = "/".join(parts)
     try:
-        found, below = AllowedRoots([root]).place(f"{root}/{written}" if absolute else written)
+        found, below = AllowedRoots([root]).locate(f"{root}/{written}" if absolute else written)
     except UsageError:
         return
     assert (found / below).resolve().is_relative_to(root)

@@ -1,13 +1,14 @@
-"""Building an index beside the server, in a process of its own that ends with it.
+"""Building an index in a process of its own beside the server, and removing one.
 
-A first build can take longer than any agent waits. It goes on whoever gives up
-waiting, what is finished can be searched, and what is cut off is continued by the next.
+A first build can take longer than an agent waits. It continues when callers give up, finished batches can be
+searched at once, and a build that was interrupted is resumed by the next.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,48 +17,48 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
-#: Seconds that a process has to end by itself when the server does.
+#: Seconds the process may take to exit when the server does.
 GRACE = 1.0
 
 
 class BuildProcess:
-    """One run of the builder."""
+    """A running build; it ends with the server."""
 
-    def __init__(self, root: Path, settings: Mapping[str, str], *, anew: bool = False) -> None:
-        ours = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    def __init__(self, root: Path, settings: Mapping[str, str], *, rebuild: bool = False) -> None:
+        environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, json.dumps([str(root), dict(settings), anew])],
-            stdin=subprocess.PIPE,  # the process ends when this closes, however the server ended
+            [sys.executable, "-m", __name__, json.dumps([str(root), dict(settings), rebuild])],
+            stdin=subprocess.PIPE,  # the process exits when this closes, however the server ended
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             cwd="/",
-            env={**os.environ, **ours},
+            env={**os.environ, **environment},
         )
         self.done = self.total = 0
-        self.trouble, self._indexed = "", False
+        self.error, self._indexed = "", False
         threading.Thread(target=self._listen, daemon=True).start()
 
     @property
     def running(self) -> bool:
-        """Whether it is still at work on the index; what it does after that is for later questions, and hinders nobody."""
+        """Whether the index is still being built. Work after that (the graph) blocks nobody and does not count."""
         return not self._indexed and self._process.poll() is None
 
     @property
     def share(self) -> float:
-        """How much of it is done, from 0 to 1."""
+        """How much is done, from 0 to 1."""
         return self.done / self.total if self.total else 0.0
 
     def _listen(self) -> None:
         for line in cast("IO[str]", self._process.stdout):
             with suppress(ValueError):
-                said = json.loads(line)
-                self.done, self.total = said.get("done", self.done), said.get("total", self.total)
-                self.trouble, self._indexed = said.get("trouble", self.trouble), said.get("indexed", False)
-        self._process.wait()  # so that nothing is left of it while nobody asks
+                message = json.loads(line)
+                self.done, self.total = message.get("done", self.done), message.get("total", self.total)
+                self.error, self._indexed = message.get("error", self.error), message.get("indexed", False)
+        self._process.wait()  # leaves no zombie while the server is idle
 
     def end(self) -> None:
-        """Stop it; what it finished is kept."""
+        """Stop the build; finished batches are kept."""
         with suppress(OSError):
             cast("IO[str]", self._process.stdin).close()
         try:
@@ -67,34 +68,59 @@ class BuildProcess:
             self._process.wait()
 
 
-def _end_with_parent() -> None:
-    """Wait until standard input closes, and go."""
+def remove_index(root: Path, *, learned: bool = False) -> Path | None:
+    """Remove the index of a root and return its folder. Learned feedback stays unless `learned`. Fails while another process writes."""
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415  -- the server loads the engine with the first question
+
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
+    if not layout.directory.is_dir():
+        return None
+    with layout.writing(wait=0):
+        return layout.directory if remove_index_folder(layout.directory, learned=learned) else None
+
+
+def remove_index_folder(folder: Path, *, learned: bool) -> bool:
+    """Remove an index folder, except learned feedback unless `learned`; whether it held an index."""
+    from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415  -- as above
+
+    if learned or not (folder / FILE_NAME).exists():
+        shutil.rmtree(folder)
+        return True
+    held_index = False
+    for one in sorted(folder.iterdir()):
+        if one.name.startswith(FILE_NAME):
+            continue
+        held_index = held_index or one.name.startswith("truth.db")
+        shutil.rmtree(one) if one.is_dir() else one.unlink()
+    return held_index
+
+
+def _exit_with_parent() -> None:
+    """Exit as soon as standard input closes."""
     while sys.stdin.buffer.read(1 << 10):
         pass
-    os._exit(1)  # batches are committed as they are finished: nothing is lost
+    os._exit(1)  # finished batches are committed: nothing is lost
 
 
 def main() -> None:
-    """Build or refresh the index of a root, or make it anew, and say how far it is in lines of JSON."""
-    root, settings, anew = json.loads(sys.argv[1])
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    """The build process: build, refresh or rebuild the index of a root, and report progress in lines of JSON."""
+    root, settings, rebuild = json.loads(sys.argv[1])
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     from whence.app.index import Index  # noqa: PLC0415  -- after the thread that ends this process
     from whence.core.errors import WhenceError  # noqa: PLC0415  -- as above
 
-    def say(**said: object) -> None:
-        print(json.dumps(said), flush=True)  # noqa: T201  -- to the server
+    def report(**message: object) -> None:
+        print(json.dumps(message), flush=True)  # noqa: T201  -- to the server
 
     try:
-        if anew:
-            from whence.cli.index import remove_index  # noqa: PLC0415  -- seldom
-
+        if rebuild:
             remove_index(Path(root))
             settings["index.adopt"] = "false"
-        with Index.open(root, command_line=settings, progress=lambda done, total: say(done=done, total=total)) as index:
-            say(indexed=True)
-            _ = index.open_graph()  # made here, so that the first question about symbols does not wait for it
+        with Index.open(root, command_line=settings, progress=lambda done, total: report(done=done, total=total)) as index:
+            report(indexed=True)
+            _ = index.open_graph()  # so that the first question about symbols need not wait for it
     except WhenceError as error:
-        say(trouble=str(error))
+        report(error=str(error))
         sys.exit(2)
 
 

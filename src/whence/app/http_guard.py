@@ -72,12 +72,12 @@ _TOO_LONG = Refusal(413, "the request is too long")
 _TOO_SLOW = Refusal(408, "the request did not come in time")
 
 
-class Guarded:
+class HttpGuard:
     """An application that answers only callers of this machine who show the token, within limits."""
 
-    def __init__(self, app: ASGIApp, token: str, limits: Limits, *, free: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(self, app: ASGIApp, token: str, limits: Limits, *, is_public: Callable[[str], bool] = lambda _: False) -> None:
         self._app, self._limits = app, limits
-        self._free = free  # the paths that anybody on this machine may have: they tell nothing
+        self._free = is_public  # the paths that anybody on this machine may have: they tell nothing
         self._wanted = sha256(f"Bearer {token}".encode()).digest()
         self._wrong_until = 0.0  # when the last of those who showed a wrong token is answered
 

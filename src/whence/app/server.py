@@ -30,7 +30,7 @@ MOST_LINES = 1_000
 SECONDS_FOR_THE_LOG = 1.0
 
 
-def run_to_the_end(serve: Callable[[], Awaitable[None]]) -> NoReturn:
+def run_until_exit(serve: Callable[[], Awaitable[None]]) -> NoReturn:
     """Serve until the caller is gone or a signal comes. No thread is waited for: one may be reading, or searching for nobody."""
     for asked in (signal.SIGTERM, signal.SIGINT):
         signal.signal(asked, lambda *_: os._exit(0))
@@ -70,7 +70,7 @@ BACKLOG = 512
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening_socket(host: str, port: int) -> Iterator[socket.socket]:
     """A socket that is listened on: who reads its address may call at once, and waits until the server is up."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as bound:
@@ -83,7 +83,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         yield bound
 
 
-def address_of(host: str, bound: socket.socket) -> str:
+def url_of(host: str, bound: socket.socket) -> str:
     """Where a socket is called."""
     place = f"[{host}]" if ":" in host else host
     return f"http://{place}:{bound.getsockname()[1]}"

@@ -73,7 +73,7 @@ class FleetSession:
         if fleet is not None:
             fleet.close()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Let the engine go; what it is still asked ends in its own time."""
         self._thread.submit(self._let_go)
         self._thread.shutdown(wait=False)
@@ -91,7 +91,7 @@ SECONDS_BEFORE_TIDYING = 2.0
 #: So long after the last question an index is closed; to open it again takes a fraction of a second.
 SECONDS_BEFORE_REST = 15.0
 #: Whoever waits for an answer does not wait for another writer: what is there is answered from, and that is said.
-OWN_SETTINGS = {"index.lock_wait": "0.5"}
+SERVER_SETTINGS = {"index.lock_wait": "0.5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,10 @@ class BuildProgress:
     note: str = ""
 
 
-def ready(index: Index | None, standing: BuildProgress) -> Index:
+def require_index(index: Index | None, progress: BuildProgress) -> Index:
     """The index, where there is anything in it."""
-    if index is None or (standing.building and not standing.indexed):
-        raise UsageError(f"the index is being built, {standing.share:.0%} done", hint="ask again in a moment; search answers already")
+    if index is None or (progress.building and not progress.indexed):
+        raise UsageError(f"the index is being built, {progress.share:.0%} done", hint="ask again in a moment; search answers already")
     return index
 
 
@@ -117,8 +117,8 @@ class IndexSession:
 
     def __init__(self, root: Path, settings: Mapping[str, str], *, rest: float = SECONDS_BEFORE_REST) -> None:
         self.root, self._seconds_before_rest = root, rest
-        self.given = dict(settings)  # on the command line
-        self._given = {**OWN_SETTINGS, **settings}
+        self.overrides = dict(settings)  # on the command line
+        self._given = {**SERVER_SETTINGS, **settings}
         self._building: BuildProcess | None = None
         self._waited_for: BuildProcess | None = None  # callers wait for a build once; after that they are answered at once
         self._index: Index | None = None
@@ -128,25 +128,25 @@ class IndexSession:
         self._settled = False  # whether the index was true to its files when it was last looked at
         self._trouble = ""
         self._rest: list[asyncio.TimerHandle] = []  # when nobody has asked for a while, memory is given back
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="session")
 
-    async def ask(self, question: Callable[[Index | None, BuildProgress], _T], report: Report | None = None, *, patient: bool = True) -> _T:
+    async def ask(self, question: Callable[[Index | None, BuildProgress], _T], report: Report | None = None, *, wait: bool = True) -> _T:
         """Put a question to the index as it is now, or to what there is of it where it is being built (None: nothing yet).
 
-        Whoever is patient waits a moment for a build that has just begun.
+        Whoever is wait waits a moment for a build that has just begun.
         """
-        answer = await self._run(lambda: self._answered(question, patient=patient))
+        answer = await self._run(lambda: self._answered(question, wait=wait))
         if isinstance(answer, BuildProcess):
             await self._wait(answer, report)
-            answer = await self._run(lambda: self._answered(question, patient=False))
+            answer = await self._run(lambda: self._answered(question, wait=False))
         return cast("_T", answer)
 
-    async def refresh(self, *, anew: bool = False) -> BuildProgress:
+    async def refresh(self, *, rebuild: bool = False) -> BuildProgress:
         """Look at all files, whatever a watcher says, and take in what changed; or build everything anew, beside the server."""
-        return await self._run(lambda: self._refreshed(anew=anew))
+        return await self._run(lambda: self._refreshed(rebuild=rebuild))
 
     @property
-    def trouble(self) -> str:
+    def build_error(self) -> str:
         """What the last build beside the server failed with, until the next is tried."""
         return self._trouble
 
@@ -178,7 +178,7 @@ class IndexSession:
             await asyncio.sleep(SECONDS_BETWEEN_REPORTS)
         self._waited_for = building
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Stop what is under way and let go of all files."""
         if self._building is not None:
             self._building.end()
@@ -187,28 +187,28 @@ class IndexSession:
         self._cancel_rest()
         self._thread.shutdown(wait=False)
 
-    # In the desk's own thread.
-    def _answered(self, question: Callable[[Index | None, BuildProgress], _T], *, patient: bool) -> _T | BuildProcess:
+    # In the session's own thread.
+    def _answered(self, question: Callable[[Index | None, BuildProgress], _T], *, wait: bool) -> _T | BuildProcess:
         """Look and answer in one go, for others ask in between; or the build that is to be waited for."""
         try:
-            return self._looked_and_answered(question, patient=patient)
+            return self._looked_and_answered(question, wait=wait)
         except IndexDamaged:
             self._let_go()  # when it is opened again, what is damaged is made anew
-            return self._looked_and_answered(question, patient=patient)
+            return self._looked_and_answered(question, wait=wait)
 
-    def _looked_and_answered(self, question: Callable[[Index | None, BuildProgress], _T], *, patient: bool) -> _T | BuildProcess:
-        standing = self._look()
-        if patient and self._building is not None and self._building is not self._waited_for:
+    def _looked_and_answered(self, question: Callable[[Index | None, BuildProgress], _T], *, wait: bool) -> _T | BuildProcess:
+        progress = self._look()
+        if wait and self._building is not None and self._building is not self._waited_for:
             return self._building
-        return question(self._index, standing)
+        return question(self._index, progress)
 
-    def _refreshed(self, *, anew: bool) -> BuildProgress:
+    def _refreshed(self, *, rebuild: bool) -> BuildProgress:
         self._settled, self._trouble = False, ""
-        if anew and not (self._building is not None and self._building.running):
+        if rebuild and not (self._building is not None and self._building.running):
             self._let_go()  # what is there is removed
-            self._building = BuildProcess(self.root, self._for_builds(), anew=True)
-            return self._standing()
-        return cast("BuildProgress", self._answered(lambda _, standing: standing, patient=False))
+            self._building = BuildProcess(self.root, self._for_builds(), rebuild=True)
+            return self._progress()
+        return cast("BuildProgress", self._answered(lambda _, progress: progress, wait=False))
 
     def _be_small(self) -> None:
         """Give back what answers were made from: many servers stand idle, one for each session of each agent."""
@@ -225,7 +225,7 @@ class IndexSession:
 
         return self._index.settings if self._index is not None else load_settings(self.root, command_line=self._given)[0]
 
-    def unindexed(self) -> list[str]:
+    def unindexed_files(self) -> list[str]:
         """The files that are not in the index yet, or not as they are now."""
         from whence.source.walk import Walker  # noqa: PLC0415  -- loaded with the index
 
@@ -245,7 +245,7 @@ class IndexSession:
     def _look(self) -> BuildProgress:
         """Open the index, or bring it up to date: at once where that is quick, else beside."""
         if self._building is not None and not self._building.running:
-            self._trouble, self._building = self._building.trouble, None
+            self._trouble, self._building = self._building.error, None
         if not self.root.is_dir():
             self._let_go()
             raise RootError(f"{self.root} is gone", hint="its index is kept for when it comes back")
@@ -264,7 +264,7 @@ class IndexSession:
             self._let_go()
             if self._building is None:
                 self._build()
-        return self._standing()
+        return self._progress()
 
     def _opened(self) -> PendingWork:
         """The index as it is on disk now, and what is to be done to it."""
@@ -297,7 +297,7 @@ class IndexSession:
 
     def _for_builds(self) -> dict[str, str]:
         """The settings of a build beside the server, which may wait for another writer."""
-        return {name: value for name, value in self._given.items() if name not in OWN_SETTINGS}
+        return {name: value for name, value in self._given.items() if name not in SERVER_SETTINGS}
 
     def _let_go(self) -> None:
         if self._follower is not None:
@@ -306,7 +306,7 @@ class IndexSession:
             self._index.close()
         self._index, self._follower, self._settled = None, None, False
 
-    def _standing(self) -> BuildProgress:
+    def _progress(self) -> BuildProgress:
         building = self._building
         if self._index is None or not self._index.snapshot.live_files:
             return BuildProgress(building=building is not None, share=building.share if building else 1.0)

@@ -15,7 +15,6 @@ import numpy as np
 
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.shared import (
-    IN_A_FILE,
     Target,
     color_option,
     freshness_json,
@@ -32,6 +31,7 @@ from whence.cli.shared import (
     targets_of,
 )
 from whence.core.errors import UsageError
+from whence.core.types import SYMBOL_IN_FILE
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -413,7 +413,7 @@ def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[Named
 
 def _from_root(root: Path, text: str) -> str:
     """A symbol given by its file, with the path from the root; others as they are."""
-    found = IN_A_FILE.fullmatch(text)
+    found = SYMBOL_IN_FILE.fullmatch(text)
     if found is None or not Path(found["path"]).is_file():
         return text
     place = Path(found["path"]).resolve()

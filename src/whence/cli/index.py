@@ -1,9 +1,8 @@
-"""`whence clear`."""
+"""`whence index` and `whence clear`."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
     The next search builds it again. What was learned from use (whence feedback
     list) is no part of an index: it is kept, unless --learned is given.
     """
+    from whence.app.build_process import remove_index, remove_index_folder  # noqa: PLC0415
     from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
     if everything:
         folder = data_dir / "indexes"
         found = sorted(folder.iterdir()) if folder.is_dir() else []
-        removed = [str(path) for path in found if _remove(path, learned=learned)]
+        removed = [str(path) for path in found if remove_index_folder(path, learned=learned)]
     else:
         roots = [target.root for target in targets_of(paths)]
         found = [Layout(data_dir, root).directory for root in roots]
@@ -60,33 +60,6 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
     return 0
 
 
-def remove_index(root: Path, *, learned: bool = False) -> Path | None:
-    """Remove the index of one root, unless another process is writing it; what was learned only when asked to."""
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
-
-    layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
-    if not layout.directory.is_dir():
-        return None
-    with layout.writing(wait=0):
-        return layout.directory if _remove(layout.directory, learned=learned) else None
-
-
-def _remove(path: Path, *, learned: bool) -> bool:
-    """Remove the folder of an index, or all of it but what was learned: whether there was anything to remove."""
-    from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
-
-    if learned or not (path / FILE_NAME).exists():
-        shutil.rmtree(path)
-        return True
-    there = False
-    for one in sorted(path.iterdir()):
-        if one.name.startswith(FILE_NAME):
-            continue
-        there = there or one.name.startswith("truth.db")
-        shutil.rmtree(one) if one.is_dir() else one.unlink()
-    return there
-
-
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--force", is_flag=True, help="Build from nothing, whatever is there.")
@@ -99,6 +72,8 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
     """
     targets = targets_of(paths)
     if force:
+        from whence.app.build_process import remove_index  # noqa: PLC0415
+
         for target in targets:
             remove_index(target.root)
     began = time.monotonic()

@@ -39,8 +39,6 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
         yield None
 
 
-#: A symbol given by its file: `path#name` or `FILE:LINE`.
-IN_A_FILE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]{1,9})", re.DOTALL)
 #: Work shorter than this shows no bar.
 SECONDS_BEFORE_PROGRESS = 0.4
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ TEXTS = frozenset({"raw", "section"})
 KINDS = CONTAINERS | CALLABLES | VALUES | TEXTS
 #: Kinds that define something by name: a `raw` run of lines never does.
 DEFINITIONS = KINDS - TEXTS
+#: A symbol given with its file: `path#name` or `path:line`.
+SYMBOL_IN_FILE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]{1,9})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from whence.app.session import BuildProgress, Report, ready
+from whence.app.session import BuildProgress, Report, require_index
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
 from whence.mcp.text import recalled_lines
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 USUAL_NOTES = 5
 
 
-async def remember(house: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
+async def remember(workspace: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
     """Store a note, or the state of a branch."""
-    root = house.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
-    about = [_about(house, root, one) for one in given.get("about", ())]
+    root = workspace.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
+    about = [_about(workspace, root, one) for one in given.get("about", ())]
     fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": "agent"}
     fields["project"] = given.get("project") or root.name
 
@@ -36,37 +36,37 @@ async def remember(house: Workspace, given: dict[str, Any], report: Report) -> s
             note = memory.remember(given["text"], topic=given.get("topic"), **fields)
         return f"stored {note.key}\n"
 
-    return await house.desk(root).ask_notes(store)
+    return await workspace.session(root).ask_notes(store)
 
 
-def _about(house: Workspace, root: Path, code: str) -> str:
+def _about(workspace: Workspace, root: Path, code: str) -> str:
     """Code that a note speaks of, `path#symbol`, in the root that it is stored for."""
     path, mark, symbol = code.partition("#")
-    return f"{house.roots.place(path, root)[1]}{mark}{symbol}"
+    return f"{workspace.roots.locate(path, root)[1]}{mark}{symbol}"
 
 
-async def recall(house: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
+async def recall(workspace: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
     """The notes that answer a question."""
-    desk = house.desk(house.roots.chosen(given.get("root", "")))
+    session = workspace.session(workspace.roots.select(given.get("root", "")))
     asked = {name: given[name] for name in ("project", "topic", "tags", "since", "until") if given.get(name)}
 
     def answer(memory: Memory) -> str:
         return _told(memory, memory.recall(given["query"], k=given.get("k", USUAL_NOTES), **asked), why=given.get("why", False))
 
-    return await desk.ask_notes(answer)
+    return await session.ask_notes(answer)
 
 
-async def search_notes(house: Workspace, given: dict[str, Any], question: ParsedQuery) -> str:
+async def search_notes(workspace: Workspace, given: dict[str, Any], question: ParsedQuery) -> str:
     """The same for a search that says `in:notes`."""
     if not question.text.strip():
         raise UsageError("in:notes needs a word to recall by")
-    desk = house.desk(house.roots.chosen(given.get("root", "")))
+    session = workspace.session(workspace.roots.select(given.get("root", "")))
 
     def answer(memory: Memory) -> str:
         found = memory.search(question, given.get("k", USUAL_NOTES))
         return f"note: {question.reading}\n" + _told(memory, found, why=given.get("why", False))
 
-    return await desk.ask_notes(answer)
+    return await session.ask_notes(answer)
 
 
 def _told(memory: Memory, found: Sequence[RecalledNote], *, why: bool) -> str:
@@ -79,20 +79,20 @@ def _told(memory: Memory, found: Sequence[RecalledNote], *, why: bool) -> str:
     return "\n".join([*said, *recalled_lines(found, became, why=why)]) + "\n"
 
 
-async def feedback(house: Workspace, given: dict[str, Any], report: Report) -> str:
+async def feedback(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
     """Say which symbols were useful for a task, and which were not."""
     useful, useless = given.get("useful", []), given.get("useless", [])
     if not useful and not useless:
         raise UsageError("no symbol was named", hint="give useful or useless: names such as Session.open or path#name")
-    named = house.roots.chosen(given["root"]) if given.get("root") else None
-    placed = {name: house.symbol(name, named) for name in (*useful, *useless)}
-    desk = house.desk(next((root for root, _ in placed.values() if root is not None), house.roots.folders[0]))
+    named = workspace.roots.select(given["root"]) if given.get("root") else None
+    placed = {name: workspace.locate_symbol(name, named) for name in (*useful, *useless)}
+    session = workspace.session(next((root for root, _ in placed.values() if root is not None), workspace.roots.folders[0]))
 
-    def say_all(index: Index | None, standing: BuildProgress) -> str:
+    def say_all(index: Index | None, progress: BuildProgress) -> str:
         from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415  -- as above
         from whence.context.feedback.verdicts import Verdict, say  # noqa: PLC0415  -- few sessions learn
 
-        index = ready(index, standing)
+        index = require_index(index, progress)
         chosen, now = index.settings.learn, time.time()
         if not chosen.enabled:
             raise UsageError("learning is switched off", hint="set learn.enabled=true")
@@ -100,12 +100,12 @@ async def feedback(house: Workspace, given: dict[str, Any], report: Report) -> s
         records = [Verdict(keys[name], name in useful, index.package_hash(keys[name]), given.get("task", ""), now) for name in keys]
         learned = FeedbackStore.beside(index.layout.directory)
         try:
-            say(learned, records, chosen, house.session)
+            say(learned, records, chosen, workspace.session_id)
         finally:
             learned.close()
         return "".join(f"{'useful' if one.useful else 'useless'}: {one.symbol}\n" for one in records)
 
-    return await desk.ask(say_all, report)
+    return await session.ask(say_all, report)
 
 
 def _key(index: Index, name: str) -> str:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from whence.app.low_confidence import LowConfidence, doubt_of, doubt_of_task, nothing_for
 from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
-from whence.app.session import BuildProgress, IndexSession, Report, ready
+from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.cli.shared import safe
 from whence.core.errors import RootError, StorageError, UsageError
 from whence.core.request import fields_of
 from whence.mcp.memory_tools import search_notes
-from whence.mcp.text import fleet_line, freshness_line, guess_lines, name_flags, neighbour_lines, result_lines, standing_lines, way_lines
+from whence.mcp.text import fleet_line, freshness_line, guess_lines, name_flags, neighbour_lines, progress_lines, result_lines, way_lines
 from whence.search.request import SearchRequest
 from whence.search.unindexed import guesses
 
@@ -45,21 +45,21 @@ class Part:
     closing: list[str] = field(default_factory=list)  # below them
 
 
-async def search(house: Workspace, given: dict[str, Any], report: Report) -> str:
+async def search(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
     """Ranked files for a query, from one root or all of them; notes, where the query says so."""
     if given.get("fleet"):
-        return await _of_fleet(house, given)
+        return await _of_fleet(workspace, given)
     request = SearchRequest(**{"k": USUAL_RESULTS, **fields_of(SearchRequest, given)})
     if request.parsed.for_notes:
-        return await search_notes(house, given, request.parsed)
-    desks, below = _where(house, given)
+        return await search_notes(workspace, given, request.parsed)
+    sessions, below = _where(workspace, given)
     request = replace(request, paths=below)
-    why, alone = given.get("why", False), len(desks) == 1
-    parts = await asyncio.gather(*(_part(house, desk, request, report, why=why, alone=alone) for desk in desks))
+    why, alone = given.get("why", False), len(sessions) == 1
+    parts = await asyncio.gather(*(_part(workspace, session, request, report, why=why, alone=alone) for session in sessions))
     return "\n".join(_told(parts, request.k or USUAL_RESULTS)) + "\n"
 
 
-async def _of_fleet(house: Workspace, given: dict[str, Any]) -> str:
+async def _of_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
     """The same of all repositories that the server's caller may see."""
     if wrong := [name for name in ("path", "root") if given.get(name)]:
         raise UsageError(
@@ -75,53 +75,53 @@ async def _of_fleet(house: Workspace, given: dict[str, Any]) -> str:
         part.closing = [fleet_line(answer.searched)]
         return "\n".join(_told([part], request.k or USUAL_RESULTS)) + "\n"
 
-    return await house.fleet.ask(ask)
+    return await workspace.fleet.ask(ask)
 
 
-async def _part(house: Workspace, desk: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool) -> Part:
+async def _part(workspace: Workspace, session: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool) -> Part:
     """What one root has to say. One of several that cannot be read does not silence the others."""
-    inner = () if alone else house.inner(desk)
+    inner = () if alone else workspace.nested_roots(session)
     try:
-        return await desk.ask(partial(_searched, desk, house.label(desk), request, why, inner), report)
+        return await session.ask(partial(_searched, session, workspace.label(session), request, why, inner), report)
     except (RootError, StorageError) as error:
         if alone:
             raise
-        return Part(asked=False, said=[f"note: nothing from {house.label(desk)}: {error}"])
+        return Part(asked=False, said=[f"note: nothing from {workspace.label(session)}: {error}"])
 
 
-def _where(house: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession], tuple[str, ...]]:
-    """The desks of a call, and the path below the root that it is narrowed to."""
+def _where(workspace: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession], tuple[str, ...]]:
+    """The sessions of a call, and the path below the root that it is narrowed to."""
     if path := given.get("path"):
-        root, below = house.roots.place(path, house.named(given))
-        return [house.desk(root)], (below,) if below else ()
-    return house.desks(given.get("root", "")), ()
+        root, below = workspace.roots.locate(path, workspace.named_root(given))
+        return [workspace.session(root)], (below,) if below else ()
+    return workspace.sessions(given.get("root", "")), ()
 
 
 def _searched(
-    desk: IndexSession,
+    session: IndexSession,
     label: str,
     request: SearchRequest,
     why: bool,
     inner: tuple[str, ...],
     index: Index | None,
-    standing: BuildProgress,
+    progress: BuildProgress,
 ) -> Part:
-    part = Part(said=list(standing_lines(standing, label)))
-    if index is None or (standing.building and not standing.indexed):
+    part = Part(said=list(progress_lines(progress, label)))
+    if index is None or (progress.building and not progress.indexed):
         part.asked = False
     else:
         answer = index.search(request)
         own = [one for one in answer if not one.path.startswith(inner)]
         part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
-        part.asked = not standing.building  # what is not indexed yet may be what is asked for
+        part.asked = not progress.building  # what is not indexed yet may be what is asked for
         part.doubt = doubt_of([(index, answer.confidence)], request.filters(index.settings.search.content).content) if part.asked else None
         part.said += [f"note: {note}" for note in answer.notes]
         part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
-    if standing.building:
+    if progress.building:
         below = request.paths
-        paths = [path for path in desk.unindexed() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
+        paths = [path for path in session.unindexed_files() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
         until = time.monotonic() + SECONDS_FOR_GUESSES
-        found = guesses(desk.root, paths, request.query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
+        found = guesses(session.root, paths, request.query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
         part.closing[:0] = guess_lines(*found, len(paths))
     return part
 
@@ -154,21 +154,21 @@ def _hints(index: Index, shown: Shown) -> list[str]:
 
 
 # Symbols of a task.
-async def context(house: Workspace, given: dict[str, Any], report: Report) -> str:
+async def context(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
     """A pack of the symbols that a task needs."""
-    root = house.root_of(given, given.get("files", ()))
-    files = tuple(house.roots.place(path, root)[1] for path in given.get("files", ()))
-    asked = {"files": files, "diff": given.get("diff") or None, "budget": given.get("budget"), "session": house.session}
-    asked["caller"] = str(root.parent) if house.several else ""
-    return await house.desk(root).ask(partial(_packed, given.get("task", ""), asked), report)
+    root = workspace.root_of(given, given.get("files", ()))
+    files = tuple(workspace.roots.locate(path, root)[1] for path in given.get("files", ()))
+    asked = {"files": files, "diff": given.get("diff") or None, "budget": given.get("budget"), "session": workspace.session_id}
+    asked["caller"] = str(root.parent) if workspace.has_many_roots else ""
+    return await workspace.session(root).ask(partial(_packed, given.get("task", ""), asked), report)
 
 
-def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: BuildProgress) -> str:
+def _packed(task: str, asked: dict[str, Any], index: Index | None, progress: BuildProgress) -> str:
     from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
 
-    whole = ready(index, standing)
-    doubt = doubt_of_task(whole, task) if not standing.building else ""
-    said = [*standing_lines(standing), *([f"NOT HERE{safe(doubt).removeprefix('not here')}. The nearest:"] if doubt else [])]
+    whole = require_index(index, progress)
+    doubt = doubt_of_task(whole, task) if not progress.building else ""
+    said = [*progress_lines(progress), *([f"NOT HERE{safe(doubt).removeprefix('not here')}. The nearest:"] if doubt else [])]
     above = "".join(f"{line}\n" for line in said)
     budget = asked["budget"] or whole.settings.mcp.context_budget
     pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
@@ -181,35 +181,35 @@ def _packed(task: str, asked: dict[str, Any], index: Index | None, standing: Bui
 
 
 # Neighbours.
-async def related(house: Workspace, given: dict[str, Any], report: Report) -> str:
+async def related(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
     """Units like the one at a line."""
     path, _, line = given["place"].rpartition(":")
     if not path or not line.isdecimal() or len(line) > 9:
         raise UsageError(f"{given['place'][:200]!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
-    root, below = house.roots.place(path, house.named(given))
-    desk = house.desk(root)
+    root, below = workspace.roots.locate(path, workspace.named_root(given))
+    session = workspace.session(root)
 
-    def answer(index: Index | None, standing: BuildProgress) -> str:
-        whole = ready(index, standing)
+    def answer(index: Index | None, progress: BuildProgress) -> str:
+        whole = require_index(index, progress)
         found = whole.related(below, int(line), k=given.get("k", USUAL_RESULTS))
-        lines = [*standing_lines(standing), *([] if found else ["nothing like it"])]
+        lines = [*progress_lines(progress), *([] if found else ["nothing like it"])]
         for place, one in enumerate(found, 1):
-            head, *rest = result_lines(one, house.label(desk))
+            head, *rest = result_lines(one, workspace.label(session))
             lines += [f"{place}. {head}", *rest]
-        return "\n".join([*lines, freshness_line(whole, house.label(desk))]) + "\n"
+        return "\n".join([*lines, freshness_line(whole, workspace.label(session))]) + "\n"
 
-    return await desk.ask(answer, report)
+    return await session.ask(answer, report)
 
 
-async def graph(house: Workspace, given: dict[str, Any], report: Report) -> str:
+async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
     """Who calls a symbol, what it calls, what depends on it, which tests know it, or the way to another."""
-    root, symbol = house.symbol(given["symbol"], house.named(given))
-    asked = {**given, "symbol": symbol, "to": house.symbol(given.get("to", ""), root)[1]}
+    root, symbol = workspace.locate_symbol(given["symbol"], workspace.named_root(given))
+    asked = {**given, "symbol": symbol, "to": workspace.locate_symbol(given.get("to", ""), root)[1]}
     if root is None:
-        knowing = [await desk.ask(partial(_known, symbol)) for desk in house.desks()] if house.several else [0]
-        root = house.roots.folders[knowing.index(max(knowing))]
-    desk = house.desk(root)
-    return await desk.ask(partial(_asked_graph, asked, house.label(desk)), report)
+        knowing = [await session.ask(partial(_known, symbol)) for session in workspace.sessions()] if workspace.has_many_roots else [0]
+        root = workspace.roots.folders[knowing.index(max(knowing))]
+    session = workspace.session(root)
+    return await session.ask(partial(_asked_graph, asked, workspace.label(session)), report)
 
 
 def _known(name: str, index: Index | None, _: BuildProgress) -> int:
@@ -220,24 +220,24 @@ def _known(name: str, index: Index | None, _: BuildProgress) -> int:
         return 0
 
 
-def _asked_graph(given: dict[str, Any], label: str, index: Index | None, standing: BuildProgress) -> str:
-    whole, question = ready(index, standing), given["question"]
+def _asked_graph(given: dict[str, Any], label: str, index: Index | None, progress: BuildProgress) -> str:
+    whole, question = require_index(index, progress), given["question"]
     questions = whole.questions()
     if question == "path":
         if not given.get("to"):
             raise UsageError("a path leads from one symbol to another", hint="name the other with `to`")
-        way = questions.path([_only(whole, given["symbol"], standing)], [_only(whole, given["to"], standing)])
+        way = questions.path([_only(whole, given["symbol"], progress)], [_only(whole, given["to"], progress)])
         lines = list(way_lines(way, label)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
     else:
         asked = {"depth": given["depth"]} if "depth" in given else {}
-        answer = getattr(questions, question)(_only(whole, given["symbol"], standing), **asked)
+        answer = getattr(questions, question)(_only(whole, given["symbol"], progress), **asked)
         lines = list(neighbour_lines(answer, question, label))
-    return "\n".join([*standing_lines(standing, label), *name_flags(lines), *lines, freshness_line(whole, label)]) + "\n"
+    return "\n".join([*progress_lines(progress, label), *name_flags(lines), *lines, freshness_line(whole, label)]) + "\n"
 
 
-def _only(index: Index, name: str, standing: BuildProgress) -> NamedSymbol:
+def _only(index: Index, name: str, progress: BuildProgress) -> NamedSymbol:
     """The one symbol that a name means; that a name is unknown says little while the index is being built."""
     try:
         return index.questions().one(name)
     except UsageError as error:
-        raise UsageError("; ".join([str(error), *standing_lines(standing)])) from error
+        raise UsageError("; ".join([str(error), *progress_lines(progress)])) from error

@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from whence.app.budget import cut_text
-from whence.app.session import BuildProgress, IndexSession, Report, ready
+from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.cli.shared import freshness_json
 from whence.core.errors import UsageError, WhenceError
@@ -51,15 +51,15 @@ async def _unreported(_done: float, _total: float, _message: str) -> None:
     """Progress that nobody asked for."""
 
 
-async def told(house: Workspace, name: str, given: Mapping[str, str]) -> str:
+async def told(workspace: Workspace, name: str, given: Mapping[str, str]) -> str:
     """The text of a prompt."""
     if name == "task":
         task = given.get("task", "").strip()
         if not task:
             raise UsageError("task is missing", hint="say what is to be done")
-        return f"Task: {task}\n\nNotes:\n{await _notes(house, task)}\nCode:\n{await context(house, {'task': task}, _unreported)}"
+        return f"Task: {task}\n\nNotes:\n{await _notes(workspace, task)}\nCode:\n{await context(workspace, {'task': task}, _unreported)}"
     if name == "resume":
-        return f"Go on with the work on this branch. What was written down:\n{await _notes(house, _RESUME)}"
+        return f"Go on with the work on this branch. What was written down:\n{await _notes(workspace, _RESUME)}"
     if name == "handoff":
         return (
             "Write down the state of the work on this branch with the tool `remember` (handoff: true): what is done, what is not, "
@@ -68,9 +68,9 @@ async def told(house: Workspace, name: str, given: Mapping[str, str]) -> str:
     raise UsageError(f"there is no prompt {name[:80]!r}", hint=f"there are {', '.join(one.name for one in PROMPTS)}")
 
 
-async def _notes(house: Workspace, question: str) -> str:
+async def _notes(workspace: Workspace, question: str) -> str:
     try:
-        return await recall(house, {"query": question, "k": 3}, _unreported)
+        return await recall(workspace, {"query": question, "k": 3}, _unreported)
     except WhenceError as error:
         return f"{error}\n"
 
@@ -85,7 +85,7 @@ TEMPLATES = (
 )
 
 
-async def read(house: Workspace, uri: str) -> tuple[str, str]:
+async def read(workspace: Workspace, uri: str) -> tuple[str, str]:
     """The text of a resource, and of what form it is."""
     try:
         parts = urlsplit(uri)
@@ -95,33 +95,33 @@ async def read(house: Workspace, uri: str) -> tuple[str, str]:
     if parts.scheme != "whence" or parts.netloc not in ("status", "unit", "note") or (parts.netloc != "status" and not key):
         raise UsageError(f"there is no resource {uri[:200]!r}", hint="whence://status, whence://unit/KEY or whence://note/KEY")
     if parts.netloc == "status":
-        return json.dumps({"version": __version__, "roots": [await _status(desk) for desk in house.desks()]}, indent=1), JSON
+        return json.dumps({"version": __version__, "roots": [await _status(session) for session in workspace.sessions()]}, indent=1), JSON
     if parts.netloc == "note":
-        return await _note(house, key), MARKDOWN
-    return await _unit(house, key), PLAIN
+        return await _note(workspace, key), MARKDOWN
+    return await _unit(workspace, key), PLAIN
 
 
-async def _status(desk: IndexSession) -> dict[str, Any]:
-    def facts(index: Index | None, standing: BuildProgress) -> dict[str, Any]:
+async def _status(session: IndexSession) -> dict[str, Any]:
+    def facts(index: Index | None, progress: BuildProgress) -> dict[str, Any]:
         found: dict[str, Any] = {
-            "root": str(desk.root),
-            "files": standing.indexed,
-            "building": standing.building,
-            "share_done": round(standing.share, 3),
+            "root": str(session.root),
+            "files": progress.indexed,
+            "building": progress.building,
+            "share_done": round(progress.share, 3),
         }
         if index is not None:
             found |= {"units": index.snapshot.live_units, "model": index.writer.model, "freshness": freshness_json(index.freshness)}
             found |= {"notes": list(index.notes), "left_out": len(index.tree.skipped), "now": time.time()}
         return found
 
-    return await desk.ask(facts)
+    return await session.ask(facts)
 
 
-async def _note(house: Workspace, key: str) -> str:
+async def _note(workspace: Workspace, key: str) -> str:
     def text(memory: Memory) -> str:
         return _with_flags(memory.get(key).text, 1, "this note")
 
-    return await house.desks()[0].ask_notes(text)
+    return await workspace.sessions()[0].ask_notes(text)
 
 
 def _with_flags(text: str, begin: int, what: str) -> str:
@@ -130,11 +130,11 @@ def _with_flags(text: str, begin: int, what: str) -> str:
     return (f"{said}\n" if said else "") + made_visible(text)
 
 
-async def _unit(house: Workspace, key: str) -> str:
+async def _unit(workspace: Workspace, key: str) -> str:
     """The source of a symbol, from the first root that has it."""
 
-    def source(index: Index | None, standing: BuildProgress) -> str:
-        index = ready(index, standing)
+    def source(index: Index | None, progress: BuildProgress) -> str:
+        index = require_index(index, progress)
         symbol = index.questions().one(key)
         units = [unit for unit in symbol.nodes if unit < index.snapshot.units]
         if not units:
@@ -145,9 +145,9 @@ async def _unit(house: Workspace, key: str) -> str:
         return "".join(_with_flags(part, begin, "this file") + "\n" for begin, part in parts)
 
     trouble: UsageError | None = None
-    for desk in house.desks():
+    for session in workspace.sessions():
         try:
-            return await desk.ask(source)
+            return await session.ask(source)
         except UsageError as error:
             trouble = trouble or error
     raise trouble or UsageError(f"there is no symbol {key!r}")
@@ -164,15 +164,15 @@ CALL_SECONDS = 120.0
 PAGE = types.PaginatedRequestParams
 
 
-def make_server(house: Workspace, seconds: float = CALL_SECONDS) -> Server[Any]:
-    """The server of a house, ready to be run over any transport; every answer is given within some seconds."""
+def make_server(workspace: Workspace, seconds: float = CALL_SECONDS) -> Server[Any]:
+    """The server of a workspace, ready to be run over any transport; every answer is given within some seconds."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
-        fleet = house.fleet.configured
-        return types.ListToolsResult(tools=[_listed(tool, several=len(house.roots.folders) > 1, fleet=fleet) for tool in TOOLS])
+        fleet = workspace.fleet.configured
+        return types.ListToolsResult(tools=[_listed(tool, several=len(workspace.roots.folders) > 1, fleet=fleet) for tool in TOOLS])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _called(house, context, params, seconds)
+        return await _called(workspace, context, params, seconds)
 
     async def list_resources(_: Context, __: PAGE | None) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=list(RESOURCES))
@@ -182,14 +182,14 @@ def make_server(house: Workspace, seconds: float = CALL_SECONDS) -> Server[Any]:
 
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text, form = await _or_refused(read(house, uri), seconds)
+        text, form = await _or_refused(read(workspace, uri), seconds)
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=_sendable(text))])
 
     async def list_prompts(_: Context, __: PAGE | None) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=list(PROMPTS))
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await _or_refused(told(house, params.name, params.arguments or {}), seconds)
+        text = await _or_refused(told(workspace, params.name, params.arguments or {}), seconds)
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
         return types.GetPromptResult(messages=[message])
 
@@ -214,7 +214,7 @@ def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
     )
 
 
-async def _called(house: Workspace, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
+async def _called(workspace: Workspace, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
     """A tool's answer within its budget, or one line that says what is wrong."""
     tool = BY_NAME.get(params.name)
     if tool is None:
@@ -222,8 +222,8 @@ async def _called(house: Workspace, context: Context, params: types.CallToolRequ
     try:
         given = tool.checked(params.arguments or {})
         with anyio.move_on_after(seconds):
-            text = await tool.answer(house, given, _rising(context.session.report_progress))
-            return _said(text if tool.name in KEEPS_BUDGET else _within(house, given, text))
+            text = await tool.answer(workspace, given, _rising(context.session.report_progress))
+            return _said(text if tool.name in KEEPS_BUDGET else _within(workspace, given, text))
         return _said(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
     except WhenceError as error:
         return _said(_short(str(error)), wrong=True)
@@ -234,10 +234,10 @@ async def _called(house: Workspace, context: Context, params: types.CallToolRequ
         return _said(f"{tool.name} failed; this is a fault of whence, its log says more", wrong=True)
 
 
-def _within(house: Workspace, given: Mapping[str, Any], text: str) -> str:
+def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
     from whence.text.token_estimate import count  # noqa: PLC0415  -- numpy: loaded with the first question
 
-    budget = given.get("budget") or house.desks()[0].settings().mcp.budget
+    budget = given.get("budget") or workspace.sessions()[0].settings().mcp.budget
     if "budget" not in given and count(text) <= budget:
         return text  # nobody asked for a budget, and none was needed
     return cut_text(text, budget, rest=lambda whole: f"budget {whole} gives all").text

@@ -97,14 +97,14 @@ def _files(number: int) -> str:
     return f"{number} file{'s' if number != 1 else ''}"
 
 
-def standing_lines(standing: BuildProgress, label: str = "") -> Iterator[str]:
+def progress_lines(progress: BuildProgress, label: str = "") -> Iterator[str]:
     """What is missing from an answer while its index is being built."""
     whose = f" {safe(label)}" if label else ""
-    if standing.building:
-        missing = f"{_files(standing.indexed)} indexed, {standing.missing} new or changed not yet" if standing.indexed else "nothing yet"
-        yield f"INDEXING{whose} ({standing.share:.0%} done): {missing}; it goes on, ask again for the whole"
-    if standing.note:
-        yield f"note:{whose} {safe(standing.note)}"
+    if progress.building:
+        missing = f"{_files(progress.indexed)} indexed, {progress.missing} new or changed not yet" if progress.indexed else "nothing yet"
+        yield f"INDEXING{whose} ({progress.share:.0%} done): {missing}; it goes on, ask again for the whole"
+    if progress.note:
+        yield f"note:{whose} {safe(progress.note)}"
 
 
 def guess_lines(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
@@ -19,8 +20,8 @@ import anyio
 import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
-from whence.app.server import run_to_the_end
-from whence.app.workspace import Workspace, closing
+from whence.app.server import run_until_exit
+from whence.app.workspace import Workspace
 from whence.mcp.server import CALL_SECONDS, make_server
 
 if TYPE_CHECKING:
@@ -142,25 +143,25 @@ def end_with_parent() -> None:
 
 
 def run_stdio(
-    wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], session: str, *, call_seconds: float = CALL_SECONDS
+    wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], session_id: str, *, call_seconds: float = CALL_SECONDS
 ) -> NoReturn:
     """Serve one caller over the streams that were standard input and output."""
-    house = Workspace(folders, settings, session)
+    workspace = Workspace(folders, settings, session_id)
 
     async def serve() -> None:
-        server = make_server(house, call_seconds)
+        server = make_server(workspace, call_seconds)
         streams = cast("Any", wire)
-        async with closing(house), stdio_server(stdin=streams, stdout=streams) as (read, write):
+        async with aclosing(workspace), stdio_server(stdin=streams, stdout=streams) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     end_with_parent()
-    run_to_the_end(serve)
+    run_until_exit(serve)
 
 
 def run_http(
     folders: Sequence[Path],
     settings: Mapping[str, str],
-    session: str,
+    session_id: str,
     address: tuple[str, int],
     token: str,
     *,
@@ -168,26 +169,26 @@ def run_http(
     call_seconds: float = CALL_SECONDS,
 ) -> NoReturn:
     """Serve callers on this machine who show the token, within limits."""
-    from whence.app.http_guard import Guarded, Limits  # noqa: PLC0415  -- for HTTP only
-    from whence.app.server import address_of, http_server, listening  # noqa: PLC0415  -- as above
+    from whence.app.http_guard import HttpGuard, Limits  # noqa: PLC0415  -- for HTTP only
+    from whence.app.server import http_server, listening_socket, url_of  # noqa: PLC0415  -- as above
 
-    house, chosen = Workspace(folders, settings, session), limits or Limits()
-    with listening(*address) as bound:
-        print(f"serving {address_of(address[0], bound)}/mcp", f"token {token}", sep="\n", file=sys.stderr, flush=True)  # noqa: T201
-        server = http_server(Guarded(_application(house, chosen, call_seconds), token, chosen), chosen)
+    workspace, chosen = Workspace(folders, settings, session_id), limits or Limits()
+    with listening_socket(*address) as bound:
+        print(f"serving {url_of(address[0], bound)}/mcp", f"token {token}", sep="\n", file=sys.stderr, flush=True)  # noqa: T201
+        server = http_server(HttpGuard(_application(workspace, chosen, call_seconds), token, chosen), chosen)
 
         async def serve() -> None:
-            async with closing(house):
+            async with aclosing(workspace):
                 await server.serve([bound])
 
-        run_to_the_end(serve)
+        run_until_exit(serve)
 
 
-def _application(house: Workspace, limits: Limits, call_seconds: float) -> ASGIApp:
+def _application(workspace: Workspace, limits: Limits, call_seconds: float) -> ASGIApp:
     """The SDK's application, to stand behind our guard."""
     from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415  -- for HTTP only
 
-    return make_server(house, call_seconds).streamable_http_app(
+    return make_server(workspace, call_seconds).streamable_http_app(
         max_request_body_size=limits.request_bytes,
         max_sessions=limits.sessions,
         session_idle_timeout=limits.session_seconds,

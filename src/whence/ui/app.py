@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 from fastapi import Depends, FastAPI, Request, Response
@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from whence.app.workspace import Workspace, closing
+from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, WhenceError
 from whence.core.version import __version__
 from whence.source.read import without_secrets
@@ -42,12 +42,12 @@ def needs_no_token(path: str) -> bool:
     return not path.startswith("/api/")
 
 
-def make_app(house: Workspace) -> FastAPI:
-    """The application of a house. The guard stands before it: whoever comes here may ask."""
+def make_app(workspace: Workspace) -> FastAPI:
+    """The application of a workspace. The guard stands before it: whoever comes here may ask."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        async with closing(house):
+        async with aclosing(workspace):
             yield
 
     app = Described(
@@ -62,7 +62,7 @@ def make_app(house: Workspace) -> FastAPI:
         redirect_slashes=False,  # a path is known or it is not
         lifespan=life,
     )
-    app.state.house = house
+    app.state.workspace = workspace
     for view, router in ROUTERS.items():
         app.include_router(router, prefix="/api", tags=[view], dependencies=[Depends(nothing_else)], responses=REFUSALS)
     for view in VIEWS:

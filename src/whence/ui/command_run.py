@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from whence.app.http_guard import Guarded, Limits
-from whence.app.server import address_of, http_server, listening, run_to_the_end
+from whence.app.http_guard import HttpGuard, Limits
+from whence.app.server import http_server, listening_socket, run_until_exit, url_of
 from whence.app.workspace import Workspace
 from whence.ui.app import make_app, needs_no_token
 
@@ -25,10 +25,10 @@ def run(
 
     The token is in the part of the link that no browser sends: it is in no log, and no other page is told of it.
     """
-    house, limits = Workspace(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
-    with listening(HOST, port) as bound:
-        server = http_server(Guarded(make_app(house), token, limits, free=needs_no_token), limits)
-        link = f"{address_of(HOST, bound)}/#token={token}"
+    workspace, limits = Workspace(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
+    with listening_socket(HOST, port) as bound:
+        server = http_server(HttpGuard(make_app(workspace), token, limits, is_public=needs_no_token), limits)
+        link = f"{url_of(HOST, bound)}/#token={token}"
         say(link)
         if browser:
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
@@ -36,4 +36,4 @@ def run(
         async def serve() -> None:
             await server.serve([bound])
 
-        run_to_the_end(serve)
+        run_until_exit(serve)

@@ -105,9 +105,9 @@ class BuildProgressView(ApiModel):
     missing: int  # how many files are still to come
 
     @classmethod
-    def of(cls, standing: BuildProgress) -> BuildProgressView:
-        """As a desk tells it."""
-        return cls(building=standing.building, share=standing.share, missing=standing.missing)
+    def of(cls, progress: BuildProgress) -> BuildProgressView:
+        """As a session tells it."""
+        return cls(building=progress.building, share=progress.share, missing=progress.missing)
 
 
 class LedgerLineView(ApiModel):
@@ -146,10 +146,10 @@ class CodeLine(ApiModel):
     runs: list[Run]  # its text in pieces: each a text, what it is (keyword, string, empty: nothing special), whether it matched
 
 
-def _house(request: Request) -> Workspace:
-    house: Workspace = request.app.state.house
-    return house
+def _workspace(request: Request) -> Workspace:
+    workspace: Workspace = request.app.state.workspace
+    return workspace
 
 
 #: What a function of the API is given to answer from.
-Desks = Annotated[Workspace, Depends(_house)]
+CurrentWorkspace = Annotated[Workspace, Depends(_workspace)]

@@ -140,8 +140,8 @@ class _Talk:
 
     async def _serve(self, root: Path) -> None:
         stdio = import_module("mcp.server.stdio").stdio_server
-        house = import_module("whence.app.workspace").Workspace([root], {"mcp.watch": "false"})
-        made = import_module("whence.mcp.server").make_server(house)
+        workspace = import_module("whence.app.workspace").Workspace([root], {"mcp.watch": "false"})
+        made = import_module("whence.mcp.server").make_server(workspace)
         wire = import_module("whence.mcp.transport").Wire(self, self)
         async with stdio(stdin=wire, stdout=wire) as (read, write):
             await made.run(read, write, made.create_initialization_options())

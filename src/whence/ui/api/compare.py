@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.session import BuildProgress, ready
+from whence.app.session import BuildProgress, require_index
 from whence.core.errors import QueryError, UsageError
 from whence.search.request import with_factors
 from whence.source.read import without_secrets
 from whence.ui.api.why import profile_of
-from whence.ui.models import ApiModel, Desks, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, Text
 from whence_bench.metrics import DEPTH, ndcg, same_file
 
 if TYPE_CHECKING:
@@ -97,17 +97,19 @@ class _ComparedRoot:
 
 
 @router.post("/compare")
-async def compare(house: Desks, asked: CompareBody) -> CompareReply:
+async def compare(workspace: CurrentWorkspace, asked: CompareBody) -> CompareReply:
     """Rank a few queries in two ways; a longer list is asked a few at a time."""
     if len(asked.queries) > MOST_QUERIES:
         raise UsageError(f"{len(asked.queries)} queries are too many for one call", hint=f"ask at most {MOST_QUERIES} at a time")
-    desks = house.desks(asked.root)
-    told = await asyncio.gather(*(desk.ask(partial(_ranked, house.label(desk), house.inner(desk), asked)) for desk in desks))
+    sessions = workspace.sessions(asked.root)
+    told = await asyncio.gather(
+        *(session.ask(partial(_ranked, workspace.label(session), workspace.nested_roots(session), asked)) for session in sessions)
+    )
     return CompareReply(depth=DEPTH, queries=[_compared(asked, at, [one[at] for one in told]) for at in range(len(asked.queries))])
 
 
-def _ranked(label: str, inner: tuple[str, ...], asked: CompareBody, index: Index | None, standing: BuildProgress) -> list[_ComparedRoot]:
-    whole = ready(index, standing)
+def _ranked(label: str, inner: tuple[str, ...], asked: CompareBody, index: Index | None, progress: BuildProgress) -> list[_ComparedRoot]:
+    whole = require_index(index, progress)
     for side in (asked.a, asked.b):  # a weighting that is wrong is so for every query
         with_factors(*profile_of(whole.settings, side.profile or ""), side.factors)
     return [_asked(label, inner if not asked.root else (), asked, question, whole) for question in asked.queries]

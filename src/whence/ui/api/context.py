@@ -13,11 +13,11 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from whence.app.low_confidence import doubt_of_task, nothing_for
-from whence.app.session import BuildProgress, ready
+from whence.app.session import BuildProgress, require_index
 from whence.app.workspace import Workspace
 from whence.cli.context import freshness_facts
 from whence.parse.provenance import warning_of
-from whence.ui.models import ApiModel, BuildProgressView, Desks, FreshnessView, LedgerLineView, Text
+from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, LedgerLineView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -162,29 +162,29 @@ class WhySymbolReply(ApiModel):
 
 
 @router.post("/context")
-async def context(house: Desks, asked: PackBody) -> ContextReply:
+async def context(workspace: CurrentWorkspace, asked: PackBody) -> ContextReply:
     """Pack the symbols that a task needs into a budget. Looking at a pack teaches nothing."""
-    desk = house.desk(house.root_of({"root": asked.root}, asked.files))
-    name = house.label(desk).rstrip("/") or desk.root.name
-    return await desk.ask(partial(_answered, name, _options(house, asked), asked), patient=False)
+    session = workspace.session(workspace.root_of({"root": asked.root}, asked.files))
+    name = workspace.name_of(session)
+    return await session.ask(partial(_answered, name, _options(workspace, asked), asked), wait=False)
 
 
 @router.post("/context/why")
-async def why(house: Desks, asked: WhySymbolBody) -> WhySymbolReply:
+async def why(workspace: CurrentWorkspace, asked: WhySymbolBody) -> WhySymbolReply:
     """What the score of a symbol is made of, and what rank it would have without each part."""
-    desk = house.desk(house.root_of({"root": asked.root}, asked.files))
-    return await desk.ask(partial(_explained, _options(house, asked), asked))
+    session = workspace.session(workspace.root_of({"root": asked.root}, asked.files))
+    return await session.ask(partial(_explained, _options(workspace, asked), asked))
 
 
-def _options(house: Workspace, asked: ContextBody) -> dict[str, Any]:
+def _options(workspace: Workspace, asked: ContextBody) -> dict[str, Any]:
     """What is asked beside the task. No session is named: nobody has been shown anything by a look at a page."""
-    root = house.root_of({"root": asked.root}, asked.files)
-    files = tuple(house.roots.place(path, root)[1] or "." for path in asked.files)
+    root = workspace.root_of({"root": asked.root}, asked.files)
+    files = tuple(workspace.roots.locate(path, root)[1] or "." for path in asked.files)
     return {"files": files, "diff": asked.diff, "profile": asked.profile}
 
 
-def _explained(options: dict[str, Any], asked: WhySymbolBody, index: Index | None, standing: BuildProgress) -> WhySymbolReply:
-    return _why_answer(ready(index, standing).why_symbol(asked.task, asked.symbol, **options))
+def _explained(options: dict[str, Any], asked: WhySymbolBody, index: Index | None, progress: BuildProgress) -> WhySymbolReply:
+    return _why_answer(require_index(index, progress).why_symbol(asked.task, asked.symbol, **options))
 
 
 def _why_answer(found: Why) -> WhySymbolReply:
@@ -203,27 +203,27 @@ def _why_answer(found: Why) -> WhySymbolReply:
     )
 
 
-def _answered(name: str, options: dict[str, Any], asked: PackBody, index: Index | None, standing: BuildProgress) -> ContextReply:
+def _answered(name: str, options: dict[str, Any], asked: PackBody, index: Index | None, progress: BuildProgress) -> ContextReply:
     began = time.perf_counter()
-    shown, doubt = (None, "") if index is None or not standing.indexed else _packed(options, asked, index, standing)
+    shown, doubt = (None, "") if index is None or not progress.indexed else _packed(options, asked, index, progress)
     return ContextReply(
         root=name,
         pack=shown,
         doubt=doubt,
         fresh=FreshnessView.of(index.freshness) if index is not None else None,
-        progress=BuildProgressView.of(standing),
+        progress=BuildProgressView.of(progress),
         milliseconds=round((time.perf_counter() - began) * 1000, 2),
     )
 
 
-def _packed(options: dict[str, Any], asked: PackBody, index: Index, standing: BuildProgress) -> tuple[PackView, str]:
+def _packed(options: dict[str, Any], asked: PackBody, index: Index, progress: BuildProgress) -> tuple[PackView, str]:
     """The pack, and what is to be said against it."""
     # One pack for all budgets: what is ranked is ranked once, and moving the budget only cuts it elsewhere.
     pack = index.context(asked.task, format=asked.format, freshness=freshness_facts(index), **options)
     shown = PackCut(pack, pack.within(asked.budget or pack.budget)).shown(index)
     if not pack.symbols:
         return shown, nothing_for(asked.diff)
-    return shown, doubt_of_task(index, asked.task) if not standing.building else ""
+    return shown, doubt_of_task(index, asked.task) if not progress.building else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from whence.app.session import BuildProgress, ready
-from whence.ui.models import ApiModel, BuildProgressView, Desks, FreshnessView, Text
+from whence.app.session import BuildProgress, require_index
+from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -85,34 +85,36 @@ class GraphReply(ApiModel):
 
 
 @router.get("/symbols")
-async def symbols(house: Desks, text: str = "", root: str = "", most: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20) -> SymbolsReply:
+async def symbols(
+    workspace: CurrentWorkspace, text: str = "", root: str = "", most: Annotated[int, Query(ge=1, le=MOST_OFFERED)] = 20
+) -> SymbolsReply:
     """Symbols whose name is a text, begins with it or holds it; the most used ones for no text at all."""
-    desk = house.desk(house.roots.chosen(root))
-    return await desk.ask(partial(_offered, house.label(desk).rstrip("/") or desk.root.name, text, most))
+    session = workspace.session(workspace.roots.select(root))
+    return await session.ask(partial(_offered, workspace.name_of(session), text, most))
 
 
 @router.get("/graph")
 async def graph(
-    house: Desks, symbol: str, root: str = "", groups: str = "", depth: int | None = None, most: int | None = None
+    workspace: CurrentWorkspace, symbol: str, root: str = "", groups: str = "", depth: int | None = None, most: int | None = None
 ) -> GraphReply:
     """What is around a symbol: at most `most` others (1 to 500, default 60) within `depth` hops (1 to 4, default 2).
 
     `groups` are the groups of edges that are followed, with commas between; all of them where it is left out.
     """
-    own, name = house.symbol(symbol, house.named({"root": root}))
-    desk = house.desk(own or house.roots.chosen(root))
+    own, name = workspace.locate_symbol(symbol, workspace.named_root({"root": root}))
+    session = workspace.session(own or workspace.roots.select(root))
     given = {"depth": depth, "most": most, "groups": tuple(filter(None, (one.strip() for one in groups.split(",")))) or None}
     how = {option: value for option, value in given.items() if value is not None}
-    return await desk.ask(partial(_answered, house.label(desk).rstrip("/") or desk.root.name, name, how))
+    return await session.ask(partial(_answered, workspace.name_of(session), name, how))
 
 
-def _offered(root: str, text: str, most: int, index: Index | None, standing: BuildProgress) -> SymbolsReply:
-    found = ready(index, standing).completed(text, most)
+def _offered(root: str, text: str, most: int, index: Index | None, progress: BuildProgress) -> SymbolsReply:
+    found = require_index(index, progress).completed(text, most)
     return SymbolsReply(root=root, symbols=[_offer(one, uses) for one, uses in found])
 
 
-def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, standing: BuildProgress) -> GraphReply:
-    began, whole = time.perf_counter(), ready(index, standing)
+def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, progress: BuildProgress) -> GraphReply:
+    began, whole = time.perf_counter(), require_index(index, progress)
     meant = whole.questions().meant(symbol)
     only = meant[0] if len(meant) == 1 else None
     found = whole.around(only, **how) if only is not None else None
@@ -125,7 +127,7 @@ def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | Non
         open_calls=whole.questions().callers(only).stops.total if only is not None else 0,
         choices=[] if only is not None else [_offer(one) for one in meant[:MOST_OFFERED]],
         fresh=FreshnessView.of(whole.freshness),
-        progress=BuildProgressView.of(standing),
+        progress=BuildProgressView.of(progress),
         milliseconds=round((time.perf_counter() - began) * 1000, 2),
     )
 

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from fastapi import APIRouter
 
-from whence.app.session import OWN_SETTINGS, BuildProgress, IndexSession
+from whence.app.session import SERVER_SETTINGS, BuildProgress, IndexSession
 from whence.index.build_log import read_runs
 from whence.source.read import without_secrets
 from whence.ui.api import index_files, index_health
-from whence.ui.api.roots import names_of
-from whence.ui.models import ApiModel, BuildProgressView, Desks, FreshnessView, Text
+from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whence.app.index import Index
-    from whence.app.workspace import Workspace
     from whence.index.snapshot import Snapshot
 
 router = APIRouter()
@@ -133,29 +131,25 @@ class RefreshBody(ApiModel):
 
 
 @router.get("/index")
-async def index(house: Desks, root: str = "") -> IndexReply:
+async def index(workspace: CurrentWorkspace, root: str = "") -> IndexReply:
     """What the index of a root holds, and how it came to be; the first root where none is named."""
-    desk = house.desk(house.roots.chosen(root))
-    return await desk.ask(partial(_told, _name_of(house, desk), desk), patient=False)
+    session = workspace.session(workspace.roots.select(root))
+    return await session.ask(partial(_told, workspace.name_of(session), session), wait=False)
 
 
 @router.post("/index/refresh")
-async def refresh(house: Desks, asked: RefreshBody) -> BuildProgressView:
+async def refresh(workspace: CurrentWorkspace, asked: RefreshBody) -> BuildProgressView:
     """Take in what changed: at once where that is quick, else beside the server, as the progress tells."""
-    return BuildProgressView.of(await house.desk(house.roots.chosen(asked.root)).refresh(anew=asked.force))
+    return BuildProgressView.of(await workspace.session(workspace.roots.select(asked.root)).refresh(rebuild=asked.force))
 
 
-def _name_of(house: Workspace, desk: IndexSession) -> str:
-    return next(name for name, path in names_of(house).items() if path == str(desk.root))
-
-
-def _told(name: str, desk: IndexSession, index: Index | None, standing: BuildProgress) -> IndexReply:
+def _told(name: str, session: IndexSession, index: Index | None, progress: BuildProgress) -> IndexReply:
     runs = read_runs(index.layout.runs_file) if index is not None else []
     return IndexReply(
         root=name,
-        path=str(desk.root),
-        progress=BuildProgressView.of(standing),
-        trouble=desk.trouble,
+        path=str(session.root),
+        progress=BuildProgressView.of(progress),
+        trouble=session.build_error,
         held=_held(index) if index is not None else None,
         runs=[BuildRecordView(**asdict(one)) for one in reversed(runs)],
     )
@@ -230,5 +224,5 @@ def _model(index: Index) -> ModelView:
 
 def _differing(index: Index) -> list[SettingView]:
     """The settings that somebody chose; not those that every server of this kind gives itself."""
-    chosen = [one for one in index.provenance if one.source != "default" and OWN_SETTINGS.get(one.name) != str(one.value)]
+    chosen = [one for one in index.provenance if one.source != "default" and SERVER_SETTINGS.get(one.name) != str(one.value)]
     return [SettingView(name=one.name, value=without_secrets(str(one.value)), source=one.source) for one in chosen]

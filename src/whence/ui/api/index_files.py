@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Query
 
 from whence.app.session import BuildProgress
-from whence.ui.models import ApiModel, Desks, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,10 +57,10 @@ class FilesQuery(ApiModel):
 
 
 @router.get("/index/files")
-async def files(house: Desks, asked: Annotated[FilesQuery, Query()]) -> FilesReply:
+async def files(workspace: CurrentWorkspace, asked: Annotated[FilesQuery, Query()]) -> FilesReply:
     """The files of a root that are indexed, or those left out with the reason, fifty at a time."""
-    desk = house.desk(house.roots.chosen(asked.root))
-    return await desk.ask(partial(_listed, asked), patient=False)
+    session = workspace.session(workspace.roots.select(asked.root))
+    return await session.ask(partial(_listed, asked), wait=False)
 
 
 def _listed(asked: FilesQuery, index: Index | None, _: BuildProgress) -> FilesReply:

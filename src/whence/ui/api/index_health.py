@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 
 from whence.core.errors import StorageError
-from whence.ui.models import ApiModel, Desks, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,11 +57,13 @@ class HealthReply(ApiModel):
 
 
 @router.get("/index/health")
-async def health(house: Desks, *, root: str = "", verify: bool = False, measure: bool = False) -> HealthReply:
+async def health(workspace: CurrentWorkspace, *, root: str = "", verify: bool = False, measure: bool = False) -> HealthReply:
     """The checks that take no seconds. `verify` loads every package, grammar and model as well, `measure` asks questions besides."""
     began = time.perf_counter()
-    desk = house.desk(house.roots.chosen(root))
-    found = await (_examined_apart(desk, measure=measure) if verify or measure else asyncio.to_thread(_examined, desk.root, desk.given))
+    session = workspace.session(workspace.roots.select(root))
+    found = await (
+        _examined_apart(session, measure=measure) if verify or measure else asyncio.to_thread(_examined, session.root, session.overrides)
+    )
     level = next((one for one in ("failed", "warning") if one in {finding.level for finding in found}), "ok")
     return HealthReply(level=level, findings=found, milliseconds=round((time.perf_counter() - began) * 1000, 1))
 
@@ -80,11 +82,11 @@ def _found(one: Finding) -> FindingView:
     return FindingView(name=one.name, level=one.level, said=one.said, hint=one.hint, details=list(one.details), recall=None)
 
 
-async def _examined_apart(desk: IndexSession, *, measure: bool) -> list[FindingView]:
+async def _examined_apart(session: IndexSession, *, measure: bool) -> list[FindingView]:
     """In a process of its own: it takes seconds, and would slow down everybody who types meanwhile."""
-    settings = [part for name, value in desk.given.items() for part in ("--set", f"{name}={value}")]
+    settings = [part for name, value in session.overrides.items() for part in ("--set", f"{name}={value}")]
     questions = [] if measure else ["--questions", "0"]
-    said = await _output([sys.executable, "-m", "whence", "doctor", str(desk.root), "--json", *questions, *settings])
+    said = await _output([sys.executable, "-m", "whence", "doctor", str(session.root), "--json", *questions, *settings])
     try:
         return [_of_report(one) for one in json.loads(said)["checks"]]
     except (ValueError, KeyError, TypeError) as error:

@@ -16,7 +16,7 @@ from whence.core.errors import UsageError
 from whence.source.read import without_secrets
 from whence.text.line_diff import compared, numbered
 from whence.ui.api.roots import names_of
-from whence.ui.models import ApiModel, Desks, ErrorReply, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, ErrorReply, Text
 from whence.ui.notes import DiffLine, NotePresenter, NoteView, seen_of
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ router = APIRouter()
 MOST_MERGED = 50
 
 
-async def ask_notes(house: Workspace, desk: IndexSession, question: Callable[[Memory, NotePresenter], _T]) -> _T:
+async def ask_notes(workspace: Workspace, session: IndexSession, question: Callable[[Memory, NotePresenter], _T]) -> _T:
     """Put a question to the notes of a root, with what shows them under its name."""
-    name, roots = house.label(desk).rstrip("/") or desk.root.name or "/", names_of(house)
-    return await desk.ask_notes(lambda memory: question(memory, NotePresenter(memory, name, roots)))
+    name, roots = workspace.name_of(session), names_of(workspace)
+    return await session.ask_notes(lambda memory: question(memory, NotePresenter(memory, name, roots)))
 
 
 class NoteFields(ApiModel):
@@ -134,9 +134,9 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/notes", response_model=NoteView, responses=_CONFLICT)
-async def remember(house: Desks, given: RememberBody) -> NoteView | JSONResponse:
+async def remember(workspace: CurrentWorkspace, given: RememberBody) -> NoteView | JSONResponse:
     """Store a note. One of the same project and topic is not replaced unless that is asked for."""
-    return _sent(await _ask(house, given.root, partial(_remembered, given)))
+    return _sent(await _ask(workspace, given.root, partial(_remembered, given)))
 
 
 def _remembered(given: RememberBody, memory: Memory, showing: NotePresenter) -> NoteView | ConflictReply:
@@ -154,7 +154,7 @@ def _remembered(given: RememberBody, memory: Memory, showing: NotePresenter) -> 
 
 
 @router.post("/notes/merge-draft")
-async def draft(house: Desks, given: DraftBody) -> DraftReply:
+async def draft(workspace: CurrentWorkspace, given: DraftBody) -> DraftReply:
     """What several notes would be as one: all texts under headings, tags and code together. Nothing is stored."""
 
     def drafted(memory: Memory, _: NotePresenter) -> DraftReply:
@@ -167,13 +167,13 @@ async def draft(house: Desks, given: DraftBody) -> DraftReply:
         code = [one.code for one in whole.about]
         return DraftReply(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
 
-    return await _ask(house, given.root, drafted)
+    return await _ask(workspace, given.root, drafted)
 
 
 @router.post("/notes/merge", response_model=MergeReply, responses=_CONFLICT)
-async def merge(house: Desks, given: MergeBody) -> MergeReply | JSONResponse:
+async def merge(workspace: CurrentWorkspace, given: MergeBody) -> MergeReply | JSONResponse:
     """Put notes together in the first of them. It is stored before the others are archived or forgotten: nothing is lost on the way."""
-    return _sent(await _ask(house, given.root, partial(_merged, given)))
+    return _sent(await _ask(workspace, given.root, partial(_merged, given)))
 
 
 def _merged(given: MergeBody, memory: Memory, showing: NotePresenter) -> MergeReply | ConflictReply:
@@ -189,7 +189,7 @@ def _merged(given: MergeBody, memory: Memory, showing: NotePresenter) -> MergeRe
 
 
 @router.post("/notes/{folder}/{slug}", response_model=NoteView, responses=_CONFLICT)
-async def edit(house: Desks, folder: str, slug: str, given: EditBody) -> NoteView | JSONResponse:
+async def edit(workspace: CurrentWorkspace, folder: str, slug: str, given: EditBody) -> NoteView | JSONResponse:
     """Change a note; what it was stays in its history."""
 
     def edited(memory: Memory, before: Note) -> Note:
@@ -199,7 +199,7 @@ async def edit(house: Desks, folder: str, slug: str, given: EditBody) -> NoteVie
         about = None if given.about is None else _known(before, given.about)
         return memory.edit(before.key, expected=before, about=about, **fields)
 
-    return await _change(house, f"{folder}/{slug}", NoteActionBody(root=given.root, expected=given.expected), edited, given.text)
+    return await _change(workspace, f"{folder}/{slug}", NoteActionBody(root=given.root, expected=given.expected), edited, given.text)
 
 
 def _known(before: Note, code: Sequence[str]) -> list[CodeRef | str]:
@@ -217,25 +217,25 @@ def _known(before: Note, code: Sequence[str]) -> list[CodeRef | str]:
 
 
 @router.post("/notes/{folder}/{slug}/archive", response_model=NoteView, responses=_CONFLICT)
-async def archive(house: Desks, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
+async def archive(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
     """Take a note out of recall; it can be restored."""
-    return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.archive(before.key))
+    return await _change(workspace, f"{folder}/{slug}", given, lambda memory, before: memory.archive(before.key))
 
 
 @router.post("/notes/{folder}/{slug}/restore", response_model=NoteView, responses=_CONFLICT)
-async def restore(house: Desks, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
+async def restore(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
     """Take an archived note back."""
-    return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.restore(before.key))
+    return await _change(workspace, f"{folder}/{slug}", given, lambda memory, before: memory.restore(before.key))
 
 
 @router.post("/notes/{folder}/{slug}/affirm", response_model=NoteView, responses=_CONFLICT)
-async def affirm(house: Desks, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
+async def affirm(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
     """Say that a note still holds: the code that it speaks of is taken as it is now."""
-    return await _change(house, f"{folder}/{slug}", given, lambda memory, before: memory.affirm(before.key, expected=before))
+    return await _change(workspace, f"{folder}/{slug}", given, lambda memory, before: memory.affirm(before.key, expected=before))
 
 
 @router.post("/notes/{folder}/{slug}/forget", response_model=ForgetReply, responses=_CONFLICT)
-async def forget(house: Desks, folder: str, slug: str, given: NoteActionBody) -> ForgetReply | JSONResponse:
+async def forget(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> ForgetReply | JSONResponse:
     """Delete a note and everything it was before."""
 
     def forgotten(memory: Memory, showing: NotePresenter) -> ForgetReply | ConflictReply:
@@ -244,16 +244,16 @@ async def forget(house: Desks, folder: str, slug: str, given: NoteActionBody) ->
             return _meanwhile(showing, before)
         return ForgetReply(key=memory.forget(before.key).key)
 
-    return _sent(await _ask(house, given.root, forgotten))
+    return _sent(await _ask(workspace, given.root, forgotten))
 
 
 # How a change is made.
-async def _ask(house: Workspace, root: str, question: Callable[[Memory, NotePresenter], _T]) -> _T:
-    return await ask_notes(house, house.desk(house.roots.chosen(root)), question)
+async def _ask(workspace: Workspace, root: str, question: Callable[[Memory, NotePresenter], _T]) -> _T:
+    return await ask_notes(workspace, workspace.session(workspace.roots.select(root)), question)
 
 
 async def _change(
-    house: Workspace, key: str, given: NoteActionBody, change: Callable[[Memory, Note], Note], text: str | None = None
+    workspace: Workspace, key: str, given: NoteActionBody, change: Callable[[Memory, Note], Note], text: str | None = None
 ) -> NoteView | JSONResponse:
     """Change a note, if it is still what was seen."""
 
@@ -263,7 +263,7 @@ async def _change(
             return _meanwhile(showing, before, text)
         return showing.whole(change(memory, before))
 
-    return _sent(await _ask(house, given.root, changed))
+    return _sent(await _ask(workspace, given.root, changed))
 
 
 def _meanwhile(showing: NotePresenter, now: Note, text: str | None = None) -> ConflictReply:

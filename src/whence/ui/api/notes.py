@@ -16,7 +16,7 @@ from pydantic import Field
 
 from whence.ui.api import note_changes
 from whence.ui.api.note_changes import ask_notes
-from whence.ui.models import ApiModel, Desks, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, Text
 from whence.ui.notes import STATES, CodeHistoryView, NotePresenter, NoteSummaryView, NoteView, state_of
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class _NotesFound:
 
 
 @router.get("/notes")
-async def notes(house: Desks, asked: Annotated[NotesQuery, Query()]) -> NotesReply:
+async def notes(workspace: CurrentWorkspace, asked: Annotated[NotesQuery, Query()]) -> NotesReply:
     """Notes of one root or all of them, listed or recalled, and counted by what they can be narrowed to."""
-    told = await asyncio.gather(*(ask_notes(house, desk, partial(_listed, asked)) for desk in house.desks(asked.root)))
+    told = await asyncio.gather(*(ask_notes(workspace, session, partial(_listed, asked)) for session in workspace.sessions(asked.root)))
     folders = {one.directory: one for one in reversed(told)}  # roots may share one; the first speaks for it
     glances = list(chain.from_iterable(one.glances for one in folders.values()))
     found = sorted(chain.from_iterable(one.notes for one in folders.values()), key=lambda one: -(one.score or 0))
@@ -182,18 +182,18 @@ class CodeHistoryReply(ApiModel):
 
 
 @router.get("/notes/{folder}/{slug}")
-async def note(house: Desks, folder: str, slug: str, root: str = "") -> NoteView:
+async def note(workspace: CurrentWorkspace, folder: str, slug: str, root: str = "") -> NoteView:
     """A note with all that it was."""
-    desk = house.desk(house.roots.chosen(root))
-    return await ask_notes(house, desk, lambda memory, showing: showing.whole(memory.get(f"{folder}/{slug}")))
+    session = workspace.session(workspace.roots.select(root))
+    return await ask_notes(workspace, session, lambda memory, showing: showing.whole(memory.get(f"{folder}/{slug}")))
 
 
 @router.get("/notes/{folder}/{slug}/code")
-async def code(house: Desks, folder: str, slug: str, root: str = "") -> CodeHistoryReply:
+async def code(workspace: CurrentWorkspace, folder: str, slug: str, root: str = "") -> CodeHistoryReply:
     """What became of the code that a note speaks of, compared with what it was when the note was written, as far as git knows that."""
 
     def past(memory: Memory, showing: NotePresenter) -> CodeHistoryReply:
         found = memory.get(f"{folder}/{slug}")
         return CodeHistoryReply(key=found.key, code=showing.past(found))
 
-    return await ask_notes(house, house.desk(house.roots.chosen(root)), past)
+    return await ask_notes(workspace, workspace.session(workspace.roots.select(root)), past)

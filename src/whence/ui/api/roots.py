@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from whence.app.workspace import Workspace
-from whence.ui.models import ApiModel, Desks, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, Text
 
 router = APIRouter()
 
@@ -25,11 +25,13 @@ class RootsReply(ApiModel):
 
 
 @router.get("/roots")
-async def roots(house: Desks) -> RootsReply:
+async def roots(workspace: CurrentWorkspace) -> RootsReply:
     """The folders that may be asked about, by the names under which the other questions know them."""
-    return RootsReply(roots=[RootView(name=name, path=str(path)) for name, path in names_of(house).items()], fleet=house.fleet.configured)
+    return RootsReply(
+        roots=[RootView(name=name, path=str(path)) for name, path in names_of(workspace).items()], fleet=workspace.fleet.configured
+    )
 
 
-def names_of(house: Workspace) -> dict[str, str]:
+def names_of(workspace: Workspace) -> dict[str, str]:
     """The name of each root in answers, and where it is."""
-    return {house.label(desk).rstrip("/") or desk.root.name or "/": str(desk.root) for desk in house.desks()}
+    return {workspace.name_of(session): str(session.root) for session in workspace.sessions()}

@@ -24,7 +24,7 @@ from whence.search.request import SearchRequest
 from whence.search.result import Facets
 from whence.source.read import without_secrets
 from whence.ui.highlight import of_result
-from whence.ui.models import ApiModel, BuildProgressView, CodeLine, Desks, FreshnessView, Text, takes
+from whence.ui.models import ApiModel, BuildProgressView, CodeLine, CurrentWorkspace, FreshnessView, Text, takes
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -135,12 +135,12 @@ class _RootReply:
 
 
 @router.post("/search")
-async def search(house: Desks, asked: SearchBody) -> SearchReply:
+async def search(workspace: CurrentWorkspace, asked: SearchBody) -> SearchReply:
     """Rank files for a query, in one root or all of them."""
     began = time.perf_counter()
     if asked.fleet:
-        return await _of_fleet(house, asked, began)
-    told = await asyncio.gather(*(_ask(house, desk, asked) for desk in house.desks(asked.root)))
+        return await _of_fleet(workspace, asked, began)
+    told = await asyncio.gather(*(_ask(workspace, session, asked) for session in workspace.sessions(asked.root)))
     refused = [one.refused for one in told if one.refused is not None]
     if refused and len(refused) == len(told):
         raise refused[0]
@@ -156,7 +156,7 @@ async def search(house: Desks, asked: SearchBody) -> SearchReply:
     )
 
 
-async def _of_fleet(house: Workspace, asked: SearchBody, began: float) -> SearchReply:
+async def _of_fleet(workspace: Workspace, asked: SearchBody, began: float) -> SearchReply:
     """The answer of all repositories that the server's caller may see."""
     if asked.root:
         raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
@@ -175,35 +175,35 @@ async def _of_fleet(house: Workspace, asked: SearchBody, began: float) -> Search
             milliseconds=_since(began),
         )
 
-    return await house.fleet.ask(ask)
+    return await workspace.fleet.ask(ask)
 
 
 def _since(began: float) -> float:
     return round((time.perf_counter() - began) * 1000, 2)
 
 
-async def _ask(house: Workspace, desk: IndexSession, asked: SearchBody) -> _RootReply:
+async def _ask(workspace: Workspace, session: IndexSession, asked: SearchBody) -> _RootReply:
     """What one root has to say; one of several that cannot be read does not silence the others."""
-    name = house.label(desk).rstrip("/") or desk.root.name
+    name = workspace.name_of(session)
     try:
-        return await desk.ask(partial(_searched, name, house.inner(desk) if not asked.root else (), asked), patient=False)
+        return await session.ask(partial(_searched, name, workspace.nested_roots(session) if not asked.root else (), asked), wait=False)
     except (RootError, StorageError) as error:
-        if not house.several:
+        if not workspace.has_many_roots:
             raise
         return _RootReply(
             RootState(name=name, files=0, fresh=None, progress=BuildProgressView(building=False, share=0, missing=0), trouble=str(error))
         )
 
 
-def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index | None, standing: BuildProgress) -> _RootReply:
+def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index | None, progress: BuildProgress) -> _RootReply:
     state = RootState(
         name=name,
-        files=standing.indexed,
+        files=progress.indexed,
         fresh=FreshnessView.of(index.freshness) if index is not None else None,
-        progress=BuildProgressView.of(standing),
+        progress=BuildProgressView.of(progress),
     )
     told = _RootReply(state)
-    if index is None or not asked.query.strip() or not standing.indexed:
+    if index is None or not asked.query.strip() or not progress.indexed:
         return told
     request = asked.request
     try:
@@ -212,7 +212,7 @@ def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index
         return replace(told, refused=error)
     told.hits = [hit_of(name, one, index.read_text(one.path)) for one in answer if not one.path.startswith(inner)]
     told.facets, told.notes = answer.facets, answer.notes
-    told.doubt = doubt_of([(index, answer.confidence)], request.content, hurried=asked.hurried) if not standing.building else None
+    told.doubt = doubt_of([(index, answer.confidence)], request.content, hurried=asked.hurried) if not progress.building else None
     return told
 
 

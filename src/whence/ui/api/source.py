@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
 
-from whence.app.session import BuildProgress, ready
+from whence.app.session import BuildProgress, require_index
 from whence.core.errors import UsageError
 from whence.ui.highlight import coloured
-from whence.ui.models import ApiModel, CodeLine, Desks, Text
+from whence.ui.models import ApiModel, CodeLine, CurrentWorkspace, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -50,14 +50,14 @@ class SourceReply(ApiModel):
 
 
 @router.get("/source")
-async def source(house: Desks, asked: Annotated[SourceQuery, Query()]) -> SourceReply:
+async def source(workspace: CurrentWorkspace, asked: Annotated[SourceQuery, Query()]) -> SourceReply:
     """Lines of an indexed file, without its secrets."""
-    desk = house.desk(house.roots.chosen(asked.root))
-    return await desk.ask(partial(_read, asked.root or desk.root.name, asked.path, asked.first, asked.last))
+    session = workspace.session(workspace.roots.select(asked.root))
+    return await session.ask(partial(_read, asked.root or session.root.name, asked.path, asked.first, asked.last))
 
 
-def _read(root: str, path: str, first: int, last: int, index: Index | None, standing: BuildProgress) -> SourceReply:
-    whole = ready(index, standing)
+def _read(root: str, path: str, first: int, last: int, index: Index | None, progress: BuildProgress) -> SourceReply:
+    whole = require_index(index, progress)
     snapshot = whole.snapshot
     file = next((row for row, one in enumerate(snapshot.paths) if one == path and snapshot.alive[row]), None)
     text = whole.read_text(path) if file is not None else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from whence.app.session import BuildProgress, IndexSession, ready
+from whence.app.session import BuildProgress, IndexSession, require_index
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
@@ -19,7 +19,7 @@ from whence.ranking.registry import signal_named
 from whence.search.request import SearchRequest, with_factors
 from whence.source.read import without_secrets
 from whence.ui.api.search import MOST_RESULTS
-from whence.ui.models import ApiModel, Desks, LedgerLineView, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -152,28 +152,23 @@ class WeightsReply(ApiModel):
 
 
 @router.post("/why")
-async def why(house: Desks, asked: WhyBody) -> WhyReply:
+async def why(workspace: CurrentWorkspace, asked: WhyBody) -> WhyReply:
     """The receipt of a file or symbol for a query, or why it has none."""
     if not asked.query.strip() or not asked.target.strip():
         raise UsageError("a query and something to find are needed", hint="for instance a path, or the name of a function")
-    told = [await _ask(house, desk, asked) for desk in house.desks(asked.root)]
+    told = [await _ask(workspace, session, asked) for session in workspace.sessions(asked.root)]
     order = ("ranked", "kept_out", "left_out", "unknown")
     return min(told, key=lambda one: order.index(one.verdict))
 
 
-async def _ask(house: Workspace, desk: IndexSession, asked: WhyBody) -> WhyReply:
-    label, target = house.label(desk), asked.target.strip()
-    return await desk.ask(partial(_explained, name_of(house, desk), (target, target.removeprefix(label)), asked))
+async def _ask(workspace: Workspace, session: IndexSession, asked: WhyBody) -> WhyReply:
+    label, target = workspace.label(session), asked.target.strip()
+    return await session.ask(partial(_explained, workspace.name_of(session), (target, target.removeprefix(label)), asked))
 
 
-def name_of(house: Workspace, desk: IndexSession) -> str:
-    """The name under which answers know a root."""
-    return house.label(desk).rstrip("/") or desk.root.name
-
-
-def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index | None, standing: BuildProgress) -> WhyReply:
+def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index | None, progress: BuildProgress) -> WhyReply:
     """What there is to say of a target, as it is written or without the name of its root before it."""
-    whole = ready(index, standing)
+    whole = require_index(index, progress)
     answer = partial(WhyReply, query=without_secrets(asked.query), root=root)
     request = SearchRequest(asked.query, content=asked.content)
     target, other = targets
@@ -214,9 +209,9 @@ def _rival(found: FoundRival) -> RivalView:
 
 
 @router.get("/signals")
-async def signals(house: Desks, asked: Annotated[SignalsQuery, Query()]) -> SignalsReply:
+async def signals(workspace: CurrentWorkspace, asked: Annotated[SignalsQuery, Query()]) -> SignalsReply:
     """The signals of a profile with the weights that a root's settings give them."""
-    name, chosen = await _profile(house, asked.root, asked.profile)
+    name, chosen = await _profile(workspace, asked.root, asked.profile)
     known = [(signal_named(signal), weight) for signal, weight in chosen.signals.items()]
     listed = [
         SignalView(
@@ -228,9 +223,9 @@ async def signals(house: Desks, asked: Annotated[SignalsQuery, Query()]) -> Sign
 
 
 @router.post("/weights")
-async def weights(house: Desks, asked: WeightsBody) -> WeightsReply:
+async def weights(workspace: CurrentWorkspace, asked: WeightsBody) -> WeightsReply:
     """Lines for the settings of a repository that make moved weights permanent."""
-    name, chosen = await _profile(house, asked.root, asked.profile or "")
+    name, chosen = await _profile(workspace, asked.root, asked.profile or "")
     moved = with_factors(name, chosen, asked.factors).signals
     tables = [_table(f"profiles.{name}.signals.{signal}", moved[signal]) for signal in asked.factors]
     return WeightsReply(file=PROJECT_FILE, lines="\n".join(tables))
@@ -240,10 +235,10 @@ def _table(name: str, weight: Weight) -> str:
     return f"[{name}]\nshort = {weight.short + 0.0!r}\nlong = {weight.long + 0.0!r}\n"  # a minus before a zero says nothing
 
 
-async def _profile(house: Workspace, root: str, name: str) -> tuple[str, Profile]:
+async def _profile(workspace: Workspace, root: str, name: str) -> tuple[str, Profile]:
     """A profile as the settings of a root have it; without a name, the one that it searches with."""
-    desk = house.desks(root)[0]
-    return profile_of(await desk.ask(lambda _index, _standing: desk.settings(), patient=False), name)
+    session = workspace.sessions(root)[0]
+    return profile_of(await session.ask(lambda _index, _progress: session.settings(), wait=False), name)
 
 
 def profile_of(settings: Settings, name: str) -> tuple[str, Profile]:
