@@ -17,7 +17,7 @@ SEEN = [{"key": "shop/rounding", "expected": "5f1c09d2a7b3e846"}, {"key": "shop/
 SAMPLES: dict[str, Any] = {
     "about": "shop/cart.py#Cart.total", "because": "the words cart, total are in the name", "branch": "main",
     "bytes": 812, "code": "shop/cart.py#Cart.total", "commit": "67128ec0a1", "confidence": 0.95, "contribution": 0.42, "day": "2026-11-16",
-    "directories": "/home/ada/.local/share/whence/notes", "directory": "/home/ada/.cache/whence/shop-5f1c09", "error": "there is no root 'shp'",
+    "directories": "/home/ada/.local/share/whence/notes", "directory": "/home/ada/.cache/whence/shop-5f1c09", "error": "no root is called 'shp'",
     "expected": "5f1c09d2a7b3e846", "file": ".whence.toml", "files": 6, "focus": "shop/cart.py#Cart.total", "fingerprint": "b3e8465f1c09d2a7",
     "format": "markdown", "form": "body", "found_by": "words", "group": "calls", "headline": "Rounding", "hint": "allowed: shop",
     "holder": "", "indexed_at": 1763286600.0, "key": "shop/cart.py#Cart.total", "kind": "method", "label": "exact", "language": "python",

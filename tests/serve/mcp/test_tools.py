@@ -145,7 +145,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("search", {"query": "x", "why": "perhaps"}, "why must be of type boolean"),
     ("search", {"query": "x", "budget": 1}, "at least 50"),
     ("search", {"query": "x" * 1_000_000}, "query is longer than"),
-    ("search", {"query": "x", "root": "elsewhere"}, "there is no root 'elsewhere'"),
+    ("search", {"query": "x", "root": "elsewhere"}, "no root is called 'elsewhere'"),
     ("context", {}, "task"),
     ("context", {"files": [1]}, "files must be of type array"),
     ("context", {"files": {"a": 1}}, "files must be of type array"),
