@@ -599,7 +599,7 @@ def test_without_notes_a_search_only_looks_where_they_would_be(app):
         "print(*[name for name in sys.modules if name.startswith('whence.memor')], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=app, env=environment(), capture_output=True, text=True, check=True)
-    assert set(done.stderr.split()) <= {"whence.memory", "whence.memory.keys"}  # where notes would be, no more
+    assert set(done.stderr.split()) <= {"whence.memory", "whence.memory.location"}  # where notes would be, no more
 
 
 def test_what_is_damaged_in_the_index_over_notes_does_not_stop_a_search(filled):

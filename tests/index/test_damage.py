@@ -26,8 +26,8 @@ from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import IndexBusy, StorageError
 from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
-from whence.memory import catalog
-from whence.memory import note_rows as note_store
+from whence.memory import database as note_store
+from whence.memory import index as note_index
 from whence.memory.memory import Memory
 from whence.storage import sqlite
 
@@ -225,7 +225,7 @@ def test_a_flipped_bit_in_the_index_over_notes_is_found_and_it_is_made_again(
 
 def test_a_large_index_over_notes_is_trusted_as_long_as_it_is_as_it_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(catalog, "FEW", 1)
+    monkeypatch.setattr(note_index, "FEW", 1)
     with Memory.open(tmp_path / "notes") as memory:
         for tag in ("quagga", "okapi"):
             memory.remember(f"The walrus sleeps in the quarry {len(tag)}", tags=[tag])

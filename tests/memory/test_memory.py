@@ -425,7 +425,7 @@ def leaked(place: Path) -> list[Path]:
 
 
 def test_only_their_owner_can_read_notes_and_what_is_derived_from_them(memory, tmp_path, monkeypatch):
-    monkeypatch.setattr("whence.memory.catalog.MOST_BESIDE", 1)
+    monkeypatch.setattr("whence.memory.index.MOST_BESIDE", 1)
     for number in range(3):
         memory.remember(f"Budget {number}")
     memory.recall("budget")

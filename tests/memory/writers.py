@@ -11,8 +11,8 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-from whence.memory.folder import NoteStore
 from whence.memory.note import Note
+from whence.memory.store import NoteStore
 
 MOST = 100_000
 MORNING = datetime(2026, 11, 16, 8, 0, 0, tzinfo=timezone.utc)

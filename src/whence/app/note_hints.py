@@ -49,8 +49,8 @@ def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
     database = _database(index, directory) if directory else None
     if directory is None or database is None:
         return []
-    from whence.memory.keys import is_team_folder  # noqa: PLC0415  -- only where there are notes
-    from whence.memory.note_rows import NoteDatabase  # noqa: PLC0415  -- as above
+    from whence.memory.database import NoteDatabase  # noqa: PLC0415  -- as above
+    from whence.memory.location import is_team_folder  # noqa: PLC0415  -- only where there are notes
 
     roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
     try:
@@ -94,7 +94,7 @@ def notes_json(hints: Sequence[NoteHint]) -> dict[str, Any]:
 # Where notes are.
 def _directory(index: Index) -> Path | None:
     """The folder of notes that settings name; none where they may not name it: whoever writes a note is told."""
-    from whence.memory.keys import notes_directory  # noqa: PLC0415  -- only where something is found
+    from whence.memory.location import notes_directory  # noqa: PLC0415  -- only where something is found
 
     try:
         return notes_directory(index.settings, index.provenance, index.root, os.environ, Path.home())
@@ -116,8 +116,8 @@ def _database(index: Index, directory: Path) -> Path | None:
 # What they speak of.
 def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[NoteHint]:
     """Hints from the files of notes, as they are now."""
-    from whence.memory.folder import NoteStore  # noqa: PLC0415  -- as above
     from whence.memory.staleness import CHANGED, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
+    from whence.memory.store import NoteStore  # noqa: PLC0415  -- as above
 
     folder, states, now = NoteStore(directory), CodeStates(index.layout.grammars), time.time()
     hints: list[NoteHint] = []

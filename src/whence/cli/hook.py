@@ -129,7 +129,7 @@ def _known(root: Path) -> str:
     from whence.app.agents.plan import REMINDER  # noqa: PLC0415
     from whence.app.agents.session_start import notes_of, told  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
-    from whence.memory.keys import TEAM_FOLDER, notes_directory  # noqa: PLC0415
+    from whence.memory.location import TEAM_FOLDER, notes_directory  # noqa: PLC0415
     from whence.source.git import branch_of  # noqa: PLC0415
 
     settings, provenance = _settings(root)

@@ -103,8 +103,8 @@ def asked_of(options: dict[str, Any]) -> dict[str, Any]:
 
 def count_of(memory: Memory, asked: dict[str, Any], *, generated: bool = False) -> int:
     """How many notes a question is asked of."""
-    from whence.memory.filters import RecallRequest, filters_of  # noqa: PLC0415  -- loaded with the memory
     from whence.memory.recall import narrowed  # noqa: PLC0415  -- as above
+    from whence.memory.request import RecallRequest, filters_of  # noqa: PLC0415  -- loaded with the memory
 
     filters = filters_of(RecallRequest.of(memory.settings.memory, **asked), time.time())
     return int(narrowed(memory.catalog.corpus, memory.catalog, filters, generated=generated).allowed.sum())
@@ -127,7 +127,7 @@ def became_words(changed: Sequence[tuple[str, str]]) -> str:
 
 def day_of(note: Note) -> str:
     """The day that a note is of."""
-    from whence.memory.reading import day_of_note  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.analyzer import day_of_note  # noqa: PLC0415  -- loaded with the memory
 
     day = day_of_note(note)
     return date.fromordinal(day).isoformat() if day else ""

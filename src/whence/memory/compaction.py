@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from whence.core.errors import UsageError
-from whence.memory.folder import HISTORY
-from whence.memory.keys import ENDING
+from whence.memory.analyzer import MOST_WORDS
+from whence.memory.database import told
+from whence.memory.location import ENDING
 from whence.memory.memory import Memory
 from whence.memory.note import GENERATED, Note
-from whence.memory.note_rows import told
-from whence.memory.reading import MOST_WORDS
 from whence.memory.recall import FEW_WORDS
+from whence.memory.store import HISTORY
 from whence.source.git import branches
 from whence.storage.files import numbered, same_file
 from whence.text.prose import ProseLanguage

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import QueryError, UsageError
-from whence.memory.filters import MOST, RecallRequest, filters_of, moment
+from whence.memory.database import told
 from whence.memory.note import KINDS, CodeRef, Note
-from whence.memory.note_rows import told
 from whence.memory.opened import OpenMemory
 from whence.memory.recall import RankedNotes, RecallRun, in_categories, narrowed, recall
+from whence.memory.request import MOST, RecallRequest, filters_of, moment
 from whence.memory.result import RecalledNote, recalled
 from whence.query.parser import ParsedQuery, note_passes
 from whence.source.git import branch_of, head

@@ -17,11 +17,11 @@ from whence.core.trace import Trace
 from whence.embed.prose import ProseEncoder
 from whence.embed.registry import open_note_encoder
 from whence.index.layout import Layout, default_data_dir
-from whence.memory.catalog import NoteIndex, Progress
-from whence.memory.keys import TEAM_FOLDER, is_team_folder, notes_directory
+from whence.memory.analyzer import NoteAnalyzer
+from whence.memory.database import kept, told
+from whence.memory.index import NoteIndex, Progress
+from whence.memory.location import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.note import CodeRef, Note
-from whence.memory.note_rows import kept, told
-from whence.memory.reading import NoteAnalyzer
 from whence.memory.staleness import CHANGED, CodeState, CodeStates, named
 from whence.source.git import repository_root
 from whence.storage.files import FORSAKEN

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.embed.encoder import unit_length
 from whence.embed.prose import ProseEncoder
-from whence.memory.corpus import RUN_NUMBERS, runs_of
+from whence.memory.reader import RUN_NUMBERS, runs_of
 from whence.memory.retrieval import GOOD_PART, NoteTermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, ranges, spread

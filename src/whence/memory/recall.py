@@ -12,13 +12,13 @@ from whence.core.settings_schema import MemorySettings
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
 from whence.embed.prose import ProseEncoder
-from whence.memory.catalog import NoteIndex
-from whence.memory.corpus import NoteReader
-from whence.memory.filters import NoteFilters
+from whence.memory.database import told
+from whence.memory.index import NoteIndex
 from whence.memory.note import CATEGORIES, CATEGORY_OF, KINDS
-from whence.memory.note_rows import told
 from whence.memory.plan import make_note_plan
 from whence.memory.pool import NoteFacts, NotePool
+from whence.memory.reader import NoteReader
+from whence.memory.request import NoteFilters
 from whence.memory.retrieval import ASKED, MEANING, TIMES, WORDS, NoteScope, NoteTermStatistics
 from whence.ranking.ledger import Ledger
 from whence.ranking.pool import union

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from whence.embed.encoder import Encoder, Vectors
-from whence.memory.corpus import NoteReader
 from whence.memory.plan import NotePlan
+from whence.memory.reader import NoteReader
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, highest
 from whence.text.bm25 import bm25, idf, length_norm

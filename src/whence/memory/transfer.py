@@ -11,12 +11,12 @@ from pathlib import Path
 
 from whence.core.errors import UsageError, WhenceError
 from whence.memory.compaction import CompactionStep, apply, plan
-from whence.memory.export import export_folder, export_lines
+from whence.memory.database import told
+from whence.memory.exporter import export_folder, export_lines
 from whence.memory.front_matter import render, settled
-from whence.memory.import_ import NoteDraft, incoming
+from whence.memory.importer import NoteDraft, incoming
 from whence.memory.memory import Memory
 from whence.memory.note import GENERAL, Note
-from whence.memory.note_rows import told
 from whence.storage.files import FORSAKEN, part_file, sweep, telling
 from whence.text.secrets import find_secrets, redacted
 from whence.text.slugs import alike, checksum, folder_of, topic_slugs

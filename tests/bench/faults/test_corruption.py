@@ -10,7 +10,7 @@ import pytest
 from whence.context.feedback import verdicts
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.context.feedback.store import FeedbackStore
-from whence.memory import catalog
+from whence.memory import index as note_index
 from whence_bench.faults import corruption
 from whence_bench.faults.corruption import DETECTED, HARMLESS, REFUSED, Undetected, tried
 from whence_bench.faults.corruption_apart import apart
@@ -21,7 +21,7 @@ from whence_bench.faults.part import Bounds
 @pytest.fixture(autouse=True)
 def few_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the part sets for its own process is taken back here."""
-    monkeypatch.setattr(catalog, "MOST_BESIDE", catalog.MOST_BESIDE)
+    monkeypatch.setattr(note_index, "MOST_BESIDE", note_index.MOST_BESIDE)
 
 
 def test_some_of_everything_is_noticed_and_nothing_is_lost(tmp_path: Path) -> None:

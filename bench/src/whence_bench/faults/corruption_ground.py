@@ -18,7 +18,7 @@ from whence.core.errors import WhenceError
 from whence.core.settings_schema import Settings
 from whence.core.types import RUNTIME, Edge
 from whence.index.layout import Layout
-from whence.memory import catalog
+from whence.memory import index as note_index
 from whence.memory.memory import Memory
 
 #: Notes that are kept beside the file of arrays here: so few that there is such a file.
@@ -53,7 +53,7 @@ class Ground:
 
 def make_ground(scratch: Path) -> Ground:
     """Write, index, teach and remember; then end one process in the middle of it."""
-    catalog.MOST_BESIDE = FEW_BESIDE
+    note_index.MOST_BESIDE = FEW_BESIDE
     root, notes = (scratch / "tree").resolve(), scratch / "notes"
     data, logged, other = scratch / "clean", scratch / "logged", scratch / "other"
     for number, size in enumerate((10, 11, 12)):

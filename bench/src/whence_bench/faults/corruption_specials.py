@@ -22,7 +22,7 @@ from whence.context.feedback.verdicts import records
 from whence.core.errors import IndexBusy, WhenceError
 from whence.core.types import RUNTIME
 from whence.index.layout import Layout
-from whence.memory import note_rows as note_store
+from whence.memory import database as note_store
 from whence.memory.memory import Memory
 from whence.storage import sqlite as index_database
 from whence.storage.sqlite import add_checksums

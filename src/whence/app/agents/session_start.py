@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 
 from whence.core.errors import WhenceError
-from whence.memory.folder import NoteStore
 from whence.memory.note import GENERATED, Note
+from whence.memory.store import NoteStore
 from whence.text.secrets import find_secrets, redacted
 from whence.text.slugs import first_words, folder_of
 

@@ -15,8 +15,8 @@ from whence.core import settings as settings_module
 from whence.core.errors import SettingError, WhenceError
 from whence.core.settings import Layer, Setting
 from whence.core.settings_schema import Settings
-from whence.memory.folder import LOCK, NoteStore
-from whence.memory.keys import notes_directory
+from whence.memory.location import notes_directory
+from whence.memory.store import LOCK, NoteStore
 from whence.text.secrets import find_secrets
 
 #: Seconds that reading notes may take; the rest is left, and said to be.

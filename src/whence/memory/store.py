@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from whence.core.errors import StorageError, UsageError, WhenceError
 from whence.memory.front_matter import parse, render, settled
-from whence.memory.keys import ENDING, check_names, is_note_name, looks_like_one, parts_of
+from whence.memory.location import ENDING, check_names, is_note_name, looks_like_one, parts_of
 from whence.memory.note import GENERAL, Note
 from whence.storage.files import (
     PART,

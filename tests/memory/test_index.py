@@ -291,7 +291,7 @@ def test_another_language_or_model_has_an_index_of_its_own(memory, tmp_path):
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """All but a few notes are in the file of arrays."""
-    monkeypatch.setattr("whence.memory.catalog.MOST_BESIDE", 4)
+    monkeypatch.setattr("whence.memory.index.MOST_BESIDE", 4)
 
 
 def worked_on(memory: Memory) -> list[list[list[object]]]:
@@ -321,7 +321,7 @@ def test_the_file_of_arrays_changes_no_answer(tmp_path, monkeypatch):
     with opened(tmp_path / "without") as memory:
         without = worked_on(memory)
         assert not arrays(tmp_path / "without")
-    monkeypatch.setattr("whence.memory.catalog.MOST_BESIDE", 4)
+    monkeypatch.setattr("whence.memory.index.MOST_BESIDE", 4)
     with opened(tmp_path / "with") as memory:
         assert worked_on(memory) == without
         assert len(arrays(tmp_path / "with")) == 1

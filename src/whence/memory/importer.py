@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from whence.core.errors import UsageError
-from whence.memory.export import MANIFEST, MARKS, note_from_line
+from whence.memory.exporter import MANIFEST, MARKS, note_from_line
 from whence.memory.front_matter import FENCE, parse, render
 from whence.memory.note import GENERAL, KINDS, Note
 from whence.memory.transcripts import TranscriptSession, parts_of, sessions_in, sessions_of, text_of

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from whence.core.errors import UsageError
-from whence.memory.export import export_folder, export_lines
-from whence.memory.folder import NoteStore
-from whence.memory.import_ import LONGEST_TOPIC, ImportedNotes, incoming
+from whence.memory.exporter import export_folder, export_lines
+from whence.memory.importer import LONGEST_TOPIC, ImportedNotes, incoming
 from whence.memory.note import CodeRef, Note
+from whence.memory.store import NoteStore
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 ANN = {"speaker": "Ann", "text": "Tea is at four.", "ts": 1683554167}

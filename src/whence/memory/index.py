@@ -18,11 +18,11 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, WhenceError
 from whence.index.clean_marker import CleanMarker, put_seal, read_seal, unlike
-from whence.memory.corpus import NoteReader, NoteSegment, NoteVocabulary, read_part
-from whence.memory.folder import NoteStore, StoredNote
+from whence.memory.analyzer import NoteAnalyzer
+from whence.memory.database import NoteDatabase, file_name, kept, told
 from whence.memory.note import Note
-from whence.memory.note_rows import NoteDatabase, file_name, kept, told
-from whence.memory.reading import NoteAnalyzer
+from whence.memory.reader import NoteReader, NoteSegment, NoteVocabulary, read_part
+from whence.memory.store import NoteStore, StoredNote
 from whence.storage.arrayfile import Array, ArrayFile, write_arrays
 from whence.text.slugs import alike
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from whence.index.vectors import SegmentVectors, VectorView, sketch_of
+from whence.memory.database import NoteDatabase
 from whence.memory.note import GENERATED, KINDS
-from whence.memory.note_rows import NoteDatabase
 from whence.storage.arrayfile import Array
 from whence.storage.rows import counted, spread
 

@@ -19,8 +19,8 @@ import pytest
 from hindrances import obeying_permissions, small_disk
 from memory.writers import MORNING, MOST, started
 from whence.core.errors import StorageError, UsageError
-from whence.memory.folder import NoteStore
 from whence.memory.note import CodeRef, Note
+from whence.memory.store import NoteStore
 
 
 @pytest.fixture
@@ -417,7 +417,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(folder):
 STEPS = """
 import os, sys
 from pathlib import Path
-from whence.memory.folder import NoteStore
+from whence.memory.store import NoteStore
 from whence.memory.note import Note
 folder, left = NoteStore(Path(sys.argv[1])), int(sys.argv[2])
 def step(event, arguments):
@@ -464,7 +464,7 @@ def test_what_a_killed_writer_left_is_swept_when_it_is_old(folder):
 def test_a_file_that_cannot_be_written_whole_is_not_written_at_all(folder):
     note = stored(folder, "One", topic="Cache")
     program = (
-        "import sys\nfrom pathlib import Path\nfrom whence.memory.folder import NoteStore\nfrom whence.memory.note import Note\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.memory.store import NoteStore\nfrom whence.memory.note import Note\n"
         "for topic in ('Cache', ''):\n    try:\n        NoteStore(Path(sys.argv[1])).write(Note('x' * 5000, '', topic=topic), most_bytes=10000)\n"
         "    except Exception as error:\n        print(type(error).__name__, error)\n"
     )
@@ -490,7 +490,7 @@ def test_a_folder_that_may_not_be_written_or_read_is_told_in_one_line(folder):
     stored(folder, "One")
     stored(folder, "Two", project="shop")
     program = (
-        "import sys\nfrom pathlib import Path\nfrom whence.memory.folder import NoteStore\nfrom whence.memory.note import Note\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.memory.store import NoteStore\nfrom whence.memory.note import Note\n"
         "folder = NoteStore(Path(sys.argv[1]))\nprint([one.slug for one in folder.scan()], folder.stray())\n"
         "for ask in (lambda: folder.write(Note('New', ''), most_bytes=1000), lambda: folder.write(Note('New', 'one'), most_bytes=1000),\n"
         "            lambda: folder.read('general/one', most_bytes=1000), lambda: folder.remove('general/one'), lambda: folder.read('shop/two', most_bytes=9)):\n"

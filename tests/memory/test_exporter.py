@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.core.errors import StorageError, UsageError
-from whence.memory.export import MANIFEST, export_folder, export_lines, note_from_line
+from whence.memory.exporter import MANIFEST, export_folder, export_lines, note_from_line
 from whence.memory.note import CodeRef, Note
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)

@@ -11,10 +11,10 @@ import numpy as np
 
 from whence.embed.encoder import Encoder, UnitText
 from whence.embed.prose import UNKNOWN, ProseEncoder
-from whence.memory.corpus import packed_vectors
-from whence.memory.folder import StoredNote
+from whence.memory.database import NoteRow
 from whence.memory.note import Note
-from whence.memory.note_rows import NoteRow
+from whence.memory.reader import packed_vectors
+from whence.memory.store import StoredNote
 from whence.text.dates import OPEN, day_of, spans_of
 from whence.text.prose import ProseLanguage
 from whence.text.secrets import find_secrets, redacted
