@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from enrich.real_servers import python_server
+from graph.enrich.real_servers import python_server
 from sample_trees import whence, write
 from whence import Index
 from whence.core.types import LSP, Edge
 
-HOSTILE = Path(__file__).parents[1] / "enrich" / "hostile_server.py"
+HOSTILE = Path(__file__).parents[1] / "graph" / "enrich" / "hostile_server.py"
 FILES = {
     "shop/pay.py": "class Gateway:\n    def charge(self):\n        return 1\n\n\ndef make() -> Gateway:\n    return Gateway()\n",
     "shop/app.py": "from shop.pay import make\n\n\ndef pay():\n    return make().charge()\n",

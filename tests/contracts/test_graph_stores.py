@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.graph_edges import key_of
+from graph.graph_edges import key_of
 from sample_trees import write
 from whence import Index
 from whence.core.types import EDGE_KINDS, LSP, PROVENANCES, RUNTIME, Edge

@@ -11,7 +11,8 @@ from sample_trees import write
 from whence import Index
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS
-from whence.graph.neighbourhood import GROUPS, Neighbourhood
+from whence.graph.neighbourhood import GROUPS, Neighbourhood, edges_among
+from whence.graph.reader import Graph
 
 FILES = {
     "shop/store.py": """class Store:
@@ -133,3 +134,34 @@ def test_what_cannot_be_asked_is_refused_with_what_can(index, how, said):
 def test_every_group_can_be_asked_for(index):
     for group in GROUPS:
         assert around(index, "check", groups=[group]).places[0].key == CHECK
+
+
+# The edges among some symbols.
+@pytest.fixture(scope="module")
+def graph(index: Index) -> Graph:
+    return index.open_graph()
+
+
+def joined(graph: Graph, *keys: str) -> set[tuple[str, str, str]]:
+    """The edges among some symbols, in words."""
+    nodes = [unit for key in keys for unit in graph.symbols.with_key(key)]
+    assert len(nodes) == len(keys)
+    return {(graph.name(one.source), one.group, graph.name(one.target)) for one in edges_among(graph, nodes)}
+
+
+def test_two_calls_of_one_symbol_are_one_edge_and_a_call_of_itself_is_none(graph):
+    assert joined(graph, SAVE, CHECK) == {("Store.save", "calls", "check")}
+
+
+def test_edges_to_others_are_left_out(graph):
+    assert joined(graph, SAVE, FILE_SAVE) == {("FileStore.save", "inheritance", "Store.save")}
+
+
+def test_what_is_said_in_both_directions_is_drawn_once(graph):
+    assert joined(graph, STORE, SAVE) == {("Store", "contains", "Store.save")}
+    assert {group for _, group, _ in joined(graph, TEST, CHECK)} == {"calls", "tests"}
+    assert {(source, target) for source, _, target in joined(graph, TEST, CHECK)} == {("test_it_is_saved", "check")}
+
+
+def test_nothing_joins_nothing(graph):
+    assert edges_among(graph, []) == []

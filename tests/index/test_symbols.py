@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.graph_edges import opened
+from graph.graph_edges import opened
 from whence.index.symbols import NameTable, SymbolTable, paths_of
 
 

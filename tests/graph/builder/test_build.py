@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from graph.graph_edges import Edge as Row
+from graph.graph_edges import edges_of, key_of, opened
 from hindrances import environment, obeying_permissions
-from index.graph_edges import Edge as Row
-from index.graph_edges import edges_of, key_of, opened
 from sample_trees import truth, write
 from whence import Index
 from whence.core.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, RUNTIME, Edge
@@ -305,12 +305,12 @@ def read_only(places: list[Path]) -> Iterator[None]:
 PROGRAM = """
 import json, sys
 sys.path.insert(0, sys.argv[2])
-from index.graph_edges import edges_of
+from graph.graph_edges import edges_of
 from whence import Index
 with Index.open(sys.argv[1]) as index:
     print(json.dumps(sorted(map(list, edges_of(index.open_graph())))))
 """
-TESTS = str(Path(__file__).parents[1])
+TESTS = str(Path(__file__).parents[2])
 
 
 def said_by(tree: Path, preexec_fn: Callable[[], None] | None = None) -> list[list[object]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from index.graph_edges import edges_of, opened, told
+from graph.graph_edges import edges_of, opened, told
 from whence.graph.builder.derived_edges import MOST_INHERITED, MOST_TESTED_TOGETHER
 
 

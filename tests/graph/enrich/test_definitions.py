@@ -7,12 +7,14 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from enrich.real_servers import python_server, typescript_server
+from graph.enrich.real_servers import python_server, typescript_server
 from sample_trees import write
 from whence.core.types import LSP
 from whence.graph.enrich.client import LanguageServer, Patience, ServerError, server_kind
-from whence.graph.enrich.definitions import MOST_FAILURES, Enriched, Outlines, enrich
+from whence.graph.enrich.definitions import MOST_FAILURES, Enriched, Outlines, TextPositions, enrich, path_of
 from whence.parse.languages import language_of
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
@@ -128,3 +130,40 @@ def test_a_server_that_crashes_at_every_file_is_not_started_for_ever(tmp_path):
     assert [bool(one.trouble) for one in islice(found, MOST_FAILURES)] == [True] * MOST_FAILURES
     with pytest.raises(ServerError, match="ended"):
         next(found)
+
+
+def test_a_column_counts_utf16_units_not_bytes():
+    text = "x = '\N{PILE OF POO}é'; name".encode()
+    assert TextPositions(text).position(text.index(b"name")) == (0, 11)
+
+
+def test_all_three_line_ends_count():
+    text = b"a\nb\r\nc\rd"
+    assert [TextPositions(text).position(text.index(letter)) for letter in (b"a", b"b", b"c", b"d")] == [(0, 0), (1, 0), (2, 0), (3, 0)]
+
+
+@given(st.text(alphabet="aé\N{PILE OF POO}\n\r ", max_size=40), st.integers(0, 40))
+def test_a_place_that_is_turned_into_a_position_comes_back(text, at):
+    byte = len(text[:at].encode())
+    raw = text.encode()
+    if raw[byte - 1 : byte + 1] == b"\r\n":  # the middle of a line end is no place
+        return
+    places = TextPositions(raw)
+    assert places.byte(*places.position(byte)) == byte
+
+
+def test_a_position_outside_the_text_is_no_place():
+    places = TextPositions("é\nb".encode())
+    assert [places.byte(*position) for position in ((5, 0), (-1, 0), (0, 9), (1, 9), (0, -1))] == [None] * 5
+
+
+def test_the_middle_of_a_character_is_no_place():
+    assert TextPositions("\N{PILE OF POO}".encode()).byte(0, 1) is None
+
+
+def test_an_address_is_read_as_the_path_it_names():
+    assert path_of("file:///a%20b/c%C3%A9.py") == "/a b/cé.py".encode()
+
+
+def test_an_address_that_is_no_file_has_no_path():
+    assert [path_of(address) for address in ("http://x/a.py", "untitled:1", "file://host/a")] == [None, None, None]

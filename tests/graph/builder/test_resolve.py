@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index.graph_edges import edges_of, opened, told
+from graph.graph_edges import edges_of, opened, told
 from whence import Index
 from whence.graph.builder.builtin_names import EVERYDAY
 from whence.graph.builder.resolve import MOST_BY_NAME, MOST_TYPES_BY_NAME
