@@ -64,7 +64,7 @@ def test_the_lexical_score_is_multiplied_by_the_share_of_words_matched(tmp_path)
             {result.path: result for result in index.search("alpha beta", profile="classic", k=3)}[name] for name in ("part.py", "full.py")
         )
         pool = whole._found.ranked.pool
-        held = pool.evidence.holds(pool.distinct_files).mean(axis=0)
+        held = pool.statistics.holds(pool.distinct_files).mean(axis=0)
     assert dict(zip([pool.snapshot.path(int(file)) for file in pool.distinct_files], held.tolist(), strict=True)) == {
         "part.py": 0.5,
         "full.py": 1.0,

@@ -73,30 +73,30 @@ class ContextBuilder:
     def ranked(self, wanted: ContextRequest, now: float, include: Array | None = None) -> RankedSymbols:
         """The symbols, ranked."""
         if wanted.files:
-            return rank_files(wanted.files, self._tasking("symbols_near", wanted, now, include))
+            return rank_files(wanted.files, self._run("symbols_near", wanted, now, include))
         if wanted.diff is not None:
             # The lines of a range are those of its end, which need not be what is indexed.
             changed = None if ".." in wanted.diff else changed_lines(self._reader.layout.root, wanted.diff)
             if changed is None:
                 raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
-            return rank_changes(changed, self._tasking("symbols_near", wanted, now, include))
+            return rank_changes(changed, self._run("symbols_near", wanted, now, include))
         task = question_in(wanted.task).text
         try:
             if wanted.profile == "classic":
-                return self._classic(task, self._tasking("symbols_classic", wanted, now, include))
-            return rank_symbols(task, self._tasking("symbols", wanted, now, include))
+                return self._classic(task, self._run("symbols_classic", wanted, now, include))
+            return rank_symbols(task, self._run("symbols", wanted, now, include))
         except QueryError as error:
             raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
 
-    def _classic(self, task: str, tasking: ContextRun) -> RankedSymbols:
+    def _classic(self, task: str, run: ContextRun) -> RankedSymbols:
         """Symbols by the rules N, W and S."""
-        profile, symbols = tasking.profile, tasking.snapshot.symbols
+        profile, symbols = run.profile, run.snapshot.symbols
         plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
         limits = self._reader.settings.classic
-        pool = classic_pool(plan.text, tasking, plan, symbols.defines, now=tasking.now, learned=tasking.learned, limits=limits)
-        return ranked(pool, tasking)
+        pool = classic_pool(plan.text, run, plan, symbols.defines, now=run.now, learned=run.learned, limits=limits)
+        return ranked(pool, run)
 
-    def _tasking(self, name: str, wanted: ContextRequest, now: float, include: Array | None) -> ContextRun:
+    def _run(self, name: str, wanted: ContextRequest, now: float, include: Array | None) -> ContextRun:
         profiles = self._reader.settings.profiles
         return ContextRun(
             self._reader.snapshot,

@@ -28,7 +28,7 @@ from whence.ranking.pool import ASKED, CONCEPTS, LEARNED, MEANING, CandidatePool
 from whence.ranking.score import place, score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
-from whence.retrieval.dense import asked_of_vectors
+from whence.retrieval.dense import dense_matches
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
@@ -81,40 +81,40 @@ class RankedSymbols:
     scores: Array  # of all rows of the pool
 
 
-def rank_symbols(task: str, tasking: ContextRun) -> RankedSymbols:
+def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
     """The symbols that a task needs, best first."""
-    plan = _plan(task, tasking.profile)
-    allowed = _allowed(tasking.snapshot, plan)
-    pool = _first_pool(tasking, plan, allowed)
-    if tasking.without != "walk":
-        pool = _with_neighbours(pool, score(pool, tasking.first.signals).scores(), allowed, tasking.include)
+    plan = _plan(task, run.profile)
+    allowed = _allowed(run.snapshot, plan)
+    pool = _first_pool(run, plan, allowed)
+    if run.without != "walk":
+        pool = _with_neighbours(pool, score(pool, run.first.signals).scores(), allowed, run.include)
     else:
-        pool = _with_asked(pool, tasking.include)
-    return ranked(pool, tasking)
+        pool = _with_asked(pool, run.include)
+    return ranked(pool, run)
 
 
-def first_look(task: str, tasking: ContextRun) -> RankedSymbols:
+def first_look(task: str, run: ContextRun) -> RankedSymbols:
     """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
-    plan = _plan(task, tasking.profile)
-    return ranked(_first_pool(tasking, plan, _allowed(tasking.snapshot, plan)), tasking)
+    plan = _plan(task, run.profile)
+    return ranked(_first_pool(run, plan, _allowed(run.snapshot, plan)), run)
 
 
 def _plan(task: str, profile: Profile) -> QueryPlan:
     return make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
 
 
-def ranked(pool: CandidatePool, tasking: ContextRun, *, by_file: bool = False) -> RankedSymbols:
+def ranked(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) -> RankedSymbols:
     """Candidates scored for good, with what use taught of them; each name once, or once in each file."""
-    if tasking.from_use is not None:
-        feedback, session = tasking.from_use(pool.units)
+    if run.from_use is not None:
+        feedback, session = run.from_use(pool.units)
         pool = replace(pool, feedback=feedback, session=session)
-    ledger = score(pool, leave_out=tasking.without)
+    ledger = score(pool, leave_out=run.without)
     scores = ledger.scores()
     found = RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
-    if tasking.trace is not None:
-        trace_ranking(tasking.trace, pool, ledger)
+    if run.trace is not None:
+        trace_ranking(run.trace, pool, ledger)
         final = [(*place(pool, row), float(scores[row])) for row in found.order]
-        tasking.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(scores)).sum()))
+        run.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(scores)).sum()))
     return found
 
 
@@ -127,27 +127,25 @@ def _allowed(snapshot: Snapshot, plan: QueryPlan) -> Array:
     return allowed if allowed.any() else snapshot.symbols.defines
 
 
-def _first_pool(tasking: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePool:
-    snapshot = tasking.snapshot
-    evidence = TermStatistics(snapshot, plan, tasking.profile, tasking.weights)
-    path_match = PathMatch(evidence)
-    semantics = asked_of_vectors(snapshot, tasking.encoder, plan.text)
-    bare = CandidatePool(
-        evidence, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), CommitMatches(snapshot, plan), semantics, tasking.graph
-    )
+def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePool:
+    snapshot = run.snapshot
+    statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
+    path_match = PathMatch(statistics)
+    dense = dense_matches(snapshot, run.encoder, plan.text)
+    bare = CandidatePool(statistics, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), CommitMatches(snapshot, plan), dense, run.graph)
     _ = bare.names  # kept by every later pool, so that names are matched once
     found = {
-        "words": lexical.best_units(evidence, BY_WORDS, allowed),
+        "words": lexical.best_units(statistics, BY_WORDS, allowed),
         "types": _members_of_best_types(bare, allowed),
         "files": _members_of_best_files(bare, allowed),
         "names": _named(snapshot, plan, allowed),
     }
-    if semantics is not None:
-        passages, scores = semantics.nearest(BY_MEANING, allowed)
-        found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    if dense is not None:
+        passages, scores = dense.nearest(BY_MEANING, allowed)
+        found[MEANING] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
     found[CONCEPTS] = _usual_names(snapshot, plan, allowed)
-    found[LEARNED] = _learned(tasking, allowed)
-    found.pop(tasking.without, None)
+    found[LEARNED] = _learned(run, allowed)
+    found.pop(run.without, None)
     units, retrieved = union(found)
     depth = snapshot.column("files.depth")[snapshot.alive]
     return bare.with_candidates(units, retrieved, shallowest=int(depth.min(initial=255)))
@@ -160,7 +158,7 @@ def _members_of_best_types(pool: CandidatePool, allowed: Array) -> tuple[Array, 
 
 
 def _members_of_best_files(pool: CandidatePool, allowed: Array) -> tuple[Array, Array]:
-    files, scores = lexical.best_windows(pool.evidence, BY_FILE, pool.snapshot.content_mask("code"))
+    files, scores = lexical.best_windows(pool.statistics, BY_FILE, pool.snapshot.content_mask("code"))
     place, units = ranges(pool.snapshot.unit_starts, files)
     return _best_of_each(pool, place, units, scores, allowed)
 
@@ -169,7 +167,7 @@ def _best_of_each(pool: CandidatePool, place: Array, units: Array, scores: Array
     """Members with the score of what they belong to, the first of each by their own words."""
     keep = allowed[units]
     place, units = place[keep], units[keep]
-    order = np.lexsort((-pool.evidence.unit_scores[units], place))
+    order = np.lexsort((-pool.statistics.unit_scores[units], place))
     place, units = place[order], units[order]
     first = np.arange(len(place)) - np.searchsorted(place, place) < MOST_MEMBERS
     units, index = np.unique(units[first], return_index=True)
@@ -198,8 +196,8 @@ def _usual_names(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[A
     return units, np.array([found[unit] for unit in units.tolist()])
 
 
-def _learned(tasking: ContextRun, allowed: Array) -> tuple[Array, Array]:
-    kept = sorted({unit: weight for unit, weight in tasking.learned if allowed[unit]}.items())
+def _learned(run: ContextRun, allowed: Array) -> tuple[Array, Array]:
+    kept = sorted({unit: weight for unit, weight in run.learned if allowed[unit]}.items())
     return np.array([unit for unit, _ in kept], np.int64), np.array([weight for _, weight in kept])
 
 

@@ -19,29 +19,29 @@ from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, ranges
 
 
-def rank_files(paths: Sequence[str], tasking: ContextRun) -> RankedSymbols:
+def rank_files(paths: Sequence[str], run: ContextRun) -> RankedSymbols:
     """The symbols of files, and those elsewhere that call or name them; more callers first."""
-    snapshot, graph = tasking.snapshot, tasking.graph
+    snapshot, graph = run.snapshot, run.graph
     files = sorted({file for path in paths for file in _files_of(path, snapshot.symbols.file_row)})
     _, units = ranges(snapshot.unit_starts, np.array(files, np.int64))
     seeds = units[snapshot.symbols.defines[units]]
-    callers = _callers(tasking, seeds)
+    callers = _callers(run, seeds)
     blast = graph.referrers / max(float(graph.referrers[seeds].max(initial=0.0)), 1.0)
-    return _near(tasking, seeds, distinct(np.concatenate([seeds, callers])), np.minimum(blast, 1.0))
+    return _near(run, seeds, distinct(np.concatenate([seeds, callers])), np.minimum(blast, 1.0))
 
 
-def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: ContextRun) -> RankedSymbols:
+def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextRun) -> RankedSymbols:
     """The symbols whose lines were changed, and what a walk from them finds."""
-    snapshot, graph = tasking.snapshot, tasking.graph
-    seeds = changed_units(changed, tasking)
+    snapshot, graph = run.snapshot, run.graph
+    seeds = changed_units(changed, run)
     walked = walk(graph.both_ways, seeds, np.ones(len(seeds)), external=np.arange(graph.symbols.units, graph.nodes))
     found = np.flatnonzero((walked[: snapshot.units] > 0) & snapshot.symbols.defines)
-    return _near(tasking, seeds, distinct(np.concatenate([seeds, found])), walked)
+    return _near(run, seeds, distinct(np.concatenate([seeds, found])), walked)
 
 
-def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], tasking: ContextRun) -> Array:
+def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextRun) -> Array:
     """The innermost definitions that hold changed lines."""
-    snapshot = tasking.snapshot
+    snapshot = run.snapshot
     first, last = snapshot.column("units.first").astype(np.int64), snapshot.column("units.last").astype(np.int64)
     found: list[int] = []
     for file, path in enumerate(snapshot.paths):
@@ -70,30 +70,30 @@ def _files_of(path: str, row_of: Mapping[str, int]) -> list[int]:
     return found
 
 
-def _callers(tasking: ContextRun, seeds: Array) -> Array:
-    graph, symbols = tasking.graph, tasking.snapshot.symbols
+def _callers(run: ContextRun, seeds: Array) -> Array:
+    graph, symbols = run.graph, run.snapshot.symbols
     _, at = ranges(graph.in_starts, seeds)
     edges = graph.in_edges[at]
     sources = graph.source[edges[REFERS[graph.kind[edges]]]].astype(np.int64)
     return distinct(sources[symbols.defines[sources]]) if len(sources) else sources
 
 
-def _near(tasking: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
-    snapshot = tasking.snapshot
-    evidence = TermStatistics(snapshot, NOTHING, tasking.profile, tasking.weights)
+def _near(run: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
+    snapshot = run.snapshot
+    statistics = TermStatistics(snapshot, NOTHING, run.profile, run.weights)
     none = np.zeros(len(units))
-    seeding = SeedScores(np.isin(units, seeds), none, none, {}, tasking.now)
+    seeding = SeedScores(np.isin(units, seeds), none, none, {}, run.now)
     retrieved = {ASKED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
     pool = CandidatePool(
-        evidence,
-        PathMatch(evidence),
+        statistics,
+        PathMatch(statistics),
         units,
         retrieved,
         0,
         none,
         CommitMatches(snapshot, NOTHING),
-        graph=tasking.graph,
+        graph=run.graph,
         walked=blast[units],
         seeding=seeding,
     )
-    return ranked(pool, tasking, by_file=True)
+    return ranked(pool, run, by_file=True)

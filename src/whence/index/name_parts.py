@@ -33,8 +33,8 @@ class PathParts:
     def weigh(self, seen_in: Array, total: int) -> None:
         """Have each part weigh by how few of all files it is in."""
         self.seen_in = seen_in
-        self.rarity = idf(total, seen_in)
-        self.highest_rarity = float(idf(total, np.array(0)))
+        self.idf = idf(total, seen_in)
+        self.max_idf = float(idf(total, np.array(0)))
 
     @cached_property
     def files_by_stem_part(self) -> tuple[Array, Array]:
@@ -55,7 +55,7 @@ class NameParts:
         self.known: KnownMatches = {}
         total = int(counted.sum())
         seen = np.bincount(parts[np.repeat(counted, np.diff(starts))], minlength=len(names))
-        self.rarity = idf(total, seen)
+        self.idf = idf(total, seen)
 
 
 def _owners(starts: Array) -> Array:

@@ -32,14 +32,14 @@ def coverage(pool: CandidatePool) -> Array:
     """The share of the query's terms that each candidate's file holds, raised to the profile's power (Q1)."""
     if not pool.profile.coverage:
         return np.ones(len(pool.units))
-    held = pool.evidence.holds(pool.distinct_files)
+    held = pool.statistics.holds(pool.distinct_files)
     return pool.by_file(held.mean(axis=0) ** pool.profile.coverage)
 
 
 def unit_scores(pool: CandidatePool) -> Array:
     """BM25 of each candidate over its weighted fields and its file's path, times the coverage where a profile wants it."""
     matrix = pool.matrix()
-    weight = np.array([found.term.weight * found.unit_rarity for found in pool.evidence.terms])
+    weight = np.array([found.term.weight * found.unit_idf for found in pool.statistics.terms])
     return np.asarray(weight @ (matrix / (matrix + pool.profile.fields.saturation)) * coverage(pool))
 
 
@@ -54,10 +54,10 @@ def spoken_terms(pool: CandidatePool, row: int) -> str:
     worth = pool.matrix()[:, row]
     order = sorted(
         (number for number in range(len(worth)) if worth[number] > 0),
-        key=lambda number: -pool.evidence.terms[number].unit_rarity * pool.evidence.terms[number].term.weight,
+        key=lambda number: -pool.statistics.terms[number].unit_idf * pool.statistics.terms[number].term.weight,
     )
-    missing = [found.term.text for number, found in enumerate(pool.evidence.terms) if worth[number] <= 0 and not found.term.whole]
-    said = "holds " + ", ".join(pool.evidence.terms[number].term.text for number in order[:6]) if order else "holds none of the words"
+    missing = [found.term.text for number, found in enumerate(pool.statistics.terms) if worth[number] <= 0 and not found.term.whole]
+    said = "holds " + ", ".join(pool.statistics.terms[number].term.text for number in order[:6]) if order else "holds none of the words"
     return said + (f"; not {', '.join(missing[:4])}" if missing else "")
 
 

@@ -59,14 +59,14 @@ class CandidatePool:
     the length of a phase, so the order of signals inside a phase cannot matter.
     """
 
-    evidence: TermStatistics
+    statistics: TermStatistics
     path_match: PathMatch
     units: Array
     retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the unit
     shallowest: int
     scores: Array
-    precedent: CommitMatches  # what past commits point at
-    semantics: DenseMatches | None = None  # None where vectors have nothing to say
+    commits: CommitMatches  # what past commits point at
+    dense: DenseMatches | None = None  # None where vectors have nothing to say
     graph: Graph | None = None  # for symbols: what they refer to and what refers to them
     walked: Array | None = None  # for symbols: how near the walk found each candidate
     beside: GraphFacts | None = None  # for symbols: what the best of them call, are called by and descend from
@@ -77,17 +77,17 @@ class CandidatePool:
     @property
     def snapshot(self) -> Snapshot:
         """The index the candidates are of."""
-        return self.evidence.snapshot
+        return self.statistics.snapshot
 
     @property
     def plan(self) -> QueryPlan:
         """The query."""
-        return self.evidence.plan
+        return self.statistics.plan
 
     @property
     def profile(self) -> Profile:
         """The ranking profile in use."""
-        return self.evidence.profile
+        return self.statistics.profile
 
     @cached_property
     def files(self) -> Array:
@@ -118,31 +118,31 @@ class CandidatePool:
 
     @cached_property
     def _matrix(self) -> Array:
-        return self.evidence.unit_matrix(self.units)
+        return self.statistics.unit_matrix(self.units)
 
     @cached_property
     def names(self) -> NameMatch:
         """How the query matches the names of units."""
         from whence.retrieval.names import NameMatch  # noqa: PLC0415  -- as above
 
-        return NameMatch(self.evidence)
+        return NameMatch(self.statistics)
 
     @cached_property
     def class_text(self) -> ClassText:
         """How the query matches types with all their members."""
         from whence.retrieval.names import ClassText  # noqa: PLC0415  -- as above
 
-        return ClassText(self.evidence)
+        return ClassText(self.statistics)
 
     @cached_property
     def nearness(self) -> Array:
         """How near each candidate's file is to the question in meaning; 0 where vectors have nothing to say."""
-        return self.by_file(self.semantics.of_files(self.distinct_files)) if self.semantics else np.zeros(len(self.units))
+        return self.by_file(self.dense.of_files(self.distinct_files)) if self.dense else np.zeros(len(self.units))
 
     @cached_property
     def unit_nearness(self) -> Array:
         """The same of each candidate itself."""
-        return self.semantics.of_units(self.units) if self.semantics else np.zeros(len(self.units))
+        return self.dense.of_units(self.units) if self.dense else np.zeros(len(self.units))
 
     def path(self, row: int) -> str:
         """The path of a candidate."""

@@ -34,7 +34,7 @@ class DenseMatches:
         self._of_known_files = CachedPostings(snapshot.files, self._find_of_files)
 
     @property
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is nothing to compare: no passages, or no word of the question is known."""
         return not self._view.passages or not self._question.rows.any()
 
@@ -111,12 +111,12 @@ class DenseMatches:
         return similar
 
 
-def asked_of_vectors(snapshot: Snapshot, encoder: Encoder | None, text: str) -> DenseMatches | None:
+def dense_matches(snapshot: Snapshot, encoder: Encoder | None, text: str) -> DenseMatches | None:
     """What vectors have to say of a question, where there are some and it has a word they know."""
     if encoder is None or snapshot.vectors is None:
         return None
-    semantics = DenseMatches(snapshot, snapshot.vectors, encoder.encode_query(text[:MOST_ENCODED]))
-    return None if semantics.says_nothing else semantics
+    dense = DenseMatches(snapshot, snapshot.vectors, encoder.encode_query(text[:MOST_ENCODED]))
+    return None if dense.is_empty else dense
 
 
 def _best(owner: Array, values: Array, count: int) -> Array:

@@ -15,24 +15,24 @@ BEST_WINDOWS = 10
 WINDOW_DECAY = 0.8
 
 
-def best_units(evidence: TermStatistics, count: int, allowed: Array | None) -> tuple[Array, Array]:
+def best_units(statistics: TermStatistics, count: int, allowed: Array | None) -> tuple[Array, Array]:
     """The units with the highest lexical score: (units, scores)."""
-    return top(evidence.unit_scores, count, allowed, evidence.snapshot.unit_places)
+    return top(statistics.unit_scores, count, allowed, statistics.snapshot.unit_places)
 
 
-def best_windows(evidence: TermStatistics, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
+def best_windows(statistics: TermStatistics, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
     """The files with the best single window: (files, scores)."""
-    starts = evidence.snapshot.window_starts
-    if evidence.snapshot.files == 0 or evidence.snapshot.windows == 0:
+    starts = statistics.snapshot.window_starts
+    if statistics.snapshot.files == 0 or statistics.snapshot.windows == 0:
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    best = np.maximum.reduceat(evidence.window_scores, starts[:-1])
-    return top(best, count, allowed_files, evidence.snapshot.file_places)
+    best = np.maximum.reduceat(statistics.window_scores, starts[:-1])
+    return top(best, count, allowed_files, statistics.snapshot.file_places)
 
 
-def mass(evidence: TermStatistics, files: Array) -> Array:
+def mass(statistics: TermStatistics, files: Array) -> Array:
     """How much of each file speaks of the query: its ten best windows, decayed."""
-    owner, window = ranges(evidence.snapshot.window_starts, files)
-    scores = evidence.window_scores[window]
+    owner, window = ranges(statistics.snapshot.window_starts, files)
+    scores = statistics.window_scores[window]
     hit = scores > 0
     owner, scores = owner[hit], scores[hit]
     owner, scores, rank = best_first(owner, scores)
@@ -40,12 +40,12 @@ def mass(evidence: TermStatistics, files: Array) -> Array:
     return np.bincount(owner[kept], weights=scores[kept] * WINDOW_DECAY ** rank[kept], minlength=len(files))
 
 
-def best_unit_of(evidence: TermStatistics, files: Array) -> Array:
+def best_unit_of(statistics: TermStatistics, files: Array) -> Array:
     """The unit of each file that its words like best (its first one when none speaks)."""
     if not len(files):
         return np.empty(0, np.int64)
-    owner, unit = ranges(evidence.snapshot.unit_starts, files)
-    scores = evidence.unit_scores[unit]
+    owner, unit = ranges(statistics.snapshot.unit_starts, files)
+    scores = statistics.unit_scores[unit]
     best = np.maximum.reduceat(scores, np.searchsorted(owner, np.arange(len(files))))
     leading = np.flatnonzero(scores == best[owner])
     first = leading[first_of_each(owner[leading])]

@@ -15,13 +15,13 @@ from whence.storage.rows import distinct, first_of_each, ranges
 class NameMatch:
     """The parts of all names of a snapshot against the parts of a query."""
 
-    def __init__(self, evidence: TermStatistics) -> None:
-        self.evidence = evidence
-        self.parts = evidence.snapshot.name_parts
-        self.query = evidence.plan.parts
+    def __init__(self, statistics: TermStatistics) -> None:
+        self.statistics = statistics
+        self.parts = statistics.snapshot.name_parts
+        self.query = statistics.plan.parts
         # Both looks at the candidates of a task ask for nearly the same units.
-        self._precision = CachedPostings(evidence.snapshot.units, self._find_precision)
-        self._recall = CachedPostings(evidence.snapshot.units, self._find_recall)
+        self._precision = CachedPostings(statistics.snapshot.units, self._find_precision)
+        self._recall = CachedPostings(statistics.snapshot.units, self._find_recall)
 
     @cached_property
     def _matched(self) -> Array:
@@ -44,9 +44,9 @@ class NameMatch:
     @cached_property
     def weights(self) -> Array:
         """What each part of the query counts: by its place, and by how few units hold it."""
-        known = {found.term.text: found for found in self.evidence.terms}
-        rarest = max((found.unit_rarity for found in known.values()), default=1.0)
-        return np.array([part.weight * (known[part.stem].unit_rarity if part.stem in known else rarest) for part in self.query])
+        known = {found.term.text: found for found in self.statistics.terms}
+        rarest = max((found.unit_idf for found in known.values()), default=1.0)
+        return np.array([part.weight * (known[part.stem].unit_idf if part.stem in known else rarest) for part in self.query])
 
     def precision(self, units: Array) -> Array:
         """The share of each unit's name, and of its type's, that the query speaks of; rare parts count more."""
@@ -60,7 +60,7 @@ class NameMatch:
         best = np.zeros(len(self.parts.names), np.float32)
         best[self._matched] = self._strength.max(axis=0, initial=0.0)
         owner, part = self._parts_of(units)
-        worth = self.parts.rarity[part]
+        worth = self.parts.idf[part]
         matched = np.bincount(owner, weights=worth * best[part], minlength=len(units))
         return matched / np.maximum(np.bincount(owner, weights=worth, minlength=len(units)), 1e-9)
 
@@ -79,7 +79,7 @@ class NameMatch:
     def _parts_of(self, units: Array) -> tuple[Array, Array]:
         """(place of the unit, part) of each unit's name and of the type it belongs to."""
         own, at = ranges(self.parts.starts, units)
-        types = self.evidence.snapshot.symbols.owner[units]
+        types = self.statistics.snapshot.symbols.owner[units]
         inside = np.flatnonzero(types >= 0)
         outer, of_type = ranges(self.parts.starts, types[inside])
         owner, part = np.concatenate([own, inside[outer]]), np.concatenate([self.parts.parts[at], self.parts.parts[of_type]])
@@ -90,14 +90,14 @@ class NameMatch:
 class ClassText:
     """What all of a type's members together say of the query."""
 
-    def __init__(self, evidence: TermStatistics) -> None:
-        self.evidence = evidence
-        self._types = evidence.snapshot.symbols.with_members
+    def __init__(self, statistics: TermStatistics) -> None:
+        self.statistics = statistics
+        self._types = statistics.snapshot.symbols.with_members
 
     @cached_property
     def scores(self) -> Array:
         """BM25 of each type over the words of all its members, at its row."""
-        found = np.zeros(self.evidence.snapshot.units, np.float32)
+        found = np.zeros(self.statistics.snapshot.units, np.float32)
         found[self._types.rows] = self._scores
         return found
 
@@ -105,15 +105,15 @@ class ClassText:
     def _scores(self) -> Array:
         """The same, type by type."""
         total = np.zeros(len(self._types.rows), np.float32)
-        k = self.evidence.profile.fields.saturation
-        for found in self.evidence.terms:
+        k = self.statistics.profile.fields.saturation
+        for found in self.statistics.terms:
             rows, codes = found.units
             if not len(rows):
                 continue
             types = self._types.of[rows]
             inside = types >= 0
-            worth = np.bincount(types[inside], weights=self.evidence.weights.worth[codes[inside]], minlength=len(total))
-            total += (found.term.weight * found.unit_rarity * worth / (worth + k)).astype(np.float32)
+            worth = np.bincount(types[inside], weights=self.statistics.weights.worth[codes[inside]], minlength=len(total))
+            total += (found.term.weight * found.unit_idf * worth / (worth + k)).astype(np.float32)
         return total
 
     def of_units(self, units: Array) -> Array:

@@ -29,13 +29,13 @@ STEM_SHARE = 2.0
 class PathMatch:
     """How the words of a query match the words of all paths of a snapshot."""
 
-    def __init__(self, evidence: TermStatistics) -> None:
-        self.evidence = evidence
-        self.parts: PathParts = evidence.snapshot.path_parts
-        self.query = evidence.plan.parts
-        known = {found.term.text: found for found in evidence.terms}
-        unseen = idf(evidence.snapshot.live_files, 0)
-        self.weights = np.array([part.weight * (known[part.stem].file_rarity if part.stem in known else unseen) for part in self.query])
+    def __init__(self, statistics: TermStatistics) -> None:
+        self.statistics = statistics
+        self.parts: PathParts = statistics.snapshot.path_parts
+        self.query = statistics.plan.parts
+        known = {found.term.text: found for found in statistics.terms}
+        unseen = idf(statistics.snapshot.live_files, 0)
+        self.weights = np.array([part.weight * (known[part.stem].file_idf if part.stem in known else unseen) for part in self.query])
         self.strength = np.zeros((len(self.query), len(self.parts.names)), np.float32)
         for number, part in enumerate(self.query):
             rows, strengths = path_strengths(part, self.parts.names, self.parts.known)
@@ -48,7 +48,7 @@ class PathMatch:
         for number in range(len(self.query)):
             np.maximum.at(best[number], owner, self.strength[number, part])
         recall = self.weights @ best / max(float(self.weights.sum()), 1e-9)
-        weight = self.parts.rarity[part]
+        weight = self.parts.idf[part]
         matched = np.bincount(owner, weights=weight * self.strength[:, part].max(axis=0, initial=0.0), minlength=len(files))
         total = np.bincount(owner, weights=weight, minlength=len(files))
         return recall, matched / np.maximum(total, 1e-9)
@@ -62,7 +62,7 @@ class PathMatch:
     def directory_fit(self, files: Array) -> Array:
         """The share of each file's near directories that the query names, rare words counting more."""
         owner, part = self._members(self.parts.directory_starts, self.parts.directory_parts, files)
-        worth = self.strength[:, part].max(axis=0, initial=0.0) * self.parts.rarity[part] / self.parts.highest_rarity
+        worth = self.strength[:, part].max(axis=0, initial=0.0) * self.parts.idf[part] / self.parts.max_idf
         count = np.bincount(owner, minlength=len(files))
         return np.bincount(owner, weights=worth, minlength=len(files)) / np.maximum(count, 1)
 
@@ -73,7 +73,7 @@ class PathMatch:
 
     def candidates(self, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
         """The files whose paths match best: (files, scores)."""
-        scores = np.zeros(self.evidence.snapshot.files, np.float32)
+        scores = np.zeros(self.statistics.snapshot.files, np.float32)
         for (offsets, files), share in ((self.parts.files_by_stem_part, STEM_SHARE), (self.parts.files_by_directory_part, 1.0)):
             for number, weight in enumerate(self.weights.tolist()):
                 best = np.zeros(len(scores), np.float32)
@@ -81,8 +81,8 @@ class PathMatch:
                 for row in rows[np.argsort(self.strength[number, rows], kind="stable")].tolist():
                     best[files[offsets[row] : offsets[row + 1]]] = self.strength[number, row]
                 scores += np.float32(weight * share) * best
-        scores[~self.evidence.snapshot.alive] = 0
-        return top(scores, count, allowed_files, self.evidence.snapshot.file_places)
+        scores[~self.statistics.snapshot.alive] = 0
+        return top(scores, count, allowed_files, self.statistics.snapshot.file_places)
 
 
 def _matches(part: NamePart, names: list[str]) -> list[tuple[int, float]]:

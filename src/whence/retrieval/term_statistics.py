@@ -61,17 +61,17 @@ class TermPostings:
         return len(self.files) if self._known is None else max(self._known.files, len(self.files))
 
     @cached_property
-    def unit_rarity(self) -> float:
+    def unit_idf(self) -> float:
         """Its weight among units."""
         return idf(self._snapshot.live_units, len(self.units[0]) if self._known is None else self._known.units)
 
     @cached_property
-    def window_rarity(self) -> float:
+    def window_idf(self) -> float:
         """Its weight among windows."""
         return idf(self._snapshot.live_windows, len(self.windows[0]) if self._known is None else self._known.windows)
 
     @cached_property
-    def file_rarity(self) -> float:
+    def file_idf(self) -> float:
         """Its weight among files, by text and path."""
         if self._known is not None:
             return idf(self._snapshot.live_files, self._known.files)
@@ -136,7 +136,7 @@ class TermStatistics:
         for found in self.terms:
             rows, codes = found.units
             if len(rows):
-                scores[rows] += np.float32(found.term.weight * found.unit_rarity) * self.weights.saturated[codes]
+                scores[rows] += np.float32(found.term.weight * found.unit_idf) * self.weights.saturated[codes]
         return scores
 
     @cached_property
@@ -148,7 +148,7 @@ class TermStatistics:
         for found in self.terms:
             rows, counts = found.windows
             if len(rows):
-                scores[rows] += np.float32(found.term.weight * found.window_rarity) * table[counts]
+                scores[rows] += np.float32(found.term.weight * found.window_idf) * table[counts]
         return scores
 
     @cached_property

@@ -122,7 +122,7 @@ def facts_of(found: Sequence[RankedFile]) -> ConfidenceFeatures:
     weight /= max(float(weight.sum()), 1e-9)
     names = sorted(plan.identifiers)[:MOST_LOOKED_UP]
     written = plan.exact[:MOST_LOOKED_UP]
-    snapshot, meaning = pool.snapshot, pool.semantics
+    snapshot, meaning = pool.snapshot, pool.dense
     least, most = SIZES
     return ConfidenceFeatures(
         near=float(meaning.of_files(files[:1])[0]) if meaning else 0.0,
@@ -163,7 +163,7 @@ def _share(said: list[bool], *, of_none: float) -> float:
 
 def _file_holds(pool: CandidatePool, file: Array) -> Array:
     """Whether each of the first terms stands in a file or on its path."""
-    terms = pool.evidence.terms[:MOST_LOOKED_UP]
+    terms = pool.statistics.terms[:MOST_LOOKED_UP]
     return np.array([bool(member(file, term.files)[0] or member(file, term.paths[0])[0]) for term in terms])
 
 
@@ -172,7 +172,7 @@ def _units_hold(first: RankedFile) -> Array:
     pool = first.ranked.pool
     units = pool.units[[hit.row for hit in _leading(first)]]
     files = pool.snapshot.file_of_unit[units]
-    terms = pool.evidence.terms[:MOST_LOOKED_UP]
+    terms = pool.statistics.terms[:MOST_LOOKED_UP]
     return np.array([member(units, term.units[0]) | member(files, term.paths[0]) for term in terms])
 
 
@@ -221,7 +221,7 @@ def _listed(words: Sequence[str]) -> str:
 def _absent_words(pool: CandidatePool) -> list[str]:
     """The words that stand in no file and on no path: whole where no part of one does, else the part."""
     parts: dict[int, list[tuple[str, bool]]] = {}
-    for term in pool.evidence.terms[:MOST_LOOKED_UP]:
+    for term in pool.statistics.terms[:MOST_LOOKED_UP]:
         if not term.term.whole:
             parts.setdefault(term.term.word, []).append((term.term.text, not len(term.units[0]) and not len(term.paths[0])))
     found: list[str] = []
@@ -237,7 +237,7 @@ def _only_elsewhere(found: Sequence[RankedFile]) -> Iterator[str]:
     pool = found[0].ranked.pool
     shown = np.sort(np.array([one.hit.file for one in found]))
     spoken = {part.stem: part.text for part in pool.plan.parts}
-    for term in pool.evidence.terms[:MOST_LOOKED_UP]:
+    for term in pool.statistics.terms[:MOST_LOOKED_UP]:
         if 0 < len(term.files) <= FEW_FILES and not term.term.whole and not member(term.files, shown).any():
             if len(spoken.get(term.term.text, "")) < SHORTEST_BEGINNING:
                 continue  # a piece of a name, such as `oa` of `OAuth`
@@ -251,7 +251,7 @@ def _sought(pool: CandidatePool, facts: ConfidenceFeatures) -> tuple[str, ...]:
     """The words without which nothing could be the answer: the name asked for, those that are absent, else the rarest."""
     if facts.undefined:
         return (pool.plan.symbol,)
-    terms = sorted(pool.evidence.terms[:MOST_LOOKED_UP], key=lambda term: (-round(term.unit_rarity, 3), -term.term.weight))
+    terms = sorted(pool.statistics.terms[:MOST_LOOKED_UP], key=lambda term: (-round(term.unit_idf, 3), -term.term.weight))
     words = list(dict.fromkeys(term.term.word for term in terms))[:MOST_SOUGHT]
     return tuple(_sought_as(pool.plan.words[word].lower()) for word in words)
 

@@ -20,7 +20,7 @@ from whence.ranking.pool import ASKED, MEANING, CandidatePool, union
 from whence.ranking.score import place, score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
-from whence.retrieval.dense import DenseMatches, asked_of_vectors
+from whence.retrieval.dense import DenseMatches, dense_matches
 from whence.retrieval.filters import Restriction, file_mask, unit_mask
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
@@ -219,9 +219,9 @@ def _listed(run: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> 
     best = _one_of_each_file(run, lines, scope)
     if not best:
         return []
-    evidence = TermStatistics(snapshot, plan, run.profile, run.weights)
+    statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
     rows = np.sort(np.array(list(best.values()), np.int64))
-    pool = CandidatePool(evidence, PathMatch(evidence), rows, {}, 0, np.zeros(len(rows)), CommitMatches(snapshot, plan))
+    pool = CandidatePool(statistics, PathMatch(statistics), rows, {}, 0, np.zeros(len(rows)), CommitMatches(snapshot, plan))
     ranked = RankedPool(pool, Ledger(len(rows)), [])
     row_of = {unit: row for row, unit in enumerate(rows.tolist())}
     shown = list(best.items())[: run.request.k]
@@ -255,21 +255,21 @@ def _first_of_each_file(snapshot: Snapshot, units: Array) -> dict[int, int]:
 def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> RankedPool:
     """Retrieve about `count` candidates, score them, and collapse them by file."""
     snapshot = run.snapshot
-    evidence = TermStatistics(snapshot, plan, run.profile, run.weights)
-    path_match = PathMatch(evidence)
-    scope = _with_every_word(evidence, scope, run.restriction.optional if run.restriction is not None else frozenset())
-    semantics = asked_of_vectors(snapshot, run.encoder, plan.text)
-    precedent = CommitMatches(snapshot, plan)
-    found = _candidates(evidence, path_match, precedent, scope, count) if run.request.strategy != "vector" else {}
-    if semantics is not None and run.request.strategy != "lexical":
-        found[MEANING] = _by_meaning(run, semantics, evidence, _unit_mask(snapshot, scope), count)
+    statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
+    path_match = PathMatch(statistics)
+    scope = _with_every_word(statistics, scope, run.restriction.optional if run.restriction is not None else frozenset())
+    dense = dense_matches(snapshot, run.encoder, plan.text)
+    commits = CommitMatches(snapshot, plan)
+    found = _candidates(statistics, path_match, commits, scope, count) if run.request.strategy != "vector" else {}
+    if dense is not None and run.request.strategy != "lexical":
+        found[MEANING] = _by_meaning(run, dense, statistics, _unit_mask(snapshot, scope), count)
     if run.request.max_distance is not None:
         found = within(found, run.request.max_distance)
     if run.include is not None:
         found[ASKED] = (run.include, np.zeros(len(run.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
-    pool = CandidatePool(evidence, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), precedent, semantics)
+    pool = CandidatePool(statistics, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), commits, dense)
     ledger = score(pool)
     return RankedPool(pool, ledger, collapse(pool, ledger.scores()))
 
@@ -283,13 +283,13 @@ def trace_stages(trace: Trace, plan: QueryPlan, ranked: RankedPool, hits: list[F
     trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
 
 
-def _with_every_word(evidence: TermStatistics, scope: SearchScope, optional: frozenset[str]) -> SearchScope:
+def _with_every_word(statistics: TermStatistics, scope: SearchScope, optional: frozenset[str]) -> SearchScope:
     """Where every word is wanted, only files that hold them all (Q2), but for those of which one is enough."""
     if not scope.every_word:
         return scope
-    required = set(evidence.plan.required) - optional
+    required = set(statistics.plan.required) - optional
     files = scope.files.copy()
-    for found in evidence.terms:
+    for found in statistics.terms:
         if found.term.text in required:
             holds = np.zeros(len(files), bool)
             holds[found.files] = True
@@ -297,18 +297,16 @@ def _with_every_word(evidence: TermStatistics, scope: SearchScope, optional: fro
     return SearchScope(files, scope.units, every_word=True)
 
 
-def _by_meaning(
-    run: SearchRun, semantics: DenseMatches, evidence: TermStatistics, allowed: Array | None, count: int
-) -> tuple[Array, Array]:
+def _by_meaning(run: SearchRun, dense: DenseMatches, statistics: TermStatistics, allowed: Array | None, count: int) -> tuple[Array, Array]:
     """The units nearest in meaning, of k files where there are as many, whatever else finds candidates (F1).
 
     Something is always nearest: only what is nearer than chance counts, so that a word that does not exist finds nothing.
     """
     noise = run.encoder.noise if run.encoder is not None else 0.0
     while True:
-        passages, scores = semantics.nearest(count, allowed, at_least=noise)
-        units, similar = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
-        if len(passages) < count or len(distinct(evidence.snapshot.file_of_unit[units])) >= run.request.k:
+        passages, scores = dense.nearest(count, allowed, at_least=noise)
+        units, similar = dense.units_of(passages, scores, statistics.unit_scores, allowed)
+        if len(passages) < count or len(distinct(statistics.snapshot.file_of_unit[units])) >= run.request.k:
             return units, similar
         count *= DEEPER
 
@@ -321,31 +319,31 @@ def within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, 
 
 
 def _candidates(
-    evidence: TermStatistics, path_match: PathMatch, precedent: CommitMatches, scope: SearchScope, count: int
+    statistics: TermStatistics, path_match: PathMatch, commits: CommitMatches, scope: SearchScope, count: int
 ) -> dict[str, tuple[Array, Array]]:
     """What each retriever finds: units by their words; files by windows, paths, past commits and definitions, as their best unit."""
-    snapshot = evidence.snapshot
+    snapshot = statistics.snapshot
     unit_scope = _unit_mask(snapshot, scope)
-    found = {"words": lexical.best_units(evidence, count, unit_scope)}
+    found = {"words": lexical.best_units(statistics, count, unit_scope)}
     by_file = {
-        "windows": lexical.best_windows(evidence, int(count * FILE_SHARE), scope.files),
+        "windows": lexical.best_windows(statistics, int(count * FILE_SHARE), scope.files),
         "paths": path_match.candidates(int(count * FILE_SHARE), scope.files),
-        "past": precedent.best_files(int(count * PAST_SHARE), scope.files),
+        "past": commits.best_files(int(count * PAST_SHARE), scope.files),
     }
     for name, (files, scores) in by_file.items():
-        units = lexical.best_unit_of(evidence, files)
+        units = lexical.best_unit_of(statistics, files)
         keep = unit_scope[units] if unit_scope is not None and len(units) else np.ones(len(units), bool)
-        keep &= _holds_a_word(evidence, units) if scope.units is not None else True
+        keep &= _holds_a_word(statistics, units) if scope.units is not None else True
         found[name] = (units[keep], scores[keep])
-    if evidence.plan.symbol:
-        units = snapshot.definitions(evidence.plan.symbol)
+    if statistics.plan.symbol:
+        units = snapshot.definitions(statistics.plan.symbol)
         units = units[unit_scope[units]] if unit_scope is not None and len(units) else units
         found["names"] = (units, np.ones(len(units)))
     return found
 
 
-def _holds_a_word(evidence: TermStatistics, units: Array) -> Array:
-    return evidence.unit_scores[units] > 0
+def _holds_a_word(statistics: TermStatistics, units: Array) -> Array:
+    return statistics.unit_scores[units] > 0
 
 
 def _unit_mask(snapshot: Snapshot, scope: SearchScope) -> Array | None:

@@ -41,20 +41,20 @@ def related(example: RelatedQuery, run: SearchRun) -> list[RankedFile]:
     """The units most like another, best first; what lies in it or around it is no answer."""
     run = replace(run, profile=RELATED, weights=FieldWeights.of(RELATED))
     plan = _telling_words(example, run)
-    evidence = TermStatistics(run.snapshot, plan, RELATED, run.weights)
+    statistics = TermStatistics(run.snapshot, plan, RELATED, run.weights)
     allowed = _others(example.unit, run)
     request = run.request
     count = max(run.pool, request.k * run.pool_per_result)
-    found = {"words": lexical.best_units(evidence, count, allowed)} if request.strategy != "vector" else {}
-    semantics = _semantics(example, run)
-    if semantics is not None and request.strategy != "lexical":
-        passages, scores = semantics.nearest(count, allowed)
-        found[MEANING] = semantics.units_of(passages, scores, evidence.unit_scores, allowed)
+    found = {"words": lexical.best_units(statistics, count, allowed)} if request.strategy != "vector" else {}
+    dense = _dense_of(example, run)
+    if dense is not None and request.strategy != "lexical":
+        passages, scores = dense.nearest(count, allowed)
+        found[MEANING] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
     if request.max_distance is not None:
         found = within(found, request.max_distance)
     units, retrieved = union(found)
     pool = CandidatePool(
-        evidence, PathMatch(evidence), units, retrieved, 0, np.zeros(len(units)), CommitMatches(run.snapshot, plan), semantics
+        statistics, PathMatch(statistics), units, retrieved, 0, np.zeros(len(units)), CommitMatches(run.snapshot, plan), dense
     )
     ledger = score(pool)
     totals = ledger.scores()
@@ -91,11 +91,11 @@ def _others(unit: int, run: SearchRun) -> Array:
     return allowed
 
 
-def _semantics(example: RelatedQuery, run: SearchRun) -> DenseMatches | None:
+def _dense_of(example: RelatedQuery, run: SearchRun) -> DenseMatches | None:
     """The unit as a question; its path is left out, or its neighbours would always be nearest."""
     view = run.snapshot.vectors
     if run.encoder is None or view is None:
         return None
     vectors = run.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
-    semantics = DenseMatches(run.snapshot, view, vectors, asks=example.unit)
-    return None if semantics.says_nothing else semantics
+    dense = DenseMatches(run.snapshot, view, vectors, asks=example.unit)
+    return None if dense.is_empty else dense

@@ -125,8 +125,8 @@ class SearchResult:
         if text is None:
             return []
         every = text.split("\n")
-        terms = self._found.ranked.pool.evidence.terms
-        weights = {found.term.text: found.term.weight * found.unit_rarity for found in terms}
+        terms = self._found.ranked.pool.statistics.terms
+        weights = {found.term.text: found.term.weight * found.unit_idf for found in terms}
         if self.matching_lines:
             return [shown_line(number, every[number - 1], weights, whole=True) for number in self.matching_lines if number <= len(every)]
         return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines)

@@ -90,10 +90,10 @@ def cases(repositories: Sequence[Opened], first: Weights, final: Weights, names:
     look = rank_symbols if names == FINAL else first_look
     found = []
     for one in repositories:
-        tasking = ContextRun(
+        run = ContextRun(
             one.index.snapshot, one.index.open_graph(), profile_of(first, FIRST, SYMBOLS_FIRST), ranking, weights, one.index.reader.encoder
         )
-        found += [case_of(look(task.description, tasking), one.repository.name, task, names) for task in one.repository.tasks]
+        found += [case_of(look(task.description, run), one.repository.name, task, names) for task in one.repository.tasks]
     return found
 
 
@@ -182,7 +182,7 @@ def left_out(repositories: Sequence[Opened], progress: Progress) -> list[Answere
         others = frozenset(other.repository.name for other in repositories) - {one.repository.name}
         first, final = learned(repositories, first_cases, others)
         ranking = profile_of(final, FINAL, SYMBOLS)
-        tasking = ContextRun(
+        run = ContextRun(
             one.index.snapshot,
             one.index.open_graph(),
             profile_of(first, FIRST, SYMBOLS_FIRST),
@@ -191,7 +191,7 @@ def left_out(repositories: Sequence[Opened], progress: Progress) -> list[Answere
             one.index.reader.encoder,
         )
         for task in one.repository.tasks:
-            found = rank_symbols(task.description, tasking)
+            found = rank_symbols(task.description, run)
             names = [one.index.snapshot.symbols.written_name(int(found.pool.units[row])) for row in found.order]
             answered.append(judged(one.repository, task, names, 0.0))
     return answered

@@ -22,7 +22,7 @@ from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan
 from whence.ranking.pool import CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
-from whence.retrieval.dense import asked_of_vectors
+from whence.retrieval.dense import dense_matches
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
@@ -59,7 +59,7 @@ class ClassicIndex(Protocol):
 
 def classic_pool(
     task: str,
-    tasking: ClassicIndex,
+    run: ClassicIndex,
     plan: QueryPlan,
     allowed: Array,
     *,
@@ -68,20 +68,20 @@ def classic_pool(
     limits: ClassicSettings | None = None,
 ) -> CandidatePool:
     """The candidates of a task for the signals of the classic profile. `allowed` must hold tests: S2 makes less of them."""
-    snapshot, graph = tasking.snapshot, tasking.graph
+    snapshot, graph = run.snapshot, run.graph
     limits = limits or ClassicSettings()
-    evidence = TermStatistics(snapshot, plan, tasking.profile, tasking.weights)
-    sought = Sought(task, keywords(task), graph, allowed, tasking.weights, tasking.profile.fields, limits)
-    seeds = find_seeds(sought, learned, _nearest(tasking, evidence, sought.kept))
+    statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
+    sought = Sought(task, keywords(task), graph, allowed, run.weights, run.profile.fields, limits)
+    seeds = find_seeds(sought, learned, _nearest(run, statistics, sought.kept))
     walked = _walked(graph, seeds, limits)
     units = np.flatnonzero((walked[: snapshot.units] > 0) & sought.kept)
-    if tasking.include is not None:
-        units = distinct(np.concatenate([units, tasking.include])).astype(np.int64)
+    if run.include is not None:
+        units = distinct(np.concatenate([units, run.include])).astype(np.int64)
     seeding = _seeding(graph, seeds, walked, units, now, limits.authorities)
     depth = snapshot.column("files.depth")[snapshot.alive]
     return CandidatePool(
-        evidence,
-        PathMatch(evidence),
+        statistics,
+        PathMatch(statistics),
         units,
         {channel: np.where(ranks > 0, 1 / (limits.fusion_k + np.maximum(ranks, 1)), np.nan) for channel, ranks in seeding.ranks.items()},
         int(depth.min(initial=255)),
@@ -93,16 +93,16 @@ def classic_pool(
     )
 
 
-def _nearest(tasking: ClassicIndex, evidence: TermStatistics, allowed: Array) -> Nearest | None:
+def _nearest(run: ClassicIndex, statistics: TermStatistics, allowed: Array) -> Nearest | None:
     """How to ask vectors, which happens only when the other channels find next to nothing (N5)."""
-    if tasking.encoder is None or tasking.snapshot.vectors is None:
+    if run.encoder is None or run.snapshot.vectors is None:
         return None
 
     def nearest(count: int) -> Array:
-        semantics = asked_of_vectors(tasking.snapshot, tasking.encoder, evidence.plan.text)
-        if semantics is None:
+        dense = dense_matches(run.snapshot, run.encoder, statistics.plan.text)
+        if dense is None:
             return np.empty(0, np.int64)
-        units, similar = semantics.units_of(*semantics.nearest(count, allowed), evidence.unit_scores, allowed)
+        units, similar = dense.units_of(*dense.nearest(count, allowed), statistics.unit_scores, allowed)
         return units[np.argsort(-similar, kind="stable")]
 
     return nearest

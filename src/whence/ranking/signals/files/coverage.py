@@ -17,9 +17,9 @@ def coverage(pool: CandidatePool) -> Column:
     Rare words count more: the only file with the rarest word is seldom wrong.
     """
     total, held = 0.0, np.zeros(len(pool.distinct_files))
-    for found in pool.evidence.terms:
+    for found in pool.statistics.terms:
         if not found.term.whole:
-            weight = found.term.weight * found.file_rarity
+            weight = found.term.weight * found.file_idf
             total += weight
             held += weight * (member(pool.distinct_files, found.files) | member(pool.distinct_files, found.paths[0]))
     values = pool.by_file(held / total if total else held)

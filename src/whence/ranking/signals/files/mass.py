@@ -15,5 +15,5 @@ def mass(pool: CandidatePool) -> Column:
 
     Its ten best windows of 800 bytes, each later one counting less; 1 is the best of the pool.
     """
-    values = pool.by_file(relative_to_best(window_mass(pool.evidence, pool.distinct_files)))
+    values = pool.by_file(relative_to_best(window_mass(pool.statistics, pool.distinct_files)))
     return Column(values, lambda row: f"{values[row]:.0%} of the fullest file")

@@ -22,7 +22,7 @@ def only_here(pool: CandidatePool) -> Column:
     """
     values, rarest = np.zeros(len(pool.distinct_files)), np.full(len(pool.distinct_files), -1)
     most = min(MOST_FILES, pool.snapshot.live_files * MOST_SHARE)
-    for number, found in enumerate(pool.evidence.terms):
+    for number, found in enumerate(pool.statistics.terms):
         if 0 < found.holders <= most:
             better = member(pool.distinct_files, found.files) & (values < 1 / found.holders)
             values[better], rarest[better] = 1 / found.holders, number
@@ -31,7 +31,7 @@ def only_here(pool: CandidatePool) -> Column:
     def because(row: int) -> str:
         if not worth[row]:
             return "holds no word that singles it out"
-        found = pool.evidence.terms[int(word[row])]
+        found = pool.statistics.terms[int(word[row])]
         return f"{found.term.text} is in {found.holders} file{'s' if found.holders > 1 else ''} only"
 
     return Column(worth, because)

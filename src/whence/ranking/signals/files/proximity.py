@@ -13,7 +13,7 @@ from whence.storage.rows import member
 @signal()
 def proximity(pool: CandidatePool) -> Column:
     """The share of neighbouring words of the query that occur in one window of the file; a pair with an absent word is skipped."""
-    pairs = pool.evidence.close_files
+    pairs = pool.statistics.close_files
     values = np.zeros(len(pool.distinct_files))
     for files in pairs:
         values += member(pool.distinct_files, files)

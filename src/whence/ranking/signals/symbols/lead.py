@@ -22,8 +22,8 @@ def lead(pool: CandidatePool) -> Column:
     owner, at = ranges(snapshot.lead_starts, pool.units)
     hashes = snapshot.column("leads.term")[at]
     worth = np.zeros(LEAD_HASHES)
-    for found in pool.evidence.terms:
-        worth[lead_hash(found.term.text)] += found.term.weight * found.unit_rarity
+    for found in pool.statistics.terms:
+        worth[lead_hash(found.term.text)] += found.term.weight * found.unit_idf
     spoken = worth[hashes] > 0
     once = distinct(owner[spoken] * LEAD_HASHES + hashes[spoken])
     total = np.bincount(once // LEAD_HASHES, worth[once % LEAD_HASHES], minlength=len(pool.units))
