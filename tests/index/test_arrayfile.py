@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.core.errors import IndexDamaged
-from whence.storage.arrayfile import MAGIC, ArrayFile, Stamp, Strings, checksum_of, pack_strings, unpack_strings, write_arrays
+from whence.storage.arrayfile import MAGIC, ArrayFile, Stamp, StringTable, checksum_of, pack_strings, unpack_strings, write_arrays
 
 ARRAYS = {
     "small": np.arange(5, dtype=np.uint8),
@@ -143,7 +143,7 @@ def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=20) | st.binary(max_size=20).map(os.fsdecode)))
 def test_strings_come_back_as_they_were_even_when_they_are_no_unicode(texts: list[str]) -> None:
     arrays = pack_strings("s", texts)
-    table = Strings(arrays["s.blob"], arrays["s.ends"])
+    table = StringTable(arrays["s.blob"], arrays["s.ends"])
     assert table.all() == texts
     assert [table[row] for row in range(len(table))] == texts
 
@@ -152,7 +152,7 @@ def test_strings_come_back_as_they_were_even_when_they_are_no_unicode(texts: lis
 def test_a_string_is_found_in_a_sorted_table_exactly_when_it_is_there(texts: set[str], wanted: str) -> None:
     ordered = sorted(texts, key=str.encode)
     arrays = pack_strings("s", ordered)
-    row = Strings(arrays["s.blob"], arrays["s.ends"]).find(wanted)
+    row = StringTable(arrays["s.blob"], arrays["s.ends"]).find(wanted)
     assert row == (ordered.index(wanted) if wanted in texts else -1)
 
 

@@ -14,7 +14,7 @@ from whence.core.errors import QueryError
 from whence.index.segment_writer import SegmentWriter
 from whence.parse.units import parse
 from whence.query.plan import make_plan
-from whence.storage.arrayfile import Strings
+from whence.storage.arrayfile import StringTable
 from whence.text import analyzer
 
 IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,30}", fullmatch=True)
@@ -28,7 +28,7 @@ def document_terms(text: str) -> set[str]:
     source = text.encode()
     digest.add("", source, parse(source, "unknown"))
     arrays = digest.arrays()
-    return set(Strings(arrays["terms.blob"], arrays["terms.ends"]).all())
+    return set(StringTable(arrays["terms.blob"], arrays["terms.ends"]).all())
 
 
 def query_terms(text: str) -> set[str]:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment
+from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, SegmentReader
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import SegmentVectors
-from whence.storage.arrayfile import Array
+from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import Lists, Steps, decode, unpack_windows
 
 #: The arrays of a piece in their order, with the type of each. A change of it is another format.
@@ -119,9 +119,9 @@ def pieces_of(snapshot: Snapshot) -> Iterator[FileBlob]:
 class _Cutting:
     """A segment on its way to pieces: its postings the other way round, by file."""
 
-    def __init__(self, snapshot: Snapshot, segment: Segment, base: int, vectors: SegmentVectors | None) -> None:
+    def __init__(self, snapshot: Snapshot, segment: SegmentReader, base: int, vectors: SegmentVectors | None) -> None:
         self._snapshot, self._segment, self._base, self._vectors = snapshot, segment, base, vectors
-        self._terms = segment.terms.all()
+        self._terms = unpack_strings(segment.arrays, "terms").all()
         self._hashes = np.array([name_hash(term) for term in self._terms], np.uint32)
         self._unit_starts = _starts(segment.unit_ends)
         self._window_starts = _starts(segment.window_ends)

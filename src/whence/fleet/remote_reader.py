@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +17,10 @@ from whence.embed.encoder import Encoder
 from whence.fleet.file_blobs import LAYOUT, Arrays
 from whence.index.name_parts import PathParts
 from whence.index.parsed import find_units
-from whence.index.segment import Segment
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import SegmentVectors, sketch_of
-from whence.storage.arrayfile import Array, ArrayFile, Strings
+from whence.storage.arrayfile import Array, StringTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,49 +34,10 @@ class TermCounts:
     mentions: Mapping[int, int] = field(default_factory=dict)
 
 
-class _Memory(ArrayFile):
-    """Arrays that are in no file."""
+class _FetchedSegment:
+    """The fetched files as one segment (`SegmentReader`). Terms are known by their hashes."""
 
-    def __init__(self, arrays: Arrays, facts: Mapping[str, Any] | None = None) -> None:
-        self.path = Path("gathered")
-        self.facts = dict(facts or {})
-        self._arrays = arrays
-
-
-class _Hashes(Strings):
-    """Terms that are known by their hashes: whoever asks for one is given its hash for a row."""
-
-    def __init__(self) -> None:
-        """There is no table."""
-
-    def find(self, text: str) -> int:
-        """The hash of a term."""
-        return name_hash(text)
-
-
-class _Paths(Strings):
-    """Paths that are at hand."""
-
-    def __init__(self, paths: list[str]) -> None:
-        self._paths = paths
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    def __getitem__(self, row: int) -> str:
-        return self._paths[row]
-
-    def place(self, text: str) -> int:
-        """The row of a path, or -1."""
-        return self._paths.index(text) if text in self._paths else -1
-
-    def all(self) -> list[str]:
-        """Every path, in order."""
-        return self._paths
-
-
-class _Gathered(Segment):
-    """The pieces as one segment."""
+    name = "fetched"
 
     def __init__(self, pieces: Sequence[Arrays], paths: list[str], parsed: Callable[[int], bytes]) -> None:
         joined = {name: np.concatenate([piece[name] for piece in pieces]) for name in LAYOUT if name not in _APART}
@@ -101,10 +59,9 @@ class _Gathered(Segment):
         self._mentioned = joined["mentions"], np.repeat(np.arange(len(pieces)), sizes["mentions"])
         names = [piece["units.name.ends"].astype(np.int64) for piece in pieces]
         blobs = np.cumsum([0, *(len(piece["units.name.blob"]) for piece in pieces)])
-        self.arrays = _Memory(joined)
-        self.terms = _Hashes()
-        self.paths = _Paths(paths)
-        self.unit_names = Strings(
+        self.arrays = joined
+        self.paths = StringTable.of(paths)
+        self.unit_names = StringTable(
             joined["units.name.blob"], np.concatenate([ends + base for ends, base in zip(names, blobs.tolist(), strict=False)])
         )
         self.files, self.units, self.windows = len(pieces), int(self.unit_ends[-1]), int(self.window_ends[-1])
@@ -118,6 +75,10 @@ class _Gathered(Segment):
     def parsed_of(self, row: int) -> bytes:
         """What was parsed of a file, packed."""
         return self._parsed(row)
+
+    def find_term(self, term: str) -> int:
+        """The hash of a term."""
+        return name_hash(term)
 
     def unit_postings(self, term: int) -> tuple[Array, Array]:
         """The units that hold a term, by its hash, and the code of each."""
@@ -149,7 +110,7 @@ class RemoteSnapshot(Snapshot):
 
     def __init__(self, pieces: Sequence[Arrays], paths: list[str], counts: TermCounts, parsed: Callable[[int], bytes], width: int) -> None:
         self._pieces, self._counts = list(pieces), counts
-        super().__init__([_Gathered(self._pieces, paths, parsed)], [np.zeros(len(self._pieces), bool)])
+        super().__init__([_FetchedSegment(self._pieces, paths, parsed)], [np.zeros(len(self._pieces), bool)])
         self._open_passages(width)
 
     # What is counted over everything.
@@ -221,7 +182,7 @@ class RemoteSnapshot(Snapshot):
         arrays = {name: np.concatenate([piece[f"passages.{name}"] for piece in self._pieces]) + bases for name in ("first", "last")}
         arrays |= {"rows": rows, "scale": np.concatenate([piece["passages.scale"] for piece in self._pieces])}
         arrays["sketch"] = sketch_of(rows.reshape(-1, width)).reshape(-1)
-        self.open_vectors({0: SegmentVectors(_Memory(arrays, {"width": width}))})
+        self.open_vectors({0: SegmentVectors(arrays, width)})
 
 
 def _begins(ends: Array) -> Array:
@@ -235,7 +196,7 @@ def _of(table: tuple[Array, Array, Array], hashed: int) -> tuple[Array, Array]:
 
 
 def _texts(piece: Arrays, name: str) -> list[str]:
-    return Strings(piece[f"{name}.blob"], piece[f"{name}.ends"]).all()
+    return StringTable(piece[f"{name}.blob"], piece[f"{name}.ends"]).all()
 
 
 @dataclass(frozen=True, slots=True)

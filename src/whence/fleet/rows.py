@@ -21,7 +21,7 @@ from whence.core.errors import IndexDamaged
 from whence.fleet.file_blobs import FileBlob, packed
 from whence.fleet.milvus.schemas import MOST_NAME, SKETCH_BITS
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
-from whence.storage.arrayfile import Strings
+from whence.storage.arrayfile import StringTable
 
 #: Letters of one field of a row; what is longer is kept in several rows.
 MOST_LETTERS = 64_000
@@ -158,7 +158,7 @@ def text_rows(owner: Owner, piece: FileBlob, text: str) -> list[Row]:
 def unit_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
     """One row for each unit."""
     key, arrays = owner.file(piece.path), piece.arrays
-    names = Strings(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
+    names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
     for number, (words, kind) in enumerate(zip(piece.words, arrays["units.kind"].tolist(), strict=True)):
         yield owner.row(
             unit_key(key, number),

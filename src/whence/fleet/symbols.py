@@ -21,7 +21,7 @@ from whence.fleet.search import Fleet
 from whence.fleet.texts import texts_of
 from whence.index.parsed import unpack_parsed
 from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
-from whence.storage.arrayfile import Strings
+from whence.storage.arrayfile import StringTable
 from whence.text import analyzer
 
 #: Definitions and files that are looked at, at most.
@@ -83,7 +83,7 @@ def symbols_of(fleet: Fleet, name: str) -> FleetSymbols:
 def _definitions(pieces: Iterable[FetchedFile], name: str) -> Iterable[Definition]:
     for one in pieces:
         arrays = one.piece
-        names = Strings(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
+        names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
         for unit in np.flatnonzero(arrays["units.name_hash"] == np.uint32(name_hash(name))).tolist():
             if arrays["units.flags"][unit] & DEFINES and names[unit] == name:
                 kind, language = KIND_NAMES[int(arrays["units.kind"][unit])], arrays["files.language"].tobytes().decode()

@@ -66,7 +66,7 @@ class Graph:
         self.in_edges: Array = file["in_edges"]
         self.in_starts: Array = file["in_starts"]
         self._file = file
-        self.outside = unpack_strings(file, "outside").all()  # type: ignore[arg-type]
+        self.outside = unpack_strings(file, "outside").all()
         self.nodes = symbols.units + len(self.outside)
 
     def out_of(self, node: int) -> Array:

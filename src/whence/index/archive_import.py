@@ -29,7 +29,7 @@ from whence.index.reuse import KnownFile, ReusableIndex
 from whence.index.segment import Segment
 from whence.index.store import FORMAT, SegmentRow, VectorRow
 from whence.index.validation import check_segment, check_vectors
-from whence.index.vectors import SegmentVectors
+from whence.index.vectors import vectors_in
 from whence.parse.languages import BY_NAME
 from whence.storage.arrayfile import ArrayFile, Stamp
 
@@ -185,7 +185,7 @@ def _check_members(place: Path, row: SegmentRow, beside: VectorRow | None, paths
         raise ArchiveRefused(f"{row.name} of the pack holds other files than its manifest lists", hint=_AGAIN)
     if beside is not None:
         file = ArrayFile(place / beside.name)
-        check_vectors(SegmentVectors(file), file, segment.units)
+        check_vectors(vectors_in(file), file, segment.units)
 
 
 # What may stand in a manifest: anything else is a ValueError, and the pack is refused.

@@ -18,7 +18,7 @@ import numpy as np
 from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
-from whence.storage.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
+from whence.storage.arrayfile import Array, ArrayFile, Columns, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.text.analyzer import STOP_WORDS, terms, words
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def columns_of_past(layout: Layout, store: IndexStore, snapshot: Snapshot) -> di
     return {"recency": recency, "past.rows": rows.astype(np.int32)}
 
 
-def read_past(file: ArrayFile) -> CommitIndex:
+def read_past(file: Columns) -> CommitIndex:
     """The past as it was written."""
     names = ("times", "term_ends", "term_rows", "path_ends", "path_rows")
     return CommitIndex(unpack_strings(file, "terms").all(), unpack_strings(file, "paths").all(), *(file[name] for name in names))

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from whence.core.types import EDGE_KINDS, Parsed, Reference, Unit
-from whence.storage.arrayfile import Array, ArrayFile, Strings, narrow, pack_strings, unpack_strings
+from whence.storage.arrayfile import Array, ArrayFile, StringTable, narrow, pack_strings, unpack_strings
 from whence.text.analyzer import parts, stem, words
 
 #: Set in a mention's kind where the receiver is not what stands before the name but the type that speaks.
@@ -198,7 +198,7 @@ def merge_relations(files: Sequence[tuple[ArrayFile, Array, Array]]) -> dict[str
     }
 
 
-def _joined_tables(tables: Sequence[Strings]) -> tuple[list[str], list[Array]]:
+def _joined_tables(tables: Sequence[StringTable]) -> tuple[list[str], list[Array]]:
     """All strings of several tables in the order they come, and where each table's rows went."""
     row: dict[str, int] = {}
     moved = [np.array([row.setdefault(text, len(row)) for text in table.all()], np.int64) for table in tables]

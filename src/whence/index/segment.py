@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from whence.core.errors import IndexDamaged
 from whence.index.parsed import blob_arrays
 from whence.index.relations import merge_relations
 from whence.index.segment_writer import mention_arrays, mention_keys, unit_arrays, window_arrays
-from whence.storage.arrayfile import Array, ArrayFile, Stamp, Strings, narrow, pack_strings, unpack_strings
+from whence.storage.arrayfile import Array, ArrayFile, Columns, Stamp, StringTable, narrow, pack_strings, unpack_strings
 from whence.storage.postings import UNIT_STEP, WINDOW_STEP, Lists, Steps, decode, read, unpack_windows
 
 #: Columns with one value per file or unit, which a merge simply strings together.
@@ -38,11 +39,49 @@ UNIT_COLUMNS = (
 )
 
 
+class SegmentReader(Protocol):
+    """The files of one segment, wherever they are stored. Rows are its own: files, units and windows each count from 0."""
+
+    name: str
+    files: int
+    units: int
+    windows: int
+    unit_ends: Array  # one past the last unit of each file
+    window_ends: Array
+    paths: StringTable
+    unit_names: StringTable
+
+    @property
+    def arrays(self) -> Columns:
+        """Its columns by name."""
+
+    def languages(self) -> list[str]:
+        """The language of each file."""
+
+    def parsed_of(self, row: int) -> bytes:
+        """What was parsed of a file, packed."""
+
+    def find_term(self, term: str) -> int:
+        """The key of a term for the postings below, or -1."""
+
+    def unit_postings(self, term: int) -> tuple[Array, Array]:
+        """The units that contain a term, and the code of each."""
+
+    def window_postings(self, term: int) -> tuple[Array, Array]:
+        """The windows that contain a term, and how often (up to a ceiling)."""
+
+    def path_postings(self, term: int) -> tuple[Array, Array]:
+        """The files with a term in their path, and where in it."""
+
+    def mentions(self, hashed: int) -> Array:
+        """The files that mention a word, by its hash."""
+
+
 class Segment:
-    """Reads one segment. Rows are its own: files, units and windows each count from 0."""
+    """A segment in an array file."""
 
     def __init__(self, file: ArrayFile) -> None:
-        self.arrays = file
+        self.arrays, self.name = file, file.path.name
         self.terms = unpack_strings(file, "terms")
         self.paths = unpack_strings(file, "files.path")
         self.unit_names = unpack_strings(file, "units.name")
@@ -62,8 +101,12 @@ class Segment:
         ends = self.arrays["parsed.ends"]
         return self.arrays["parsed.blob"][int(ends[row - 1]) if row else 0 : int(ends[row])].tobytes()
 
+    def find_term(self, term: str) -> int:
+        """The row of a term, or -1."""
+        return self.terms.find(term)
+
     def unit_postings(self, term: int) -> tuple[Array, Array]:
-        """The units that hold a term, and the code of each."""
+        """The units that contain a term, and the code of each."""
         a, b = self.arrays["terms.units"][term : term + 2].tolist()
         first = int(self.arrays["terms.first_unit"][term])
         return read(first, self.arrays["postings.unit"][a:b], self.arrays["postings.code"][a:b], self.units > UNIT_STEP)
@@ -141,7 +184,7 @@ def _rows(keep: Array, first: int) -> Array:
     return np.where(keep, np.cumsum(keep) - 1 + first, -1).astype(np.int32)
 
 
-def _joined_vocabulary(tables: Sequence[Strings]) -> tuple[list[str], list[Array]]:
+def _joined_vocabulary(tables: Sequence[StringTable]) -> tuple[list[str], list[Array]]:
     """All strings of several sorted tables, and where each table's rows went."""
     lists = [table.all() for table in tables]
     names = sorted(set().union(*lists)) if lists else []
@@ -171,7 +214,7 @@ def _same_width(arrays: list[Array]) -> Array:
     return narrow(joined) if any(array.dtype == np.uint16 for array in arrays) else joined
 
 
-def _merged_strings(name: str, tables: Sequence[tuple[Strings, Array]]) -> dict[str, Array]:
+def _merged_strings(name: str, tables: Sequence[tuple[StringTable, Array]]) -> dict[str, Array]:
     return pack_strings(name, [text for table, keep in tables for text, kept in zip(table.all(), keep.tolist(), strict=True) if kept])
 
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from whence.core.types import Holding
 from whence.index.name_parts import NameParts, PathParts
-from whence.index.segment import Segment
+from whence.index.segment import SegmentReader
 from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, VectorView
-from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
+from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.rows import distinct, member
 
 #: A name defined in more files than this says nothing of which one is meant.
@@ -30,10 +30,10 @@ MOST_DEFINITIONS = 3
 class Snapshot:
     """Reads the segments of one snapshot together."""
 
-    def __init__(self, segments: Sequence[Segment], dead: Sequence[Array]) -> None:
+    def __init__(self, segments: Sequence[SegmentReader], dead: Sequence[Array]) -> None:
         self.segments = list(segments)
-        self.shared: ArrayFile | None = None  # columns that depend on all files at once, worked out beforehand
-        self.past: ArrayFile | None = None  # commits, where there are any: see `index.history`
+        self.shared: Columns | None = None  # columns that depend on all files at once, worked out beforehand
+        self.past: Columns | None = None  # commits, where there are any: see `index.history`
         self.precedents: Array | None = None  # what commits say of each file of one question, where that was found out elsewhere
         self.vectors: VectorView | None = None  # of the model in use, where there are any
         self._dead = list(dead)
@@ -61,7 +61,7 @@ class Snapshot:
     @cached_property
     def identity(self) -> str:
         """What tells this view from others of the same root: its segments, and what of them is alive."""
-        return identity_of([segment.arrays.path.name for segment in self.segments], self.alive)
+        return identity_of([segment.name for segment in self.segments], self.alive)
 
     @cached_property
     def unit_alive(self) -> Array | None:
@@ -196,7 +196,7 @@ class Snapshot:
     def parsed_of(self, path: str) -> bytes | None:
         """What was parsed of a file, packed; None when it is not here."""
         for segment, gone in zip(self.segments, self._dead, strict=True):
-            row = segment.paths.place(path)
+            row = segment.paths.scan(path)
             if row >= 0 and not gone[row]:
                 return segment.parsed_of(row)
         return None
@@ -218,7 +218,7 @@ class Snapshot:
     # Postings, over all segments, of what is alive. A term is looked up once, then read by its rows.
     def find_term(self, term: str) -> tuple[int, ...]:
         """A term's row in each segment, -1 where it does not occur."""
-        return tuple(segment.terms.find(term) for segment in self.segments)
+        return tuple(segment.find_term(term) for segment in self.segments)
 
     def unit_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
         """The units that hold a term, and the code of each."""
@@ -234,7 +234,7 @@ class Snapshot:
         return self._postings(rows, lambda segment, row: segment.path_postings(row), self._file_base, alive)
 
     def _postings(
-        self, rows: tuple[int, ...], read: Callable[[Segment, int], tuple[Array, Array]], bases: Array, alive: Sequence[Array | None]
+        self, rows: tuple[int, ...], read: Callable[[SegmentReader, int], tuple[Array, Array]], bases: Array, alive: Sequence[Array | None]
     ) -> tuple[Array, Array]:
         found = []
         for segment, row, base, mask in zip(self.segments, rows, bases.tolist(), alive, strict=False):

@@ -18,7 +18,7 @@ from whence.index.relations import OF_RECEIVER
 from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment
 from whence.index.segment_writer import CONTENTS, KIND_NAMES, WINDOW_BYTES
 from whence.index.vectors import SegmentVectors
-from whence.storage.arrayfile import Array, ArrayFile, Strings, unpack_strings
+from whence.storage.arrayfile import Array, ArrayFile, StringTable, unpack_strings
 from whence.storage.postings import Steps, decode, unpack_windows
 
 #: Tables of strings, each a blob and where its strings end.
@@ -209,7 +209,7 @@ def _check_paths(paths: Sequence[str]) -> None:
 
 
 def _check_table(file: ArrayFile, name: str) -> None:
-    table = Strings(file[f"{name}.blob"], file[f"{name}.ends"])
+    table = StringTable(file[f"{name}.blob"], file[f"{name}.ends"])
     _need(file[f"{name}.blob"].dtype.str == "|u1" and file[f"{name}.ends"].dtype.str == "<u4", f"{name} is of another type")
     _ends(file[f"{name}.ends"], len(table), len(file[f"{name}.blob"]), name)
     if name != "parsed":

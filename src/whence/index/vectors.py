@@ -18,7 +18,7 @@ import numpy as np
 from whence.core.errors import IndexDamaged, VectorsDamaged
 from whence.embed.encoder import Encoder, UnitText, Vectors, unit_length
 from whence.embed.passages import Passage
-from whence.storage.arrayfile import Array, ArrayFile, Stamp
+from whence.storage.arrayfile import Array, ArrayFile, Columns, Stamp
 from whence.storage.rows import highest, ranges
 
 #: Above this many passages, sketches choose what is compared.
@@ -112,10 +112,10 @@ def _in_whole_numbers(query: Array, top: int) -> tuple[Array, np.float32]:
 class SegmentVectors:
     """Reads one vector file. Passages and units count from 0."""
 
-    def __init__(self, file: ArrayFile) -> None:
+    def __init__(self, file: Columns, width: int) -> None:
         self.first, self.last, self.scale = file["first"], file["last"], file["scale"]
         self.passages = len(self.first)
-        self.width = int(file.facts["width"])
+        self.width = width
         self.rows = file["rows"].reshape(self.passages, self.width)
         self.sketch = file["sketch"].reshape(-(-self.width // _WORD_BITS), self.passages)
         self.starts = file["starts"].astype(np.int64) if "starts" in file else None
@@ -160,10 +160,15 @@ class SegmentVectors:
         return self._tokens[token], self._token_scale[token], np.diff(self.starts.astype(np.int64))[passages]
 
 
+def vectors_in(file: ArrayFile) -> SegmentVectors:
+    """The vectors in an open file."""
+    return SegmentVectors(file, int(file.facts["width"]))
+
+
 def open_vectors(path: Path, stamp: Stamp) -> SegmentVectors:
     """Open a vector file, checking that it is what was written."""
     try:
-        return SegmentVectors(ArrayFile(path, stamp))
+        return vectors_in(ArrayFile(path, stamp))
     except IndexDamaged as damage:
         raise VectorsDamaged(damage.message) from damage
     except (KeyError, ValueError, TypeError, OverflowError) as error:

@@ -57,7 +57,7 @@ class NoteSegment:
     @cached_property
     def vectors(self) -> SegmentVectors:
         """The passages of all notes; the unit of a passage is the row of its note."""
-        return SegmentVectors(self.arrays)
+        return SegmentVectors(self.arrays, int(self.arrays.facts["width"]))
 
     def holding(self, stem: int) -> tuple[Array, Array]:
         """The notes that hold a stem, and how often."""

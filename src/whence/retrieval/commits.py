@@ -9,7 +9,7 @@ import numpy as np
 from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan
 from whence.retrieval.lexical import top
-from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
+from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.rows import best_first, first_of_each, ranges
 from whence.text.bm25 import idf
 
@@ -48,7 +48,7 @@ class CommitMatches:
         best = float(found.max(initial=0.0))
         return found / best if best > 0 else found
 
-    def _found(self, past: ArrayFile) -> tuple[Array, Array]:
+    def _found(self, past: Columns) -> tuple[Array, Array]:
         commits, like = self._like_commits(past)
         ends = past["path_ends"]
         starts = np.concatenate([[0], ends])
@@ -59,7 +59,7 @@ class CommitMatches:
         known = row >= 0
         return _decayed(row[known], worth[known])
 
-    def _like_commits(self, past: ArrayFile) -> tuple[Array, Array]:
+    def _like_commits(self, past: Columns) -> tuple[Array, Array]:
         """Commits whose messages share the question's rarest terms: (commits, likeness)."""
         count = len(past["times"])
         scores = np.zeros(count, np.float32)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 else:
     Array = np.ndarray  # numpy.typing takes a tenth of the time of a short search to load
+
+
+class Columns(Protocol):
+    """Named arrays, in a file or in memory."""
+
+    def __getitem__(self, name: str, /) -> Array: ...
+
+    def __contains__(self, name: str, /) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +176,17 @@ def narrow(values: Array) -> Array:
     return values.astype(np.uint16 if not len(values) or int(values.max()) < 1 << 16 else np.uint32)
 
 
-class Strings:
-    """A table of strings inside an array file: one blob of UTF-8 and where each ends."""
+class StringTable:
+    """A column of strings: one blob of UTF-8, and where each string ends in it."""
 
     def __init__(self, blob: Array, ends: Array) -> None:
         self._blob = blob.data
         self._ends = ends
+
+    @classmethod
+    def of(cls, texts: list[str]) -> StringTable:
+        """A table of strings in memory."""
+        return unpack_strings(pack_strings("texts", texts), "texts")
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -186,7 +199,7 @@ class Strings:
     def __getitem__(self, row: int) -> str:
         return self.raw(row).decode("utf-8", "surrogateescape")
 
-    def place(self, text: str) -> int:
+    def scan(self, text: str) -> int:
         """The row of a string in a table in any order, or -1."""
         key, data = text.encode("utf-8", "surrogateescape"), bytes(self._blob)
         at = data.find(key) if key else -1
@@ -225,6 +238,6 @@ def pack_strings(name: str, texts: list[str]) -> dict[str, Array]:
     return {f"{name}.blob": np.frombuffer(b"".join(encoded), np.uint8), f"{name}.ends": ends.astype(np.uint32)}
 
 
-def unpack_strings(file: ArrayFile, name: str) -> Strings:
-    """A table of strings written with `pack_strings`."""
-    return Strings(file[f"{name}.blob"], file[f"{name}.ends"])
+def unpack_strings(columns: Columns, name: str) -> StringTable:
+    """A table of strings made by `pack_strings`."""
+    return StringTable(columns[f"{name}.blob"], columns[f"{name}.ends"])
