@@ -21,7 +21,7 @@ from whence.fleet.counts import refresh_totals
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
 from whence.fleet.search import Fleet
-from whence.fleet.sync import send
+from whence.fleet.sync import sync_index
 from whence.search.result import Backend
 
 FILES = {
@@ -55,7 +55,7 @@ def engine(server: str) -> Iterator[Engine]:
 
 @pytest.fixture(scope="module")
 def fleet(engine: Engine, index: Index) -> Fleet:
-    send(engine, Registry(engine).add(NAME, str(index.root), ["all"]), index.writer)
+    sync_index(engine, Registry(engine).add(NAME, str(index.root), ["all"]), index.writer)
     refresh_totals(engine)
     settings, _ = load(root=None, environment={}, command_line={})
     return Fleet(engine, settings, OPERATOR)
@@ -156,7 +156,7 @@ def test_a_file_that_changed_is_found_by_its_new_words_and_not_by_its_old_ones(i
         index.refresh()
         repository = Registry(engine).get(NAME)
         assert repository is not None
-        sent = send(engine, repository, index.writer)
+        sent = sync_index(engine, repository, index.writer)
         assert sent.files == 1
         for backend in (index, fleet):
             assert paths(backend.search("zebra"))[0] == "shop/price.py"
@@ -164,4 +164,4 @@ def test_a_file_that_changed_is_found_by_its_new_words_and_not_by_its_old_ones(i
     finally:
         write(root, {"shop/price.py": before})
         index.refresh()
-        send(engine, Registry(engine).get(NAME), index.writer)
+        sync_index(engine, Registry(engine).get(NAME), index.writer)

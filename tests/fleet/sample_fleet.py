@@ -11,7 +11,7 @@ from whence import Index
 from whence.fleet.counts import refresh_totals
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
-from whence.fleet.sync import send
+from whence.fleet.sync import sync_index
 
 RED, BLUE, BOTH = "acme/crimson", "umbra/cobalt", "shared/kit"
 GROUPS = {RED: ["red"], BLUE: ["blue"], BOTH: ["red", "blue"]}
@@ -62,5 +62,5 @@ def sent(engine: Engine, trees: Mapping[str, Path], data: Path) -> None:
     registry = Registry(engine)
     for name, root in trees.items():
         with Index.open(root, data_dir=data) as index:
-            send(engine, registry.add(name, str(root), GROUPS[name]), index.writer)
+            sync_index(engine, registry.add(name, str(root), GROUPS[name]), index.writer)
     refresh_totals(engine)

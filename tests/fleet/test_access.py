@@ -10,7 +10,7 @@ import pytest
 
 from whence.core.errors import FleetError, SettingError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.access import OPERATOR, REFUSAL, Caller, caller_of, check, hashed, visible
+from whence.fleet.access import OPERATOR, REFUSAL, Caller, authenticate, may_see, token_hash, visible_rows
 from whence.fleet.milvus.filters import EVERYTHING, NOTHING
 
 KNOWN = {"of-a": ["a"], "of-a-and-b": ["a", "b"], "of-nobody": [], "of-all": ["*"], "é𝄞": ["b"]}
@@ -19,7 +19,7 @@ KNOWN = {"of-a": ["a"], "of-a-and-b": ["a", "b"], "of-nobody": [], "of-all": ["*
 @pytest.fixture(params=["toml", "json"])
 def settings(request, tmp_path) -> FleetSettings:
     path = tmp_path / f"tokens.{request.param}"
-    hashes = {hashed(token): groups for token, groups in KNOWN.items()}
+    hashes = {token_hash(token): groups for token, groups in KNOWN.items()}
     lines = "".join(f"{name} = {json.dumps(groups)}\n" for name, groups in hashes.items())
     written(path, json.dumps(hashes) if request.param == "json" else lines)
     return FleetSettings(tokens=str(path))
@@ -32,46 +32,60 @@ def written(path: Path, text: str, mode: int = 0o600) -> FleetSettings:
 
 
 def test_a_token_stands_for_its_groups(settings):
-    assert caller_of(settings, "of-a") == Caller(frozenset({"a"}))
-    assert caller_of(settings, "of-a-and-b") == Caller(frozenset({"a", "b"}))
-    assert caller_of(settings, "of-nobody") == Caller(frozenset())
-    assert caller_of(settings, "é𝄞") == Caller(frozenset({"b"}))
-    assert caller_of(settings, "of-all") == OPERATOR
+    assert authenticate(settings, "of-a") == Caller(frozenset({"a"}))
+    assert authenticate(settings, "of-a-and-b") == Caller(frozenset({"a", "b"}))
+    assert authenticate(settings, "of-nobody") == Caller(frozenset())
+    assert authenticate(settings, "é𝄞") == Caller(frozenset({"b"}))
+    assert authenticate(settings, "of-all") == OPERATOR
 
 
 @pytest.mark.parametrize(
     "token",
-    ["", " ", "of-", "of-a ", "OF-A", "of-a\n", "*", "\0", "\ud800", "x" * 100_000, hashed("of-a"), hashed("of-all"), "' or '1'='1"],
+    [
+        "",
+        " ",
+        "of-",
+        "of-a ",
+        "OF-A",
+        "of-a\n",
+        "*",
+        "\0",
+        "\ud800",
+        "x" * 100_000,
+        token_hash("of-a"),
+        token_hash("of-all"),
+        "' or '1'='1",
+    ],
     ids=repr,
 )
 def test_whoever_is_not_known_hears_one_sentence(settings, token):
     with pytest.raises(FleetError) as refused:
-        caller_of(settings, token)
+        authenticate(settings, token)
     assert str(refused.value) == REFUSAL == "the fleet does not know this caller"
 
 
 def test_the_empty_token_is_nobody_even_where_the_file_names_it(tmp_path):
-    settings = written(tmp_path / "tokens.json", json.dumps({hashed(""): ["*"]}))
+    settings = written(tmp_path / "tokens.json", json.dumps({token_hash(""): ["*"]}))
     with pytest.raises(FleetError, match=REFUSAL):
-        caller_of(settings, "")
+        authenticate(settings, "")
 
 
 def test_a_token_that_was_taken_out_is_refused_at_once(settings):
-    assert caller_of(settings, "of-a")
+    assert authenticate(settings, "of-a")
     written(Path(settings.tokens), "{}" if settings.tokens.endswith("json") else "")
     with pytest.raises(FleetError, match=REFUSAL):
-        caller_of(settings, "of-a")
+        authenticate(settings, "of-a")
 
 
 def test_where_no_file_of_tokens_is_set_all_is_seen():
-    assert caller_of(FleetSettings(), "") == caller_of(FleetSettings(), "anything") == OPERATOR
+    assert authenticate(FleetSettings(), "") == authenticate(FleetSettings(), "anything") == OPERATOR
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o601])
 def test_a_file_that_others_can_read_is_refused(tmp_path, mode):
     settings = written(tmp_path / "tokens.toml", "", mode)
     with pytest.raises(SettingError, match="others than its owner") as refused:
-        caller_of(settings, "of-a")
+        authenticate(settings, "of-a")
     assert "chmod 600" in refused.value.hint
 
 
@@ -80,7 +94,7 @@ def test_a_file_of_another_user_is_refused(tmp_path):
     settings = written(tmp_path / "tokens.toml", "")
     os.chown(settings.tokens, 12_345, 12_345)
     with pytest.raises(SettingError, match="others than its owner"):
-        caller_of(settings, "of-a")
+        authenticate(settings, "of-a")
 
 
 @pytest.mark.parametrize(
@@ -102,19 +116,19 @@ def test_a_file_of_another_user_is_refused(tmp_path):
 )
 def test_a_file_that_says_something_else_is_refused_and_nobody_let_in(tmp_path, name, text):
     with pytest.raises(SettingError, match=name):
-        caller_of(written(tmp_path / name, text), "of-a")
+        authenticate(written(tmp_path / name, text), "of-a")
 
 
 @pytest.mark.parametrize("name", ["gone.toml", "gone.json"])
 def test_a_file_that_is_not_there_lets_nobody_in(tmp_path, name):
     with pytest.raises(SettingError, match="cannot be read"):
-        caller_of(FleetSettings(tokens=str(tmp_path / name)), "of-a")
+        authenticate(FleetSettings(tokens=str(tmp_path / name)), "of-a")
 
 
 def test_what_the_engine_is_asked_is_what_the_groups_say():
-    assert visible(OPERATOR) == EVERYTHING
-    assert visible(Caller(frozenset())) == NOTHING
-    assert visible(Caller(frozenset({"b", 'a"'}))).text == 'array_contains_any(groups, ["a\\"", "b"])'
+    assert visible_rows(OPERATOR) == EVERYTHING
+    assert visible_rows(Caller(frozenset())) == NOTHING
+    assert visible_rows(Caller(frozenset({"b", 'a"'}))).text == 'array_contains_any(groups, ["a\\"", "b"])'
 
 
 @pytest.mark.parametrize(
@@ -122,13 +136,13 @@ def test_what_the_engine_is_asked_is_what_the_groups_say():
     [{}, {"groups": None}, {"groups": []}, {"groups": ["b"]}, {"groups": "a"}, {"groups": {"a": 1}}, {"groups": ["A"]}, {"groups": ["*"]}],
 )
 def test_a_row_that_shares_no_group_is_kept_back(row):
-    assert not check(Caller(frozenset({"a"})), row)
-    assert not check(Caller(frozenset()), row)
-    assert check(OPERATOR, row)
+    assert not may_see(Caller(frozenset({"a"})), row)
+    assert not may_see(Caller(frozenset()), row)
+    assert may_see(OPERATOR, row)
 
 
 def test_a_row_that_shares_a_group_is_seen():
-    assert check(Caller(frozenset({"a", "c"})), {"groups": ["b", "a"]})
+    assert may_see(Caller(frozenset({"a", "c"})), {"groups": ["b", "a"]})
 
 
 def test_engine_and_way_out_agree(engine):
@@ -139,5 +153,5 @@ def test_engine_and_way_out_agree(engine):
     engine.put("counts", rows)
     for groups in (None, (), ("a",), ("b", "a"), ("*",), ('a"',), ("ab", "x")):
         caller = Caller(None if groups is None else frozenset(groups))
-        seen = {row["id"] for row in engine.rows("counts", visible(caller), ["id"])}
-        assert seen == {row["id"] for row in rows if check(caller, row)}
+        seen = {row["id"] for row in engine.rows("counts", visible_rows(caller), ["id"])}
+        assert seen == {row["id"] for row in rows if may_see(caller, row)}

@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 
 from fleet.sample_fleet import BLUE, BOTH, FOREIGN, RED, planted, sent
-from whence.app.fleet_checkout import fetched
+from whence.app.fleet_checkout import open_checkout
 from whence.cli.main import main
 from whence.core.errors import WhenceError
 from whence.core.settings import load
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.access import Caller, hashed
+from whence.fleet.access import Caller, token_hash
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
 from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import Registry
 from whence.fleet.rows import file_key, part_key
 from whence.fleet.search import Fleet
-from whence.fleet.symbols import symbols_of
+from whence.fleet.symbols import find_symbols
 
 Asking = Callable[[Fleet], Any]
 CALLER = Caller(frozenset({"red"}))
@@ -176,7 +176,7 @@ def search(query: str, **options: Any) -> Asking:
             ],
             "why": [[asdict(line) for line in one.why] for one in answer],
             "facets": asdict(answer.facets),
-            "repositories": answer.repositories,
+            "repositories": answer.repository_counts,
             "searched": [(one.name, one.files, one.groups) for one in answer.searched],
             "confidence": asdict(answer.confidence) if answer.confidence else None,
             "notes": answer.notes,
@@ -261,7 +261,7 @@ def test_the_engine_is_asked_as_often_as_if_the_foreign_repository_did_not_exist
         lambda fleet: fleet.repositories(),
     ]
     asked += [
-        lambda fleet: asdict(symbols_of(fleet, "SessionStore")),
+        lambda fleet: asdict(find_symbols(fleet, "SessionStore")),
         lambda fleet: asdict(fleet.why("session", f"{BLUE}/vellichor/session.py")),
     ]
     for number, ask in enumerate(asked):
@@ -291,7 +291,7 @@ def test_no_text_becomes_part_of_an_expression(text, fleets, place):
         "paths": search("session", paths=(text,)),
         "factors": search("session", factors={text: 2.0}),
         "target": lambda one: asdict(one.why("session", f"{BLUE}/{text}")),
-        "symbol": lambda one: asdict(symbols_of(one, text)),
+        "symbol": lambda one: asdict(find_symbols(one, text)),
         "context": lambda one: _context(one, text, place),
         "repositories": lambda one: [asdict(found) for found in one.repositories(text)],
     }
@@ -312,7 +312,7 @@ def test_a_caller_whose_groups_are_expressions_sees_nothing(engines):
 
 # Why, symbols, and a repository that is fetched.
 def _context(fleet: Fleet, name: str, place: Path) -> Any:
-    with fetched(fleet, name, place / "fetched", now=NOW) as found:
+    with open_checkout(fleet, name, place / "fetched", now=NOW) as found:
         return found.repository.name, sorted(found.index.snapshot.paths)
 
 
@@ -346,7 +346,7 @@ def test_why_says_nothing_of_what_is_anothers(target, fleets):
     "name", ["QuokkaStore", "open_ganglypuff", "Zanzibarflux", "SessionStore", "charge_card", "retry_later", "user", "total"]
 )
 def test_symbols_are_those_of_ones_own(name, fleets):
-    tried(f"symbols {name}", lambda fleet: asdict(symbols_of(fleet, name)), fleets, name)
+    tried(f"symbols {name}", lambda fleet: asdict(find_symbols(fleet, name)), fleets, name)
     assert LEAKS == []
 
 
@@ -398,7 +398,7 @@ def test_a_row_with_a_wrong_group_is_caught_on_the_way_out(name, astray, fleets,
         tried(f"spoiled {name} {query}", search(query), (spoiled, fleets[1]), query)
     for target in (f"{BLUE}/vellichor/quokkastore.py", "QuokkaStore"):
         tried(f"spoiled {name} why {target}", lambda fleet, at=target: asdict(fleet.why("session", at)), (spoiled, fleets[1]), target)
-    tried(f"spoiled {name} symbols", lambda fleet: asdict(symbols_of(fleet, "SessionStore")), (spoiled, fleets[1]))
+    tried(f"spoiled {name} symbols", lambda fleet: asdict(find_symbols(fleet, "SessionStore")), (spoiled, fleets[1]))
     tried(f"spoiled {name} context", lambda fleet: _context(fleet, BLUE, place), (spoiled, fleets[1]), BLUE)
     assert LEAKS == []
 
@@ -414,7 +414,7 @@ def test_a_row_with_the_name_of_ones_own_repository_and_foreign_groups_is_not_sh
 
 def test_pieces_of_others_are_not_given_by_their_keys(fleets):
     for path in ("vellichor/quokkastore.py", "vellichor/session.py", "vellichor/timeouts.go", "docs/ganglypuff.md"):
-        assert fleets[0].pieces([file_key(BLUE, path)]) == []
+        assert fleets[0].file_blobs([file_key(BLUE, path)]) == []
         TRIES.append(f"piece {path}")
 
 
@@ -432,7 +432,7 @@ def test_who_lost_a_right_sees_nothing_from_then_on_whatever_rows_still_say(astr
         assert BOTH not in found.replace(query, "")
     assert answered(lambda fleet: asdict(fleet.why("retry", f"{BOTH}/kit/retry.py")), after).startswith("UsageError")
     assert answered(lambda fleet: _context(fleet, BOTH, place), after).startswith("UsageError")
-    assert [one.repository for one in symbols_of(after, "retry_later").definitions] == []
+    assert [one.repository for one in find_symbols(after, "retry_later").definitions] == []
 
 
 # From a shell.
@@ -457,7 +457,7 @@ def test_who_lost_a_right_sees_nothing_from_then_on_whatever_rows_still_say(astr
 )
 def test_a_shell_tells_no_more(arguments, engines, capsys, monkeypatch, tmp_path):
     tokens = tmp_path / "tokens.json"
-    tokens.write_text(json.dumps({hashed("of red"): ["red"]}))
+    tokens.write_text(json.dumps({token_hash("of red"): ["red"]}))
     tokens.chmod(0o600)
     monkeypatch.setenv("WHENCE_FLEET_TOKENS", str(tokens))
     monkeypatch.setenv("WHENCE_FLEET_CALLER", "of red")
@@ -496,7 +496,7 @@ def test_who_may_see_it_finds_it_in_every_one_of_these_ways(engines, fleets):
     operator = Fleet(engines[0], fleets[0].settings, Caller(frozenset({"blue"})))
     for query in QUERIES:
         assert BLUE in answered(search(query), operator)
-    assert symbols_of(operator, "QuokkaStore").definitions
+    assert find_symbols(operator, "QuokkaStore").definitions
     assert operator.why("session", f"{BLUE}/vellichor/session.py").rank
 
 

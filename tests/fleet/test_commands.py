@@ -19,7 +19,7 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals
 from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
-from whence.fleet.sources import checkout_of
+from whence.fleet.sources import checkout_path
 
 FILES = {"shop/session.py": "class SessionStore:\n    def open(self):\n        return 1\n", "README.md": "# Shop\n"}
 
@@ -104,7 +104,7 @@ def test_status_says_what_it_cost_and_who_works_on_it(run: Command, shop: Path, 
     assert "2 files, " in lines[3]
     assert "MB sent in" in lines[4]
     assert lines[-1] == "1 repository (1 ready), 2 files"
-    lease = Leases(engine, "ada on a train", 60.0, time.time).take("shop")
+    lease = Leases(engine, "ada on a train", 60.0, time.time).acquire("shop")
     assert lease is not None
     assert run("status").out.startswith("shop: ready, worked on by ada on a train\n")
     (facts,) = told(run("status", "--json"))
@@ -132,9 +132,9 @@ def test_a_url_is_called_by_its_last_two_steps_and_its_checkout_goes_with_it(run
     url = f"file://{shop}"
     assert run("add", url).out.startswith("acme/shop: file://")
     run("index")
-    assert checkout_of(url, data).is_dir()
+    assert checkout_path(url, data).is_dir()
     assert run("remove", "acme/shop").out.endswith("; its checkout here, too\n")
-    assert not checkout_of(url, data).exists()
+    assert not checkout_path(url, data).exists()
 
 
 def test_a_name_that_is_taken_is_refused(run: Command, shop: Path, tmp_path: Path):
@@ -240,6 +240,6 @@ def test_two_names_of_one_url_share_a_checkout_that_stays_while_one_is_left(run:
         run("add", url, "--name", name)
     assert run("index").code == 0
     run("remove", "one")
-    assert checkout_of(url, data).is_dir()
+    assert checkout_path(url, data).is_dir()
     run("remove", "two")
-    assert not checkout_of(url, data).exists()
+    assert not checkout_path(url, data).exists()

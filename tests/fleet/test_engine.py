@@ -46,8 +46,8 @@ def test_writing_twice_is_writing_once(either):
     either.put("units", [unit(1, "first"), unit(2, "second")])
     either.put("units", [unit(1, "third")])
     assert either.count("units") == 2
-    assert either.by_words("units", "first", 10) == []
-    assert [hit.id for hit in either.by_words("units", "third", 10)] == ["u1"]
+    assert either.search_words("units", "first", 10) == []
+    assert [hit.id for hit in either.search_words("units", "third", 10)] == ["u1"]
 
 
 def test_of_two_rows_with_one_id_the_last_counts(either):
@@ -87,7 +87,7 @@ def test_what_is_deleted_is_gone(either):
     either.delete("units", equals("repo", "a"))
     assert either.count("units", equals("repo", "a")) == 0
     assert either.count("units", equals("repo", "b")) == either.count("units") == 5
-    assert len(either.by_words("units", "word", 10)) == 5
+    assert len(either.search_words("units", "word", 10)) == 5
     either.delete("units", EVERYTHING)
     assert either.count("units") == 0
 
@@ -101,39 +101,39 @@ def test_the_best_words_come_first_and_only_what_is_meant(either):
             unit(3, "render tree", groups=("h",)),
         ],
     )
-    hits = either.by_words("units", "parse", 10, fields=["number", "groups"])
+    hits = either.search_words("units", "parse", 10, fields=["number", "groups"])
     assert [hit.id for hit in hits] == ["u1", "u2"]
     assert hits[0].score > hits[1].score > 0
     assert hits[1].fields == {"number": 2, "groups": ["g", "h"]}
-    assert [hit.id for hit in either.by_words("units", "parse", 1)] == ["u1"]
-    assert [hit.id for hit in either.by_words("units", "parse render", 10, overlaps("groups", ["h"]))] == ["u3", "u2"]
-    assert either.by_words("units", "parse", 10, NOTHING) == []
-    assert either.by_words("units", "absent", 10) == []
-    assert either.by_words("units", "  ", 10) == []
-    assert either.by_words("units", "parse", 0) == []
+    assert [hit.id for hit in either.search_words("units", "parse", 1)] == ["u1"]
+    assert [hit.id for hit in either.search_words("units", "parse render", 10, overlaps("groups", ["h"]))] == ["u3", "u2"]
+    assert either.search_words("units", "parse", 10, NOTHING) == []
+    assert either.search_words("units", "absent", 10) == []
+    assert either.search_words("units", "  ", 10) == []
+    assert either.search_words("units", "parse", 0) == []
 
 
 def test_where_there_never_was_a_row_no_words_are_found(either):
-    assert either.by_words("commits", "parse render", 10) == []
+    assert either.search_words("commits", "parse render", 10) == []
 
 
 def test_words_are_told_apart_by_spaces_alone(either):
     either.put("units", [unit(1, "Don't.stop a_b"), unit(2, "don t stop a b")])
-    assert [hit.id for hit in either.by_words("units", "Don't.stop", 10)] == ["u1"]
-    assert [hit.id for hit in either.by_words("units", "a_b", 10)] == ["u1"]
-    assert [hit.id for hit in either.by_words("units", "stop", 10)] == ["u2"]
+    assert [hit.id for hit in either.search_words("units", "Don't.stop", 10)] == ["u1"]
+    assert [hit.id for hit in either.search_words("units", "a_b", 10)] == ["u1"]
+    assert [hit.id for hit in either.search_words("units", "stop", 10)] == ["u2"]
 
 
 def test_the_nearest_sketches_come_first(either):
     sketches = [bytes(32), b"\1" + bytes(31), b"\xff" * 32]
     rows = [{"id": f"p{number}", "repo": "r", "groups": ["g"], "file": f"f{number}", "sketch": one} for number, one in enumerate(sketches)]
     either.put("passages", rows)
-    assert either.by_sketch("passages", bytes(32), 2, fields=["file"]) == [
+    assert either.search_bits("passages", bytes(32), 2, fields=["file"]) == [
         EngineHit("p0", 0.0, {"file": "f0"}),
         EngineHit("p1", -1.0, {"file": "f1"}),
     ]
-    assert [hit.score for hit in either.by_sketch("passages", b"\xff" * 32, 10)] == [0.0, -255.0, -256.0]
-    assert either.by_sketch("passages", bytes(32), 2, equals("repo", "other")) == []
+    assert [hit.score for hit in either.search_bits("passages", b"\xff" * 32, 10)] == [0.0, -255.0, -256.0]
+    assert either.search_bits("passages", bytes(32), 2, equals("repo", "other")) == []
 
 
 def test_several_may_use_one_engine_at_once(either):
@@ -177,7 +177,7 @@ def test_a_collection_whose_maker_came_no_further_is_finished(either):
         other._make(SCHEMAS["units"])
     either.ensure()
     either.put("units", [unit(1, "word")])
-    assert [hit.id for hit in either.by_words("units", "word", 10)] == ["u1"]
+    assert [hit.id for hit in either.search_words("units", "word", 10)] == ["u1"]
 
 
 def test_several_may_make_what_is_missing_at_once(either):
@@ -214,7 +214,7 @@ def test_what_is_in_a_file_is_there_when_it_is_opened_again(tmp_path):
         engine.put("units", [unit(1, "word")])
     with Engine.open(settings) as engine:
         engine.ensure()
-        assert [hit.id for hit in engine.by_words("units", "word", 10)] == ["u1"]
+        assert [hit.id for hit in engine.search_words("units", "word", 10)] == ["u1"]
     assert [path.name for path in tmp_path.iterdir()] == ["kept.db"]
 
 
@@ -229,10 +229,10 @@ def test_two_fleets_of_one_engine_do_not_meet(either):
 
 def test_a_search_takes_no_longer_than_it_must(engine):
     engine.put("units", [unit(number, f"word{number % 7} word") for number in range(500)])
-    engine.by_words("units", "word", 10)
+    engine.search_words("units", "word", 10)
     began = time.process_time()
     for _ in range(20):
-        engine.by_words("units", "word3 word", 10, overlaps("groups", ["g"]), ["number"])
+        engine.search_words("units", "word3 word", 10, overlaps("groups", ["g"]), ["number"])
     assert (time.process_time() - began) / 20 < 0.02
 
 

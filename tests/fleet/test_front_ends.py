@@ -11,14 +11,14 @@ import pytest
 
 import whence
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
-from whence.app.fleet_checkout import FOLDER, fetched, lies_inside
+from whence.app.fleet_checkout import FOLDER, lies_inside, open_checkout
 from whence.cli.main import main
 from whence.core.errors import FleetError, QueryError, SettingError, UsageError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.access import hashed
+from whence.fleet.access import token_hash
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.search import Fleet
-from whence.fleet.symbols import IMPORTS, symbols_of
+from whence.fleet.symbols import IMPORTS, find_symbols
 
 Run = Any
 NOW = 1_800_000_000.0
@@ -49,7 +49,7 @@ def configured(settings: FleetSettings, monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.fixture
 def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "tokens.json"
-    file.write_text(json.dumps({hashed("of red"): ["red"], hashed("of all"): ["*"]}))
+    file.write_text(json.dumps({token_hash("of red"): ["red"], token_hash("of all"): ["*"]}))
     file.chmod(0o600)
     monkeypatch.setenv("WHENCE_FLEET_TOKENS", str(file))
     return file
@@ -72,7 +72,7 @@ def test_a_fleet_is_opened_from_the_users_settings():
         answer = fleet.search("open a session", k=2)
         assert {one.repository for one in answer.files} == {RED, BLUE}
         assert {one.name for one in answer.searched} == {RED, BLUE, BOTH}
-        assert set(answer.repositories) <= {RED, BLUE, BOTH}
+        assert set(answer.repository_counts) <= {RED, BLUE, BOTH}
 
 
 @pytest.mark.usefixtures("configured", "tokens")
@@ -235,11 +235,11 @@ def test_context_fetches_the_portable_index_and_shows_code(run):
 @pytest.mark.usefixtures("configured")
 def test_a_fetched_repository_is_taken_from_its_pack_and_used_again(own_data_dir):
     with whence.Fleet.open() as fleet:
-        with fetched(fleet, RED, own_data_dir, now=NOW) as first:
+        with open_checkout(fleet, RED, own_data_dir, now=NOW) as first:
             assert first.index.refreshed.adopted == 3
             assert first.index.refreshed.read == 0
-            assert (first.reused, first.said) == (False, ())
-        with fetched(fleet, RED, own_data_dir, now=NOW) as second:
+            assert (first.reused, first.warnings) == (False, ())
+        with open_checkout(fleet, RED, own_data_dir, now=NOW) as second:
             assert second.reused
             assert second.index.refreshed.read == 0
     assert len(list((own_data_dir / FOLDER).iterdir())) == 1
@@ -249,7 +249,7 @@ def test_a_fetched_repository_is_taken_from_its_pack_and_used_again(own_data_dir
 def test_what_differs_from_the_pack_is_read_here(own_data_dir):
     with (
         whence.Fleet.open() as fleet,
-        fetched(fleet, BLUE, own_data_dir, now=NOW) as found,
+        open_checkout(fleet, BLUE, own_data_dir, now=NOW) as found,
     ):  # a secret is not in the text, so the file is another
         assert (found.index.refreshed.adopted, found.index.refreshed.read) == (3, 1)
 
@@ -265,11 +265,11 @@ def test_no_path_of_the_engine_leads_out_of_the_folder(path):
 @pytest.mark.usefixtures("configured")
 def test_folders_of_what_a_repository_was_before_are_removed(own_data_dir):
     with whence.Fleet.open() as fleet:
-        with fetched(fleet, BOTH, own_data_dir, now=NOW) as found:
+        with open_checkout(fleet, BOTH, own_data_dir, now=NOW) as found:
             place = found.index.root.parent
         old = place.with_name(f"{place.name.rpartition('-')[0]}-0123456789abcdef")
         place.rename(old)
-        with fetched(fleet, BOTH, own_data_dir, now=NOW) as found:
+        with open_checkout(fleet, BOTH, own_data_dir, now=NOW) as found:
             assert not found.reused
         assert not old.exists()
 
@@ -278,7 +278,7 @@ def test_folders_of_what_a_repository_was_before_are_removed(own_data_dir):
 @pytest.mark.usefixtures("configured")
 def test_a_name_is_found_where_it_is_defined_and_where_others_import_it():
     with whence.Fleet.open() as fleet:
-        found = symbols_of(fleet, "retry_later")
+        found = find_symbols(fleet, "retry_later")
     assert [(one.repository, one.path, one.line, one.kind) for one in found.definitions] == [(BOTH, "kit/retry.py", 4, "function")]
     assert {(one.repository, one.path, one.how) for one in found.uses} == {
         (RED, "store/session.py", IMPORTS),
@@ -290,9 +290,9 @@ def test_a_name_is_found_where_it_is_defined_and_where_others_import_it():
 @pytest.mark.usefixtures("configured", "tokens")
 def test_names_of_others_are_no_names():
     with whence.Fleet.open(token="of red") as fleet:
-        assert not symbols_of(fleet, "QuokkaStore").definitions
-        assert {one.repository for one in symbols_of(fleet, "SessionStore").definitions} == {RED}
-        assert {one.repository for one in symbols_of(fleet, "retry_later").uses} == {RED}
+        assert not find_symbols(fleet, "QuokkaStore").definitions
+        assert {one.repository for one in find_symbols(fleet, "SessionStore").definitions} == {RED}
+        assert {one.repository for one in find_symbols(fleet, "retry_later").uses} == {RED}
 
 
 @pytest.mark.usefixtures("configured")

@@ -15,8 +15,8 @@ from whence import Index
 from whence.core.errors import IndexDamaged
 from whence.core.types import Holding
 from whence.fleet import counts, file_blobs
-from whence.fleet.counts import CountTable, TermCounter, together
-from whence.fleet.file_blobs import Arrays, FileBlob, pieces_of
+from whence.fleet.counts import CountTable, TermCounter, merge_tables
+from whence.fleet.file_blobs import Arrays, FileBlob, make_blobs
 from whence.fleet.remote_reader import RemoteSnapshot, TermCounts
 from whence.index.segment_writer import name_hash
 from whence.query.plan import make_plan
@@ -54,7 +54,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 @pytest.fixture(scope="module")
 def cut(index: Index) -> list[FileBlob]:
-    return list(pieces_of(index.snapshot))
+    return list(make_blobs(index.snapshot))
 
 
 def counts_of(arrays: list[Arrays]) -> CountTable:
@@ -66,12 +66,12 @@ def counts_of(arrays: list[Arrays]) -> CountTable:
 
 def gathered(cut: list[FileBlob]) -> RemoteSnapshot:
     """All pieces, read back from their bytes."""
-    arrays = [file_blobs.unpacked(file_blobs.packed(one.arrays)) for one in cut]
-    table = counts.unpacked(counts.packed(counts_of(arrays)))
+    arrays = [file_blobs.decode_blob(file_blobs.encode_blob(one.arrays)) for one in cut]
+    table = counts.decode_table(counts.encode_table(counts_of(arrays)))
     totals = table.holding(counts.TOTALS)
     assert totals is not None
     known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
-    mentioned = {int(one): table.mentioning(int(one)) for one in table.words}
+    mentioned = {int(one): table.files_mentioning(int(one)) for one in table.words}
     all_counts = TermCounts(totals.files, totals.units, totals.windows, known, mentioned)
     return RemoteSnapshot(arrays, [one.path for one in cut], all_counts, lambda row: cut[row].parsed, 256)
 
@@ -107,8 +107,8 @@ def test_some_of_the_pieces_score_as_all_of_them_do(index, cut):
     totals = table.holding(counts.TOTALS)
     assert totals is not None
     known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
-    mentioned = {int(one): table.mentioning(int(one)) for one in table.words}
-    arrays = [file_blobs.unpacked(file_blobs.packed(one.arrays)) for one in few]
+    mentioned = {int(one): table.files_mentioning(int(one)) for one in table.words}
+    arrays = [file_blobs.decode_blob(file_blobs.encode_blob(one.arrays)) for one in few]
     alone = RemoteSnapshot(
         arrays,
         [one.path for one in few],
@@ -136,12 +136,12 @@ def test_counts_are_those_of_the_index(index, cut):
 def test_counts_of_parts_add_up_and_are_found_in_their_buckets(cut):
     half = len(cut) // 2
     parts = [counts_of([one.arrays for one in some]) for some in (cut[:half], cut[half:])]
-    whole, joined = counts_of([one.arrays for one in cut]), together(parts)
+    whole, joined = counts_of([one.arrays for one in cut]), merge_tables(parts)
     assert whole.terms.tolist() == joined.terms.tolist()
     assert whole.held.tolist() == joined.held.tolist()
     assert whole.mentioned.tolist() == joined.mentioned.tolist()
     hashed = name_hash("walk")
-    bucket = whole.within(counts.bucket_of(hashed, counts.BITS), counts.BITS)
+    bucket = whole.bucket(counts.bucket_of(hashed, counts.BITS), counts.BITS)
     assert bucket.holding(hashed) == whole.holding(hashed)
     assert len(bucket.terms) < len(whole.terms) / 8
 
@@ -149,24 +149,24 @@ def test_counts_of_parts_add_up_and_are_found_in_their_buckets(cut):
 @pytest.mark.parametrize("raw", [b"", b"no piece", b"x" * 1000])
 def test_what_is_no_piece_is_refused(raw):
     with pytest.raises(IndexDamaged):
-        file_blobs.unpacked(raw)
+        file_blobs.decode_blob(raw)
     with pytest.raises(IndexDamaged):
-        counts.unpacked(raw)
+        counts.decode_table(raw)
 
 
 def test_a_piece_that_is_cut_off_is_refused(cut):
-    raw = file_blobs.packed(cut[0].arrays)
+    raw = file_blobs.encode_blob(cut[0].arrays)
     with pytest.raises(IndexDamaged):
-        file_blobs.unpacked(raw[: len(raw) // 2])
+        file_blobs.decode_blob(raw[: len(raw) // 2])
 
 
 def test_the_engine_is_told_the_words_of_units_and_paths(cut):
     one = next(piece for piece in cut if piece.path == "whence/graph/walk.py")
-    assert len(one.words) == len(one.arrays["units.first"])
-    assert any("restart" in words.split() for words in one.words)
+    assert len(one.unit_words) == len(one.arrays["units.first"])
+    assert any("restart" in words.split() for words in one.unit_words)
     assert "walk" in one.path_words.split()
 
 
 def test_no_file_of_the_package_is_needed(cut, tmp_path: Path):
     """A piece stands by itself: nothing in it names a folder of this machine."""
-    assert str(tmp_path.parent).encode() not in b"".join(file_blobs.packed(one.arrays) for one in cut)
+    assert str(tmp_path.parent).encode() not in b"".join(file_blobs.encode_blob(one.arrays) for one in cut)

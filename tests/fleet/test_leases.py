@@ -39,36 +39,36 @@ def claims(engine: Engine) -> int:
 
 def test_one_has_it_and_the_others_do_not(either, clock):
     one, two = (Leases(either, name, 60, clock) for name in ("one", "two"))
-    lease = one.take("r")
+    lease = one.acquire("r")
     assert lease.held
-    assert two.take("r") is None
-    assert one.take("r") is None
-    assert two.take("other").held
+    assert two.acquire("r") is None
+    assert one.acquire("r") is None
+    assert two.acquire("other").held
     assert one.holders() == {"r": "one", "other": "two"}
     lease.release()
     assert not lease.held
-    assert two.take("r").held
+    assert two.acquire("r").held
     assert claims(either) == 2
 
 
 def test_whoever_does_not_get_it_leaves_no_claim(engine, clock):
-    assert Leases(engine, "one", 60, clock).take("r")
-    assert Leases(engine, "two", 60, clock).take("r") is None
+    assert Leases(engine, "one", 60, clock).acquire("r")
+    assert Leases(engine, "two", 60, clock).acquire("r") is None
     assert claims(engine) == 1
 
 
 def test_a_worker_that_says_nothing_loses_it_after_its_time(either, clock):
     one, two = (Leases(either, name, 60, clock) for name in ("one", "two"))
-    lease = one.take("r")
+    lease = one.acquire("r")
     clock.time += 59
     assert lease.held
-    assert two.take("r") is None
+    assert two.acquire("r") is None
     clock.time += 2
     assert not lease.held
     assert not lease.renew()
-    assert two.take("r") is None, "clocks may differ by a share of the time"
+    assert two.acquire("r") is None, "clocks may differ by a share of the time"
     clock.time += 15
-    assert two.take("r").held
+    assert two.acquire("r").held
     assert not lease.renew()
     assert two.holders() == {"r": "two"}
     lease.release()
@@ -77,16 +77,16 @@ def test_a_worker_that_says_nothing_loses_it_after_its_time(either, clock):
 
 def test_a_worker_that_renews_keeps_it(either, clock):
     one, two = (Leases(either, name, 60, clock) for name in ("one", "two"))
-    lease = one.take("r")
+    lease = one.acquire("r")
     for _ in range(5):
         clock.time += 50
         assert lease.renew()
-        assert two.take("r") is None
+        assert two.acquire("r") is None
     assert claims(either) == 1
 
 
 def test_a_lease_that_somebody_removed_is_lost(engine, clock):
-    lease = Leases(engine, "one", 60, clock).take("r")
+    lease = Leases(engine, "one", 60, clock).acquire("r")
     engine.delete("claims", module.equals("repo", "r"))
     assert not lease.renew()
     assert not lease.held
@@ -94,7 +94,7 @@ def test_a_lease_that_somebody_removed_is_lost(engine, clock):
 
 
 def test_a_renewal_that_came_too_late_to_be_seen_does_not_count(engine, clock, monkeypatch):
-    lease = Leases(engine, "one", 60, clock).take("r")
+    lease = Leases(engine, "one", 60, clock).acquire("r")
     put = engine.put
 
     def slow(name, rows):
@@ -115,9 +115,9 @@ def test_somebody_who_died_while_drawing_a_number_holds_nobody_up_for_longer_tha
     assert wish.write(1, module.ASKING)
     assert not two._first(wish)
     wish.release()
-    assert two.take("r") is None
+    assert two.acquire("r") is None
     clock.time += 60 + 16
-    assert two.take("r").held
+    assert two.acquire("r").held
 
 
 def test_of_two_who_drew_numbers_the_smaller_has_it(engine, clock):
@@ -142,7 +142,7 @@ def test_of_two_who_drew_the_same_number_one_has_it(engine, clock):
 
 def test_a_claim_can_be_seen_at_every_moment(engine, clock, monkeypatch):
     leases = Leases(engine, "one", 60, clock)
-    lease = leases.take("r")
+    lease = leases.acquire("r")
     seen = []
     for name in ("put", "delete"):
         original = getattr(engine, name)
@@ -170,7 +170,7 @@ def test_in_a_crowd_of_threads_there_are_never_two(fleet):
                 leases = Leases(engine, f"w{number}", 30, time.time)
                 until = time.monotonic() + 2
                 while time.monotonic() < until:
-                    if lease := leases.take("r"):
+                    if lease := leases.acquire("r"):
                         with guard:
                             inside[0] += 1
                             most[0] = max(most[0], inside[0])
@@ -208,7 +208,7 @@ with Engine.open(FleetSettings(backend="milvus", address=address, prefix=prefix)
             out.write(f"{word} {worker} {time.time()}\\n")
     say("ready")
     while not Path(log + ".stop").exists():
-        if lease := leases.take("r"):
+        if lease := leases.acquire("r"):
             say("in")
             if hold == "ever":
                 time.sleep(600)
@@ -269,8 +269,8 @@ def test_a_worker_that_is_killed_loses_it_to_another_after_its_time(fleet, tmp_p
             worker.send_signal(signal.SIGKILL)
             worker.wait(10)
         other = Leases(engine, "other", 1, time.time)
-        assert other.take("r") is None
+        assert other.acquire("r") is None
         taken = []
-        wait_for(lambda: taken.append(other.take("r")) or taken[-1])
+        wait_for(lambda: taken.append(other.acquire("r")) or taken[-1])
         assert 0.9 <= time.time() - float(said(log, "in")[0][2]) < 5.0
         assert other.holders() == {"r": "other"}

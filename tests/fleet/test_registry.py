@@ -91,8 +91,8 @@ def test_removing_one_removes_every_row_of_it_and_of_no_other(either):
     registry.remove("a")
     assert {name: either.count(name, equals("repo", "a")) for name in SCHEMAS} == dict.fromkeys(SCHEMAS, 0)
     assert {name: either.count(name, equals("repo", "ab")) for name in SCHEMAS} == dict.fromkeys(SCHEMAS, 1)
-    assert [hit.fields["repo"] for hit in either.by_words("units", "x", 10, fields=["repo"])] == ["ab"]
-    assert [hit.fields["repo"] for hit in either.by_sketch("passages", bytes(32), 10, fields=["repo"])] == ["ab"]
+    assert [hit.fields["repo"] for hit in either.search_words("units", "x", 10, fields=["repo"])] == ["ab"]
+    assert [hit.fields["repo"] for hit in either.search_bits("passages", bytes(32), 10, fields=["repo"])] == ["ab"]
     with pytest.raises(UsageError, match="no repository 'a'"):
         registry.remove("a")
 
@@ -138,5 +138,5 @@ def test_other_groups_are_written_to_every_row(either):
             expected = {**row_of(name, "a"), "groups": ["board", "staff"]}
             assert changed == {field: expected[field] for field in fields}
             assert either.count(name, overlaps("groups", ["team"])) == 1
-    assert [hit.score for hit in either.by_sketch("passages", VALUES["BINARY_VECTOR"], 10)] == [0.0, 0.0]
-    assert len(either.by_words("units", "x", 10, EVERYTHING)) == 2
+    assert [hit.score for hit in either.search_bits("passages", VALUES["BINARY_VECTOR"], 10)] == [0.0, 0.0]
+    assert len(either.search_words("units", "x", 10, EVERYTHING)) == 2

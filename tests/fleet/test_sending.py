@@ -15,15 +15,15 @@ from sample_trees import git, write
 from whence import Index
 from whence.core.errors import FleetError, IndexDamaged
 from whence.fleet import counts, sync
-from whence.fleet.archives import pack_of
-from whence.fleet.counts import counted, put_counts, refresh_totals, scope_of
-from whence.fleet.file_blobs import unpacked
+from whence.fleet.archives import fetch_archive
+from whence.fleet.counts import group_scope, read_counts, refresh_totals, write_counts
+from whence.fleet.file_blobs import decode_blob
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals
 from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WAITING, Registry, Repository
-from whence.fleet.rows import file_key, from_parts, packed_text, part_key, unpacked_text
-from whence.fleet.sync import SyncSummary, fingerprint_of, send
+from whence.fleet.rows import decode_text, encode_text, file_key, join_blob, part_key
+from whence.fleet.sync import SyncSummary, fingerprint, sync_index
 from whence.index.archive_import import unpacked as unpacked_pack
 from whence.index.layout import Layout
 from whence.index.segment_writer import name_hash
@@ -70,7 +70,7 @@ def sent(engine: Engine, tree: Path) -> Sending:
         found = registry.get("acme/shop")
         assert found is not None
         with Index.open(tree) as index:
-            return send(engine, found, index.writer, **options)
+            return sync_index(engine, found, index.writer, **options)
 
     return run
 
@@ -123,12 +123,12 @@ def test_rows_hold_what_a_search_needs(engine: Engine, sent: Sending):
         ["sales"],
     )
     assert "session" in row["words"].split()
-    assert unpacked(from_parts([row["blob"]]))["files.path"].tobytes() == b"shop/session.py"
+    assert decode_blob(join_blob([row["blob"]]))["files.path"].tobytes() == b"shop/session.py"
     (text,) = engine.get("texts", [part_key(key, 0)], ("blob",))
-    assert unpacked_text(from_parts([text["blob"]]))[0] == FILES["shop/session.py"]
+    assert decode_text(join_blob([text["blob"]]))[0] == FILES["shop/session.py"]
     (unit,) = engine.rows("units", equals("name", "expire_idle"), ("file", "kind", "number"))
     assert (unit["file"], unit["kind"]) == (key, "function")
-    assert {hit.fields["file"] for hit in engine.by_words("units", "quagga", 5, fields=("file",))} == {key}
+    assert {hit.fields["file"] for hit in engine.search_words("units", "quagga", 5, fields=("file",))} == {key}
     (past,) = engine.rows("commits", EVERYTHING, ("words", "touched", "terms"))
     assert "expir" in past["words"]
     assert sorted(json.loads(past["touched"])) == sorted(FILES)
@@ -140,7 +140,7 @@ def test_passages_are_found_by_the_signs_of_their_vectors(engine: Engine, sent: 
     with Index.open(tree) as index:
         rows = index.writer.encoder.encode_query("how a cart is filled").rows
     bits = np.packbits(rows.mean(axis=0) > 0).tobytes()
-    best = engine.by_sketch("passages", bits, 3, fields=("file",))
+    best = engine.search_bits("passages", bits, 3, fields=("file",))
     assert {hit.fields["file"] for hit in best} <= files_of(engine, "files")
 
 
@@ -148,7 +148,7 @@ def test_what_is_sent_twice_is_sent_once(engine: Engine, sent: Sending):
     first = sent()
     before = everything(engine)
     again = sent()
-    assert again.nothing
+    assert again.is_empty
     assert (again.files, again.bytes) == (0, 0)
     assert everything(engine) == before
     assert again.repository.bytes_sent == first.bytes  # what the last work came to
@@ -170,8 +170,8 @@ def test_an_edited_file_sends_only_itself_and_its_old_words_are_gone(engine: Eng
     after = rows_of(engine, "texts")
     key = file_key("acme/shop", "shop/session.py")
     assert {name for name in before if before[name] != after[name]} == {part_key(key, 0)}
-    assert engine.by_words("units", "quagga", 5) == []
-    assert engine.by_words("units", "okapi", 5)
+    assert engine.search_words("units", "quagga", 5) == []
+    assert engine.search_words("units", "okapi", 5)
     mine = [row for row in rows_of(engine, "units").values() if row["file"] == key]
     assert [row["name"] for row in mine if row["name"]] == ["okapi"]
 
@@ -199,9 +199,9 @@ def test_a_deleted_file_is_gone_from_every_collection(engine: Engine, sent: Send
     assert all(key in files_of(engine, name) for name in ("files", "texts", "units", "passages"))
     (tree / "docs/guide.md").unlink()
     done = sent()
-    assert (done.files, done.gone) == (0, 1)
+    assert (done.files, done.removed_files) == (0, 1)
     assert not any(key in files_of(engine, name) for name in ("files", "texts", "units", "passages"))
-    assert counted(engine, "acme/shop", [name_hash("guid"), name_hash("guide")]).holding(name_hash("guide")) is None
+    assert read_counts(engine, "acme/shop", [name_hash("guid"), name_hash("guide")]).holding(name_hash("guide")) is None
 
 
 def test_other_groups_reach_every_row(engine: Engine, sent: Sending, tree: Path):
@@ -221,7 +221,7 @@ def test_no_row_holds_a_secret(engine: Engine, sent: Sending):
     assert SECRET not in held
     assert SECRET.lower() not in held.lower()
     for row in rows_of(engine, "texts").values():
-        text, parsed = unpacked_text(from_parts([row["blob"]]))
+        text, parsed = decode_text(join_blob([row["blob"]]))
         assert SECRET not in text
         assert SECRET.encode() not in parsed
 
@@ -282,7 +282,7 @@ def test_a_repository_that_was_removed_meanwhile_does_not_come_back(engine: Engi
 
 def test_the_pack_of_a_clean_tree_is_there_and_can_be_taken_in(engine: Engine, sent: Sending, tree: Path, tmp_path: Path):
     sent()
-    portable, raw = pack_of(engine, "acme/shop")
+    portable, raw = fetch_archive(engine, "acme/shop")
     assert portable.commit == git("rev-parse", "HEAD", cwd=tree)
     file = tmp_path / "taken.whence-pack"
     file.write_bytes(raw)
@@ -296,26 +296,26 @@ def test_a_tree_that_is_as_no_commit_has_no_pack(engine: Engine, sent: Sending, 
     sent()
     write(tree, {"shop/session.py": "def okapi():\n    return 1\n"})
     sent()
-    assert pack_of(engine, "acme/shop") is None
+    assert fetch_archive(engine, "acme/shop") is None
     assert engine.count("packs") == 0
     commit(tree, "Okapis")
     sent()
-    assert pack_of(engine, "acme/shop")[0].commit == git("rev-parse", "HEAD", cwd=tree)
+    assert fetch_archive(engine, "acme/shop")[0].commit == git("rev-parse", "HEAD", cwd=tree)
 
 
 def test_totals_are_the_sums_of_repositories(engine: Engine, sent: Sending, tmp_path: Path):
     sent()
     other = Registry(engine).add("zoo", str(write(tmp_path / "zoo", {"zebra.py": "def quagga():\n    return 'session'\n"})), ["zoo"])
     with Index.open(tmp_path / "zoo") as index:
-        send(engine, other, index.writer)
+        sync_index(engine, other, index.writer)
     refresh_totals(engine)
     wanted = [counts.TOTALS, name_hash("quagga"), name_hash("cart")]
-    shop, zoo, both = (counted(engine, scope, wanted) for scope in ("acme/shop", "zoo", counts.ALL))
+    shop, zoo, both = (read_counts(engine, scope, wanted) for scope in ("acme/shop", "zoo", counts.ALL))
     assert both.holding(counts.TOTALS).files == len(FILES) + 1
     for hashed in wanted[:2]:
         assert both.holding(hashed).units == shop.holding(hashed).units + zoo.holding(hashed).units
     assert zoo.holding(name_hash("cart")) is None
-    sales = counted(engine, scope_of("sales"), wanted)
+    sales = read_counts(engine, group_scope("sales"), wanted)
     assert sales.holding(name_hash("quagga")) == shop.holding(name_hash("quagga"))
     groups = {row["scope"]: row["groups"] for row in engine.rows("counts", EVERYTHING, ("scope", "groups"))}
     assert groups == {"acme/shop": ["sales"], "zoo": ["zoo"], counts.ALL: [], "@sales": ["sales"], "@zoo": ["zoo"]}
@@ -333,24 +333,24 @@ def test_counts_that_do_not_fit_into_a_row_are_read_whole(engine: Engine):
     terms = np.arange(60_000, dtype=np.uint32)
     held = np.random.default_rng(7).integers(1, 1 << 30, (len(terms), 3)).astype(np.uint32)
     table = counts.CountTable(terms, held, terms[:0], terms[:0])
-    put_counts(engine, "huge", table, "huge", [])
+    write_counts(engine, "huge", table, "huge", [])
     assert engine.count("counts", equals("bucket", 0)) > 4
-    found = counted(engine, "huge", [0])
+    found = read_counts(engine, "huge", [0])
     assert np.array_equal(found.terms, terms)
     assert np.array_equal(found.held, held)
-    assert put_counts(engine, "huge", table, "huge", []) == (0, 0)
+    assert write_counts(engine, "huge", table, "huge", []) == (0, 0)
 
 
 def test_a_text_comes_back_as_it_was():
-    assert unpacked_text(packed_text("a\N{SNOWMAN}\n", b"\0parsed")) == ("a\N{SNOWMAN}\n", b"\0parsed")
-    for raw in (b"", b"nonsense", packed_text("text", b"")[:-4] + b"abcd"):
+    assert decode_text(encode_text("a\N{SNOWMAN}\n", b"\0parsed")) == ("a\N{SNOWMAN}\n", b"\0parsed")
+    for raw in (b"", b"nonsense", encode_text("text", b"")[:-4] + b"abcd"):
         with pytest.raises(IndexDamaged):
-            unpacked_text(raw)
+            decode_text(raw)
 
 
 def test_rows_are_made_with_a_model_and_a_form():
-    assert fingerprint_of("static-1") != fingerprint_of("static-2")
-    assert fingerprint_of("").startswith("none")
+    assert fingerprint("static-1") != fingerprint("static-2")
+    assert fingerprint("").startswith("none")
 
 
 def test_names_that_are_no_unicode_and_empty_files_are_sent(engine: Engine, tmp_path: Path):
@@ -359,6 +359,6 @@ def test_names_that_are_no_unicode_and_empty_files_are_sent(engine: Engine, tmp_
     repository: Repository = Registry(engine).add("odd", str(root), [])
     with Index.open(root) as index:
         live = index.snapshot.live_files
-        assert send(engine, repository, index.writer).files == live
+        assert sync_index(engine, repository, index.writer).files == live
     with Index.open(root) as index:
-        assert send(engine, Registry(engine).get("odd"), index.writer).nothing
+        assert sync_index(engine, Registry(engine).get("odd"), index.writer).is_empty

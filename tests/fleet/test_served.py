@@ -14,7 +14,7 @@ from serve.mcp.servers import Bare, surroundings
 from serve.ui.opened import opened, url_has
 from serve.ui.pages import Served, serving
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.access import hashed
+from whence.fleet.access import token_hash
 from whence.fleet.milvus.engine import Engine
 
 
@@ -32,7 +32,7 @@ def tree(place: Path) -> Path:
 @pytest.fixture(scope="module")
 def tokens(place: Path) -> Path:
     file = place / "tokens.json"
-    file.write_text(json.dumps({hashed("of red"): ["red"]}))
+    file.write_text(json.dumps({token_hash("of red"): ["red"]}))
     file.chmod(0o600)
     return file
 
@@ -103,7 +103,7 @@ def test_a_plain_search_is_of_the_folder_alone(agent):
 def test_a_right_that_was_taken_away_is_gone_at_once(agent, tokens):
     before = tokens.read_text()
     assert not agent.call("search", query="session", fleet=True).wrong
-    tokens.write_text(json.dumps({hashed("of another"): ["red"]}))
+    tokens.write_text(json.dumps({token_hash("of another"): ["red"]}))
     said = agent.call("search", query="session", fleet=True)
     tokens.write_text(before)
     assert said.wrong

@@ -9,7 +9,7 @@ import pytest
 from sample_histories import commit
 from sample_trees import git, write
 from whence.core.errors import UsageError, WhenceError
-from whence.fleet.sources import GitError, checked_out, checked_source, checkout_of, default_name, forget_checkout, head_of
+from whence.fleet.sources import GitError, checkout, checkout_path, default_name, normalize_source, remote_head, remove_checkout
 
 
 @pytest.fixture
@@ -57,25 +57,25 @@ def url_of(root: Path) -> str:
 )
 def test_what_is_no_folder_and_no_plain_url_is_refused(text: str):
     with pytest.raises(WhenceError) as refused:
-        checked_source(text)
+        normalize_source(text)
     assert "secret" not in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["https://example.org/a/b.git", "ssh://git@example.org:2222/a/b", "file:///srv/git/a.git"])
 def test_plain_urls_are_taken_as_they_are(text: str):
-    assert checked_source(text) == text
+    assert normalize_source(text) == text
 
 
 def test_a_folder_is_kept_as_a_whole_path(remote: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(remote.parent)
-    assert checked_source("shop") == str(remote)
+    assert normalize_source("shop") == str(remote)
 
 
 def test_a_part_of_a_repository_is_refused(remote: Path):
     write(remote, {"src/c.py": "x = 1\n"})
     with pytest.raises(UsageError, match="is a part of"):
-        checked_source(str(remote / "src"))
+        normalize_source(str(remote / "src"))
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_a_repository_has_a_name_by_itself(source: str, name: str):
 
 def test_a_url_is_checked_out_and_follows_its_server(remote: Path, own_data_dir: Path):
     url = url_of(remote)
-    with checked_out(url, own_data_dir, 10) as root:
-        assert root == checkout_of(url, own_data_dir)
+    with checkout(url, own_data_dir, 10) as root:
+        assert root == checkout_path(url, own_data_dir)
         assert (root / "a.py").read_text() == (remote / "a.py").read_text()
         assert (root / "b.txt").read_bytes() == b"crlf\r\n"
         assert git("rev-parse", "HEAD", cwd=root) == git("rev-parse", "HEAD", cwd=remote)
@@ -104,7 +104,7 @@ def test_a_url_is_checked_out_and_follows_its_server(remote: Path, own_data_dir:
     (remote / "a.py").unlink()
     git("checkout", "-q", "-b", "other", cwd=remote)
     commit(write(remote, {"c.py": "def two():\n    return 2\n"}), "Second")
-    with checked_out(url, own_data_dir, 10) as root:
+    with checkout(url, own_data_dir, 10) as root:
         assert sorted(one.name for one in root.iterdir()) == [".git", "b.txt", "c.py"]
         assert git("symbolic-ref", "HEAD", cwd=root) == "refs/heads/other"
         assert git("log", "--format=%s", cwd=root).splitlines() == ["Second", "First"]
@@ -112,25 +112,25 @@ def test_a_url_is_checked_out_and_follows_its_server(remote: Path, own_data_dir:
 
 def test_a_server_without_a_branch_is_followed_too(remote: Path, own_data_dir: Path):
     git("checkout", "-q", "--detach", cwd=remote)
-    assert head_of(url_of(remote)).branch == ""
-    with checked_out(url_of(remote), own_data_dir, 10) as root:
+    assert remote_head(url_of(remote)).branch == ""
+    with checkout(url_of(remote), own_data_dir, 10) as root:
         assert git("rev-parse", "HEAD", cwd=root) == git("rev-parse", "HEAD", cwd=remote)
 
 
 def test_what_a_killed_git_left_is_no_hindrance(remote: Path, own_data_dir: Path):
-    with checked_out(url_of(remote), own_data_dir, 10) as root:
+    with checkout(url_of(remote), own_data_dir, 10) as root:
         pass
     for left in ("index.lock", "shallow.lock", "HEAD.lock"):
         (root / ".git" / left).touch()
     commit(write(remote, {"c.py": "x = 1\n"}), "Second")
-    with checked_out(url_of(remote), own_data_dir, 10) as root:
+    with checkout(url_of(remote), own_data_dir, 10) as root:
         assert (root / "c.py").exists()
 
 
 def test_only_as_much_history_is_fetched_as_is_needed(remote: Path, own_data_dir: Path):
     for number in range(8):
         commit(write(remote, {"a.py": f"x = {number}\n"}), f"Change {number}")
-    with checked_out(url_of(remote), own_data_dir, 2) as root:
+    with checkout(url_of(remote), own_data_dir, 2) as root:
         assert len(git("log", "--format=%s", cwd=root).splitlines()) == 3
 
 
@@ -147,13 +147,13 @@ def test_no_program_of_the_repository_or_of_the_configuration_is_run(remote: Pat
     monkeypatch.delenv("GIT_CONFIG_GLOBAL")
     commit(remote, "Attributes")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-    with checked_out(url_of(remote), own_data_dir, 10) as root:
+    with checkout(url_of(remote), own_data_dir, 10) as root:
         assert (root / "a.py").read_text() == (remote / "a.py").read_text()
     assert not mark.exists()
 
 
 def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, own_data_dir: Path):
-    with pytest.raises(GitError) as failed, checked_out(f"file://{tmp_path}/nothing", own_data_dir, 10):
+    with pytest.raises(GitError) as failed, checkout(f"file://{tmp_path}/nothing", own_data_dir, 10):
         pass
     assert "\n" not in str(failed.value)
     assert "git ls-remote failed" in str(failed.value)
@@ -161,15 +161,15 @@ def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, own_data_dir: Pa
 
 def test_a_repository_without_a_commit_is_said_to_have_none(tmp_path: Path, own_data_dir: Path):
     git("init", "-q", "empty", cwd=tmp_path)
-    with pytest.raises(GitError, match="has no commit"), checked_out(f"file://{tmp_path}/empty", own_data_dir, 10):
+    with pytest.raises(GitError, match="has no commit"), checkout(f"file://{tmp_path}/empty", own_data_dir, 10):
         pass
 
 
 def test_a_checkout_is_forgotten_and_a_folder_never(remote: Path, own_data_dir: Path):
-    with checked_out(url_of(remote), own_data_dir, 10) as root:
+    with checkout(url_of(remote), own_data_dir, 10) as root:
         pass
-    assert forget_checkout(url_of(remote), own_data_dir)
+    assert remove_checkout(url_of(remote), own_data_dir)
     assert not root.exists()
-    assert not forget_checkout(url_of(remote), own_data_dir)
-    assert not forget_checkout(str(remote), own_data_dir)
+    assert not remove_checkout(url_of(remote), own_data_dir)
+    assert not remove_checkout(str(remote), own_data_dir)
     assert (remote / "a.py").exists()

@@ -21,7 +21,7 @@ from sample_trees import SOURCES
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus import client
-from whence.fleet.milvus.client import told
+from whence.fleet.milvus.client import fleet_error
 from whence.fleet.milvus.engine import Engine
 
 #: Seconds that the engine has in these tests, and that a refusal may take beyond.
@@ -32,7 +32,7 @@ CONNECT = "Connect"
 @contextmanager
 def answering(answer: Callable[[str, Any], bytes], certificates: Certificates | None = None) -> Iterator[int]:
     """A real server of gRPC that answers every method with what a function gives, or with the status that it sets."""
-    grpc = client.library() and __import__("grpc")
+    grpc = client.import_pymilvus() and __import__("grpc")
 
     class Every(grpc.GenericRpcHandler):
         def service(self, call: Any) -> Any:
@@ -114,7 +114,7 @@ def test_where_nothing_listens_it_cannot_be_reached():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    client.library()  # takes most of a second the first time
+    client.import_pymilvus()  # takes most of a second the first time
     error = refused(fleet_at(port), within=0.5)
     assert error.message == f"the engine of the fleet at http://127.0.0.1:{port} cannot be reached: nothing listens there"
     assert error.hint == "is it running, and is fleet.address right?"
@@ -358,7 +358,7 @@ def test_a_package_that_is_missing_is_one_sentence_with_the_line_that_installs_i
 def test_a_file_of_variables_that_lies_around_is_not_read(tmp_path):
     """The package reads the nearest `.env`, by which a repository would set the environment of whoever searches it."""
     (tmp_path / ".env").write_text("WHENCE_PLANTED=1\nMILVUS_URI=http://elsewhere:1\n", encoding="utf-8")
-    code = "import os; from whence.fleet.milvus import client; client.library(); print(sorted(os.environ))"
+    code = "import os; from whence.fleet.milvus import client; client.import_pymilvus(); print(sorted(os.environ))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
@@ -372,9 +372,9 @@ def test_a_file_of_variables_that_lies_around_is_not_read(tmp_path):
 
 
 def test_an_error_that_nobody_thought_of_has_a_line_too():
-    assert told(RuntimeError("odd"), FleetSettings(address="x.db")).message == "the engine of the fleet at x.db failed: odd"
-    assert told(FleetError("ours"), FleetSettings()).message == "ours"
-    assert told(SimpleNamespaceError(), FleetSettings(address="x.db")).message.startswith("the engine of the fleet at x.db failed")
+    assert fleet_error(RuntimeError("odd"), FleetSettings(address="x.db")).message == "the engine of the fleet at x.db failed: odd"
+    assert fleet_error(FleetError("ours"), FleetSettings()).message == "ours"
+    assert fleet_error(SimpleNamespaceError(), FleetSettings(address="x.db")).message.startswith("the engine of the fleet at x.db failed")
 
 
 class SimpleNamespaceError(Exception):

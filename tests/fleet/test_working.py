@@ -15,14 +15,14 @@ from sample_trees import git, write
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet import worker as working
-from whence.fleet.archives import pack_of
+from whence.fleet.archives import fetch_archive
 from whence.fleet.counts import ALL
 from whence.fleet.leases import Leases
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals
 from whence.fleet.registry import FAILED, READY, WAITING, WORKING, Registry
-from whence.fleet.sources import checkout_of
-from whence.fleet.worker import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, SyncOutcome, WorkerHooks, work
+from whence.fleet.sources import checkout_path
+from whence.fleet.worker import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, SyncOutcome, WorkerOptions, work
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def repository(folder: Path, name: str, files: int = 2) -> Path:
 def done_by(engine: Engine, data: Path, worker: str = "ada", seconds: float = 30.0, **ways: object) -> dict[str, SyncOutcome]:
     """One pass of a worker."""
     leases = Leases(engine, worker, seconds, time.time)
-    return {one.name: one for one in work(engine, Registry(engine), leases, WorkerHooks(data, {}, **ways))}
+    return {one.name: one for one in work(engine, Registry(engine), leases, WorkerOptions(data, {}, **ways))}
 
 
 def test_what_waits_is_done_and_what_is_done_is_left(engine: Engine, data: Path, tmp_path: Path):
@@ -57,11 +57,11 @@ def test_what_waits_is_done_and_what_is_done_is_left(engine: Engine, data: Path,
     for name in ("alpha", "beta"):
         registry.add(name, str(repository(tmp_path, name)), [])
     first = done_by(engine, data)
-    assert {name: one.what for name, one in first.items()} == {"alpha": SENT, "beta": SENT}
+    assert {name: one.status for name, one in first.items()} == {"alpha": SENT, "beta": SENT}
     assert {one.state for one in registry.all()} == {READY}
     assert engine.count("claims") == 0
     assert engine.count("counts", equals("scope", ALL)) > 0
-    assert {one.what for one in done_by(engine, data).values()} == {UNCHANGED}
+    assert {one.status for one in done_by(engine, data).values()} == {UNCHANGED}
 
 
 def test_an_edit_without_a_commit_is_seen(engine: Engine, data: Path, tmp_path: Path):
@@ -70,30 +70,30 @@ def test_an_edit_without_a_commit_is_seen(engine: Engine, data: Path, tmp_path: 
     done_by(engine, data)
     write(root, {"alpha/part_0.py": "def okapi():\n    return 1\n"})
     outcome = done_by(engine, data)["alpha"]
-    assert (outcome.what, outcome.sent.files) == (SENT, 1)
+    assert (outcome.status, outcome.summary.files) == (SENT, 1)
 
 
 def test_a_url_is_fetched_when_its_commit_moved_and_not_before(engine: Engine, data: Path, tmp_path: Path):
     root = repository(tmp_path, "alpha")
     url = f"file://{root}"
     Registry(engine).add("acme/alpha", url, [])
-    assert done_by(engine, data)["acme/alpha"].what == SENT
-    checkout = checkout_of(url, data)
+    assert done_by(engine, data)["acme/alpha"].status == SENT
+    checkout = checkout_path(url, data)
     before = (checkout / ".git" / "index").stat().st_mtime_ns
     write(root, {"alpha/part_0.py": "def okapi():\n    return 1\n"})  # no commit yet
-    assert done_by(engine, data)["acme/alpha"].what == UNCHANGED
+    assert done_by(engine, data)["acme/alpha"].status == UNCHANGED
     assert (checkout / ".git" / "index").stat().st_mtime_ns == before
     head = commit(root, "Okapis")
     outcome = done_by(engine, data)["acme/alpha"]
-    assert (outcome.what, outcome.sent.files, outcome.sent.repository.commit) == (SENT, 1, head)
-    assert pack_of(engine, "acme/alpha")[0].commit == head
+    assert (outcome.status, outcome.summary.files, outcome.summary.repository.commit) == (SENT, 1, head)
+    assert fetch_archive(engine, "acme/alpha")[0].commit == head
 
 
 def test_only_what_is_chosen_is_done(engine: Engine, data: Path, tmp_path: Path):
     registry = Registry(engine)
     for name in ("alpha", "beta"):
         registry.add(name, str(repository(tmp_path, name)), [])
-    assert list(done_by(engine, data, chosen=lambda one: one.name == "beta")) == ["beta"]
+    assert list(done_by(engine, data, selects=lambda one: one.name == "beta")) == ["beta"]
     assert registry.get("alpha").state == WAITING
 
 
@@ -101,7 +101,7 @@ def test_force_sends_everything_again(engine: Engine, data: Path, tmp_path: Path
     Registry(engine).add("alpha", str(repository(tmp_path, "alpha")), [])
     done_by(engine, data)
     outcome = done_by(engine, data, force=True)["alpha"]
-    assert (outcome.what, outcome.sent.files) == (SENT, 2)
+    assert (outcome.status, outcome.summary.files) == (SENT, 2)
 
 
 def test_trouble_with_one_is_noted_and_the_next_is_taken(engine: Engine, data: Path, tmp_path: Path):
@@ -113,13 +113,13 @@ def test_trouble_with_one_is_noted_and_the_next_is_taken(engine: Engine, data: P
     write(repository(tmp_path, "delta"), {".whence.toml": 'fleet.address = "http://elsewhere:1"\n'})
     registry.add("delta", str(tmp_path / "delta"), [])
     found = done_by(engine, data)
-    assert {name: one.what for name, one in found.items()} == {"alpha": TROUBLE, "beta": TROUBLE, "gamma": SENT, "delta": TROUBLE}
+    assert {name: one.status for name, one in found.items()} == {"alpha": TROUBLE, "beta": TROUBLE, "gamma": SENT, "delta": TROUBLE}
     assert registry.get("alpha").state == FAILED
     assert "no such file or folder" in registry.get("alpha").said
     assert "git ls-remote failed" in registry.get("beta").said
     assert "may not set 'fleet.address'" in registry.get("delta").said
     repository(tmp_path, "nowhere")
-    assert done_by(engine, data)["alpha"].what == SENT
+    assert done_by(engine, data)["alpha"].status == SENT
     assert registry.get("alpha").said == ""
 
 
@@ -141,41 +141,41 @@ def test_what_another_holds_is_waited_for_and_taken_over_when_that_one_is_dead(e
     registry = Registry(engine)
     registry.add("alpha", str(repository(tmp_path, "alpha")), [])
     registry.update(replace(registry.get("alpha"), state=WORKING))
-    dead = Leases(engine, "dead", 1.0, time.time).take("alpha")
+    dead = Leases(engine, "dead", 1.0, time.time).acquire("alpha")
     assert dead is not None
     began = time.monotonic()
     found = done_by(engine, data, seconds=1.0)
-    assert found["alpha"].what == SENT
+    assert found["alpha"].status == SENT
     assert time.monotonic() - began >= 1.0
     assert registry.get("alpha").state == READY
 
 
 def test_a_lease_is_renewed_for_as_long_as_the_work_takes(engine: Engine, data: Path, tmp_path: Path, monkeypatch):
     Registry(engine).add("alpha", str(repository(tmp_path, "alpha")), [])
-    sent, held = working.send, []
+    sent, held = working.sync_index, []
 
     def slow(*given: object, **named: object) -> object:
         time.sleep(2.5)
-        held.append(Leases(engine, "other", 1.0, time.time).take("alpha"))
+        held.append(Leases(engine, "other", 1.0, time.time).acquire("alpha"))
         return sent(*given, **named)
 
-    monkeypatch.setattr(working, "send", slow)
-    assert done_by(engine, data, seconds=1.0)["alpha"].what == SENT
+    monkeypatch.setattr(working, "sync_index", slow)
+    assert done_by(engine, data, seconds=1.0)["alpha"].status == SENT
     assert held == [None]
 
 
 def test_whoever_lost_the_lease_leaves_the_repository_alone(engine: Engine, data: Path, tmp_path: Path, monkeypatch):
     registry = Registry(engine)
     registry.add("alpha", str(repository(tmp_path, "alpha")), [])
-    sent = working.send
+    sent = working.sync_index
 
     def stolen(*given: object, **named: object) -> object:
         engine.delete("claims", equals("repo", "alpha"))
         time.sleep(0.6)  # long enough to find out
         return sent(*given, **named)
 
-    monkeypatch.setattr(working, "send", stolen)
-    assert done_by(engine, data, seconds=1.0)["alpha"].what == LOST
+    monkeypatch.setattr(working, "sync_index", stolen)
+    assert done_by(engine, data, seconds=1.0)["alpha"].status == LOST
     assert registry.get("alpha").state == WAITING
     assert engine.count("files") == 0
 
@@ -183,14 +183,14 @@ def test_whoever_lost_the_lease_leaves_the_repository_alone(engine: Engine, data
 def test_a_repository_that_is_removed_while_it_is_sent_is_gone(engine: Engine, data: Path, tmp_path: Path, monkeypatch):
     registry = Registry(engine)
     registry.add("alpha", str(repository(tmp_path, "alpha")), [])
-    sent = working.send
+    sent = working.sync_index
 
     def meanwhile(*given: object, **named: object) -> object:
         registry.remove("alpha")
         return sent(*given, **named)
 
-    monkeypatch.setattr(working, "send", meanwhile)
-    assert done_by(engine, data)["alpha"].what == REMOVED
+    monkeypatch.setattr(working, "sync_index", meanwhile)
+    assert done_by(engine, data)["alpha"].status == REMOVED
     assert registry.all() == []
     assert [name for name in rows_in(engine, apart=()) if engine.count(name, EVERYTHING)] == []
 
@@ -206,7 +206,7 @@ def test_two_workers_do_each_repository_once(engine: Engine, data: Path, tmp_pat
     for thread in threads:
         thread.join()
     assert len(found) == 2
-    assert sorted(name for one in found for name, outcome in one.items() if outcome.what == SENT) == names
+    assert sorted(name for one in found for name, outcome in one.items() if outcome.status == SENT) == names
     assert {one.state for one in registry.all()} == {READY}
 
 
@@ -230,6 +230,6 @@ def test_when_one_of_two_is_killed_the_other_finishes_and_nothing_is_missing_or_
             for one in Registry(clean).all():
                 other = Registry(engine).get(one.name)
                 assert (other.files, other.units, other.passages, other.commit) == (one.files, one.units, one.passages, one.commit)
-                assert pack_of(engine, one.name)[0].commit == one.commit
+                assert fetch_archive(engine, one.name)[0].commit == one.commit
         finally:
             clean.drop()

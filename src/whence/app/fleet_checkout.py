@@ -19,14 +19,14 @@ from tempfile import TemporaryDirectory
 from whence.app.index import Index
 from whence.core.errors import ArchiveRefused, FleetError, StorageError, UsageError
 from whence.core.settings import load_settings
-from whence.fleet.access import Caller, check, visible
-from whence.fleet.archives import FleetArchive, pack_of, portable_of
+from whence.fleet.access import Caller, may_see, visible_rows
+from whence.fleet.archives import FleetArchive, archive_info, fetch_archive
 from whence.fleet.milvus.engine import Engine, Row
 from whence.fleet.milvus.filters import equals
 from whence.fleet.registry import Repository
 from whence.fleet.rows import file_key
 from whence.fleet.search import Fleet
-from whence.fleet.texts import texts_of
+from whence.fleet.texts import fetch_texts
 from whence.index.archive_import import unpacked
 from whence.index.layout import Layout
 from whence.index.writer import Progress
@@ -46,14 +46,14 @@ class FleetCheckout:
     repository: Repository
     index: Index
     reused: bool  # whether it lay here already
-    said: tuple[str, ...] = ()  # what a user should know of how it came here
+    warnings: tuple[str, ...] = ()  # what a user should know of how it came here
 
 
 @contextmanager
-def fetched(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progress | None = None) -> Iterator[FleetCheckout]:
+def open_checkout(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progress | None = None) -> Iterator[FleetCheckout]:
     """The index of one repository that the caller may see, opened; kept in the folder of all indexes."""
     repository = _one(fleet, name)
-    portable = portable_of(fleet.engine, repository.name, fleet.caller)
+    portable = archive_info(fleet.engine, repository.name, fleet.caller)
     rows = _files(fleet.engine, fleet.caller, repository.name)
     if not rows:
         raise FleetError(f"nothing of {repository.name} is in the fleet yet", hint="whence fleet status says what became of it")
@@ -79,9 +79,9 @@ def _one(fleet: Fleet, name: str) -> Repository:
 
 def _files(engine: Engine, caller: Caller, name: str) -> list[Row]:
     """The first row of each file of a repository."""
-    which = visible(caller) & equals("repo", name) & equals("part", 0)
+    which = visible_rows(caller) & equals("repo", name) & equals("part", 0)
     rows = engine.rows("files", which, ("file", "repo", "groups", "path", "hash"))
-    mine = (row for row in rows if check(caller, row) and row["repo"] == name and row["file"] == file_key(name, row["path"]))
+    mine = (row for row in rows if may_see(caller, row) and row["repo"] == name and row["file"] == file_key(name, row["path"]))
     return sorted(mine, key=lambda row: str(row["path"]))
 
 
@@ -108,7 +108,7 @@ def _lay_out(engine: Engine, caller: Caller, repository: Repository, rows: list[
             (made / "tree").mkdir(0o700, parents=True)
             for at in range(0, len(rows), AT_ONCE):
                 some = {row["file"]: row["path"] for row in rows[at : at + AT_ONCE] if lies_inside(row["path"])}
-                for key, (text, _) in texts_of(engine, caller, dict.fromkeys(some, repository.name)).items():
+                for key, (text, _) in fetch_texts(engine, caller, dict.fromkeys(some, repository.name)).items():
                     _write(made / "tree" / some[key], text)
             (made / WHOLE).touch(0o600)
             with suppress(OSError):  # another process was quicker: what it made is the same
@@ -141,7 +141,7 @@ def _opened(fleet: Fleet, repository: Repository, tree: Path, where: Path, progr
     """The index of a folder that was laid out: one that is there, else one that begins with the portable index."""
     layout = Layout(where, tree.resolve())
     known = layout.exists() and layout.database.stat().st_size
-    pack = None if known else pack_of(fleet.engine, repository.name, fleet.caller)
+    pack = None if known else fetch_archive(fleet.engine, repository.name, fleet.caller)
     if pack is None:
         return Index.open(tree, data_dir=where, progress=progress), ()
     portable, raw = pack

@@ -53,13 +53,13 @@ class FleetSession:
         return await asyncio.wrap_future(self._thread.submit(self._answered, question))
 
     def _answered(self, question: Callable[[Fleet], _T]) -> _T:
-        from whence.fleet.access import caller_of  # noqa: PLC0415  -- only where a fleet is asked
+        from whence.fleet.access import authenticate  # noqa: PLC0415  -- only where a fleet is asked
         from whence.fleet.search import Fleet  # noqa: PLC0415  -- as above
 
         if self._fleet is None:
             self._fleet = Fleet.open(command_line=self._given)
         chosen = self._fleet.settings.fleet
-        caller = caller_of(chosen, chosen.caller)  # every time: a right that was taken away is gone at once
+        caller = authenticate(chosen, chosen.caller)  # every time: a right that was taken away is gone at once
         if caller != self._fleet.caller:
             self._fleet = Fleet(self._fleet.engine, self._fleet.settings, caller)
         try:

@@ -44,10 +44,10 @@ def symbols(name: str, **options: Any) -> int:
     that you may not see.
     """
     from whence.fleet.search import Fleet  # noqa: PLC0415
-    from whence.fleet.symbols import symbols_of  # noqa: PLC0415
+    from whence.fleet.symbols import find_symbols  # noqa: PLC0415
 
     with Fleet.open(command_line=settings_of(options["assignments"])) as fleet:
-        found = symbols_of(fleet, name)
+        found = find_symbols(fleet, name)
     if options["as_json"]:
         print_json(asdict(found))
     else:
@@ -108,11 +108,11 @@ def add(sources: tuple[str, ...], name: str, groups: tuple[str, ...], as_json: b
     The next worker indexes them. One that is there already is asked to be
     indexed again; with other groups than before, it is seen by those from now on.
     """
-    from whence.fleet.sources import checked_source, default_name  # noqa: PLC0415
+    from whence.fleet.sources import default_name, normalize_source  # noqa: PLC0415
 
     if name and len(sources) > 1:
         raise UsageError("one name for several repositories", hint="give --name with one of them")
-    wanted = {name or default_name(source): source for source in map(checked_source, sources)}
+    wanted = {name or default_name(source): source for source in map(normalize_source, sources)}
     if len(wanted) < len(set(sources)):
         raise UsageError("two of these have the same name", hint="add them one by one, with --name")
     with _opened(assignments) as (engine, registry):
@@ -127,12 +127,12 @@ def add(sources: tuple[str, ...], name: str, groups: tuple[str, ...], as_json: b
 
 def _added(engine: Engine, registry: Registry, name: str, source: str, groups: tuple[str, ...]) -> Repository:
     from whence.fleet.counts import GROUP, refresh_totals  # noqa: PLC0415
-    from whence.fleet.registry import grouped  # noqa: PLC0415
+    from whence.fleet.registry import checked_groups  # noqa: PLC0415
 
     if name.startswith(GROUP):
         raise UsageError(f"{name!r} is no name for a repository", hint=f"{GROUP} begins the names of groups")
     old = registry.get(name)
-    if old is not None and old.source == source and old.groups != grouped(groups):
+    if old is not None and old.source == source and old.groups != checked_groups(groups):
         registry.regroup(name, groups)
         refresh_totals(engine)
     return registry.add(name, source, groups, wanted=time.time())
@@ -147,7 +147,7 @@ def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) 
     from whence.fleet.counts import refresh_totals  # noqa: PLC0415
     from whence.fleet.milvus.filters import equals  # noqa: PLC0415
     from whence.fleet.milvus.schemas import SCHEMAS  # noqa: PLC0415
-    from whence.fleet.sources import forget_checkout  # noqa: PLC0415
+    from whence.fleet.sources import remove_checkout  # noqa: PLC0415
 
     done: list[dict[str, Any]] = []
     with _opened(assignments) as (engine, registry):
@@ -156,7 +156,7 @@ def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) 
         for one in found:
             rows = {name: count for name in SCHEMAS if (count := engine.count(name, equals("repo", one.name)))}
             registry.remove(one.name)
-            checkout = one.source not in others and forget_checkout(one.source, _data_dir())
+            checkout = one.source not in others and remove_checkout(one.source, _data_dir())
             done.append({"name": one.name, "source": one.source, "rows": rows, "checkout": checkout})
         refresh_totals(engine)
     if as_json:
@@ -207,11 +207,11 @@ def index(patterns: tuple[str, ...], force: bool, worker: str, watch: float | No
     what changed is sent. Ends when nothing is left to do.
     """
     from whence.fleet.leases import Leases  # noqa: PLC0415
-    from whence.fleet.worker import WorkerHooks, work  # noqa: PLC0415
+    from whence.fleet.worker import WorkerOptions, work  # noqa: PLC0415
 
-    ways = WorkerHooks(_data_dir(), settings_of(assignments), force, lambda one: _fits(one, patterns), _shown)
+    ways = WorkerOptions(_data_dir(), settings_of(assignments), force, lambda one: _fits(one, patterns), _shown)
     with _opened(assignments) as (engine, registry):
-        if watch is None and not any(ways.chosen(one) for one in registry.all()):
+        if watch is None and not any(ways.selects(one) for one in registry.all()):
             return _nothing_to_do(patterns, as_json)
         leases = Leases(engine, worker or f"{socket.gethostname()}-{os.getpid()}", engine.settings.lease, time.time)
         done: list[dict[str, Any]] = []
@@ -281,12 +281,12 @@ def _summed(found: list[Repository]) -> str:
 @contextmanager
 def _opened(assignments: tuple[str, ...], *, changing: bool = True) -> Iterator[tuple[Engine, Registry]]:
     """The engine that the settings name, with everything that a fleet needs. Only who may see everything may change it."""
-    from whence.fleet.access import OPERATOR, caller_of  # noqa: PLC0415
+    from whence.fleet.access import OPERATOR, authenticate  # noqa: PLC0415
     from whence.fleet.milvus.engine import Engine  # noqa: PLC0415
     from whence.fleet.registry import Registry  # noqa: PLC0415
 
     settings = _settings(assignments)
-    if caller_of(settings, settings.caller) != OPERATOR and changing:
+    if authenticate(settings, settings.caller) != OPERATOR and changing:
         raise UsageError("a fleet is changed by those alone who may see all of it", hint='their token stands for ["*"] in fleet.tokens')
     with Engine.open(settings) as engine:
         engine.ensure()
@@ -295,10 +295,10 @@ def _opened(assignments: tuple[str, ...], *, changing: bool = True) -> Iterator[
 
 def _visible(engine: Engine, registry: Registry) -> list[Repository]:
     """The repositories that the caller may see."""
-    from whence.fleet.access import caller_of, check, visible  # noqa: PLC0415
+    from whence.fleet.access import authenticate, may_see, visible_rows  # noqa: PLC0415
 
-    caller = caller_of(engine.settings, engine.settings.caller)
-    return [one for one in registry.all(visible(caller)) if check(caller, {"groups": one.groups})]
+    caller = authenticate(engine.settings, engine.settings.caller)
+    return [one for one in registry.all(visible_rows(caller)) if may_see(caller, {"groups": one.groups})]
 
 
 def _settings(assignments: tuple[str, ...]) -> FleetSettings:
@@ -339,10 +339,16 @@ def _facts(one: Repository) -> dict[str, Any]:
 
 
 def _told(outcome: SyncOutcome) -> dict[str, Any]:
-    sent = outcome.sent
-    told: dict[str, Any] = {"name": outcome.name, "what": outcome.what, "said": outcome.said}
+    sent = outcome.summary
+    told: dict[str, Any] = {"name": outcome.name, "what": outcome.status, "said": outcome.message}
     if sent is not None:
-        told |= {"files_sent": sent.files, "files_gone": sent.gone, "rows": sent.rows, "rows_deleted": sent.deleted, "bytes": sent.bytes}
+        told |= {
+            "files_sent": sent.files,
+            "files_gone": sent.removed_files,
+            "rows": sent.rows,
+            "rows_deleted": sent.deleted,
+            "bytes": sent.bytes,
+        }
         if sent.repository is not None:
             told |= {"files": sent.repository.files, "units": sent.repository.units, "commit": sent.repository.commit or None}
             told |= {"seconds": round(sent.repository.seconds, 3), "cpu": round(sent.repository.cpu, 3)}
@@ -355,13 +361,13 @@ def _say(outcome: SyncOutcome, as_json: bool) -> None:
 
     if as_json:
         click.echo(json.dumps(_told(outcome)))
-    elif outcome.what == "failed":
-        click.echo(complaint(f"{safe(outcome.name)}: {outcome.said}"), err=True, nl=False)
-    elif outcome.sent is None or outcome.sent.repository is None or outcome.sent.nothing:
-        click.echo(f"{safe(outcome.name)}: {outcome.said or 'up to date'}")
+    elif outcome.status == "failed":
+        click.echo(complaint(f"{safe(outcome.name)}: {outcome.message}"), err=True, nl=False)
+    elif outcome.summary is None or outcome.summary.repository is None or outcome.summary.is_empty:
+        click.echo(f"{safe(outcome.name)}: {outcome.message or 'up to date'}")
     else:
-        sent, left = outcome.sent, outcome.sent.repository
-        gone = f", {sent.gone} gone" if sent.gone else ""
+        sent, left = outcome.summary, outcome.summary.repository
+        gone = f", {sent.removed_files} gone" if sent.removed_files else ""
         click.echo(
             f"{safe(outcome.name)}: {sent.files} of {left.files} files sent{gone}, "
             f"{sent.bytes / 1e6:.2f} MB in {left.seconds:.1f} s, {left.cpu:.1f} s of processors"

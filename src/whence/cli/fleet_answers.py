@@ -36,7 +36,7 @@ _OF_TREES = {
 }
 
 
-def opened(options: dict[str, Any]) -> Fleet:
+def open_fleet(options: dict[str, Any]) -> Fleet:
     """The fleet that the settings name."""
     from whence.fleet.search import Fleet  # noqa: PLC0415  -- only where a fleet is asked
 
@@ -51,7 +51,7 @@ def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[s
         raise UsageError("--fleet takes no PATH", hint="repo:PATTERN in the query chooses repositories, path:GLOB files")
     if not query.strip():
         raise UsageError("--fleet needs a query", hint="words, or sym:NAME")
-    with opened(options) as fleet:
+    with open_fleet(options) as fleet:
         answer = fleet.search(request)
         content = options["content"] or fleet.settings.search.content
         doubt = LowConfidence(answer.confidence, searched=content) if answer.confidence is not None else None
@@ -76,7 +76,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
     _refuse(options)
     if path != ".":
         raise UsageError("--fleet takes no PATH", hint="TARGET is REPOSITORY/PATH")
-    with opened(options) as fleet:
+    with open_fleet(options) as fleet:
         found = fleet.why(query, target, profile=options["profile"], content=options["content"])
         if options["as_json"]:
             print_json(asdict(found))
@@ -87,7 +87,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
 
 def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: str, options: dict[str, Any]) -> int:
     """Fetch a repository of the fleet, and print what a task needs of it."""
-    from whence.app.fleet_checkout import fetched  # noqa: PLC0415  -- only where a fleet is asked
+    from whence.app.fleet_checkout import open_checkout  # noqa: PLC0415  -- only where a fleet is asked
     from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
     _refuse(options)
@@ -99,8 +99,8 @@ def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: st
         raise UsageError("--files of a repository of the fleet are paths in it", hint="for instance src/app.py")
     progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
     try:
-        with opened(options) as fleet, fetched(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
-            for said in found.said:
+        with open_fleet(options) as fleet, open_checkout(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
+            for said in found.warnings:
                 click.echo(f"whence: {safe(said)}", err=True)
             freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
             return print_context(found.index, task, files, None, options, freshness)
@@ -139,7 +139,7 @@ def _as_json(query: str, answer: FleetResponse, remarks: list[str], doubt: LowCo
         "count": len(answer),
         "results": results,
         "fleet": {"repositories": len(answer.searched), "files": sum(one.files for one in answer.searched)},
-        "facets": {"repositories": answer.repositories, "languages": facets.languages, "kinds": facets.kinds},
+        "facets": {"repositories": answer.repository_counts, "languages": facets.languages, "kinds": facets.kinds},
         **({"remarks": remarks} if remarks else {}),
         **({"confidence": doubt.as_json()} if doubt is not None else {}),
     }

@@ -20,7 +20,7 @@ from whence.core.errors import FleetError, SettingError
 from whence.core.settings import MOST_BYTES, file_layer
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus.filters import EVERYTHING, Filter, overlaps
-from whence.fleet.registry import grouped
+from whence.fleet.registry import checked_groups
 
 #: In place of groups: sees every repository.
 EVERY_GROUP = "*"
@@ -38,12 +38,12 @@ class Caller:
 OPERATOR = Caller(None)
 
 
-def visible(caller: Caller) -> Filter:
+def visible_rows(caller: Caller) -> Filter:
     """The rows that a caller may see, for the engine."""
     return EVERYTHING if caller.groups is None else overlaps("groups", caller.groups)
 
 
-def check(caller: Caller, row: Mapping[str, Any]) -> bool:
+def may_see(caller: Caller, row: Mapping[str, Any]) -> bool:
     """Whether a caller may see a row, on the way out: asked again, whatever the engine was asked. A row without groups is nobody's."""
     if caller.groups is None:
         return True
@@ -51,11 +51,11 @@ def check(caller: Caller, row: Mapping[str, Any]) -> bool:
     return isinstance(groups, list | tuple) and not caller.groups.isdisjoint(groups)
 
 
-def caller_of(settings: FleetSettings, token: str) -> Caller:
+def authenticate(settings: FleetSettings, token: str) -> Caller:
     """Whom a token stands for. The file is read every time: a token that was taken out is refused at once."""
     if not settings.tokens:
         return OPERATOR
-    wanted, found = hashed(token), None
+    wanted, found = token_hash(token), None
     for known, caller in _callers(Path(settings.tokens).expanduser()).items():
         if hmac.compare_digest(wanted, known):  # every one is compared: how long it takes says nothing
             found = caller
@@ -64,7 +64,7 @@ def caller_of(settings: FleetSettings, token: str) -> Caller:
     return found
 
 
-def hashed(token: str) -> str:
+def token_hash(token: str) -> str:
     """What the file of tokens has of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -76,7 +76,7 @@ def _callers(path: Path) -> dict[str, Caller]:
             raise SettingError(f"{path}: a name in it is no SHA-256 of a token", hint="64 digits of hexadecimal")
         if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
             raise SettingError(f"{path}: what stands beside {name[:8]}... is no list of groups", hint='["team", ...] or ["*"]')
-        found[name.lower()] = OPERATOR if EVERY_GROUP in groups else Caller(frozenset(grouped(groups)))
+        found[name.lower()] = OPERATOR if EVERY_GROUP in groups else Caller(frozenset(checked_groups(groups)))
     return found
 
 

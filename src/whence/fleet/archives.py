@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from whence.fleet.access import OPERATOR, Caller, check, visible
+from whence.fleet.access import OPERATOR, Caller, may_see, visible_rows
 from whence.fleet.counts import delete_keys
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
-from whence.fleet.rows import Owner, Row, from_parts, in_parts, pack_key, part_key, same_groups
+from whence.fleet.rows import Owner, Row, archive_key, join_blob, part_key, same_groups, split_blob
 from whence.index.archive import write_pack
 from whence.index.changes import as_committed
 from whence.index.writer import IndexWriter
@@ -20,7 +20,7 @@ from whence.source import git
 from whence.source.history import committed_blobs
 
 #: Bytes of a pack at most: a larger one is quicker made anew than moved.
-LARGEST = 512 << 20
+MAX_BYTES = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class FleetArchive:
     parts: int
 
 
-def send_pack(engine: Engine, owner: Owner, index: IndexWriter, *, known: bool) -> tuple[int, int, int]:
+def send_archive(engine: Engine, owner: Owner, index: IndexWriter, *, known: bool) -> tuple[int, int, int]:
     """Send the portable index of the commit: how many rows and bytes, how many deleted. Of a tree that is as no commit there is none.
 
     With `known`, one of this commit that is there is as good as any.
@@ -43,14 +43,14 @@ def send_pack(engine: Engine, owner: Owner, index: IndexWriter, *, known: bool) 
     if committed is None:
         return 0, 0, delete_keys(engine, "packs", (row["id"] for row in there))
     commit, files = committed
-    found = whole(there)
+    found = complete_archive(there)
     if known and found is not None and found.commit == commit and all(same_groups(row["groups"], owner.groups) for row in there):
         return 0, 0, 0
     with TemporaryDirectory(dir=index.layout.directory) as scratch:
         file = Path(scratch) / "pack"
         manifest = write_pack(index.store, index.layout, index.settings.index, files, commit, file)
-        blobs = in_parts(file.read_bytes()) if file.stat().st_size <= LARGEST else []
-    key = pack_key(owner.repository)
+        blobs = split_blob(file.read_bytes()) if file.stat().st_size <= MAX_BYTES else []
+    key = archive_key(owner.repository)
     rows = [
         owner.row(part_key(key, part), part=part, parts=len(blobs), digest=manifest.digest, commit=commit, blob=blob)
         for part, blob in enumerate(blobs)
@@ -59,26 +59,26 @@ def send_pack(engine: Engine, owner: Owner, index: IndexWriter, *, known: bool) 
     return len(rows), sent, delete_keys(engine, "packs", {row["id"] for row in there} - {row["id"] for row in rows})
 
 
-def pack_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> tuple[FleetArchive, bytes] | None:
+def fetch_archive(engine: Engine, repository: str, caller: Caller = OPERATOR) -> tuple[FleetArchive, bytes] | None:
     """The portable index of a repository; None where there is none that the caller may see, or one is just being replaced."""
     rows = _seen(engine, repository, caller, "blob")
-    found = whole(rows)
-    return None if found is None else (found, from_parts([row["blob"] for row in sorted(rows, key=lambda row: int(row["part"]))]))
+    found = complete_archive(rows)
+    return None if found is None else (found, join_blob([row["blob"] for row in sorted(rows, key=lambda row: int(row["part"]))]))
 
 
-def portable_of(engine: Engine, repository: str, caller: Caller = OPERATOR) -> FleetArchive | None:
+def archive_info(engine: Engine, repository: str, caller: Caller = OPERATOR) -> FleetArchive | None:
     """What portable index there is of a repository, without its bytes."""
-    return whole(_seen(engine, repository, caller))
+    return complete_archive(_seen(engine, repository, caller))
 
 
 def _seen(engine: Engine, repository: str, caller: Caller, *more: str) -> list[Row]:
     rows = engine.rows(
-        "packs", visible(caller) & equals("repo", repository), ("repo", "groups", "part", "parts", "commit", "digest", *more)
+        "packs", visible_rows(caller) & equals("repo", repository), ("repo", "groups", "part", "parts", "commit", "digest", *more)
     )
-    return [row for row in rows if check(caller, row) and row["repo"] == repository]
+    return [row for row in rows if may_see(caller, row) and row["repo"] == repository]
 
 
-def whole(rows: Iterable[Row]) -> FleetArchive | None:
+def complete_archive(rows: Iterable[Row]) -> FleetArchive | None:
     """What rows are, when they are all the rows of one pack."""
     parts = list(rows)
     kinds = {FleetArchive(row["commit"], row["digest"], row["parts"]) for row in parts}

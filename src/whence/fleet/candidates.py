@@ -49,11 +49,11 @@ class Candidates:
 class CandidateFilter:
     """What the engine itself is to leave out: of every row, and of rows of files and units by what they hold."""
 
-    seen: Filter  # whose rows may be seen at all, and of which repositories
-    held: Filter = EVERYTHING  # by language and content
+    access: Filter  # whose rows may be seen at all, and of which repositories
+    content: Filter = EVERYTHING  # by language and content
 
 
-def find(
+def find_candidates(
     engine: Engine,
     plan: QueryPlan,
     narrowing: CandidateFilter,
@@ -68,20 +68,20 @@ def find(
     and of no score of its own does anything come into an answer.
     """
     count = max(FILES, FILES_EACH * wanted)
-    both = narrowing.seen & narrowing.held
+    both = narrowing.access & narrowing.content
     words = _told(plan)
     ways: list[Iterable[str]] = [
-        _files(engine.by_words("units", words, int(UNITS * count), both)),
-        _files(engine.by_words("files", words, int(PATHS * count), both & equals("part", 0))),
+        _files(engine.search_words("units", words, int(UNITS * count), both)),
+        _files(engine.search_words("files", words, int(PATHS * count), both & equals("part", 0))),
     ]
     if encoder is not None and plan.terms:
-        ways.append(_files(engine.by_sketch("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.seen)))
+        ways.append(_files(engine.search_bits("passages", _sketch(encoder, plan), int(PASSAGES * count), narrowing.access)))
     for name in dict.fromkeys(names):
         named = islice(engine.rows("units", both & equals("name", name), ("file",)), NAMES)
         ways.insert(0, dict.fromkeys(row["file"] for row in named))
     if plan.symbol and plan.symbol not in names:  # who has the name has its words: postings are walked, not all rows
-        ways.insert(0, _files(engine.by_words("units", words, NAMES, both & equals("name", plan.symbol))))
-    commits = engine.by_words("commits", words, COMMITS, narrowing.seen, ("repo", "touched", "terms", "words"))
+        ways.insert(0, _files(engine.search_words("units", words, NAMES, both & equals("name", plan.symbol))))
+    commits = engine.search_words("commits", words, COMMITS, narrowing.access, ("repo", "touched", "terms", "words"))
     past, precedents = _touched(commits, _worth(plan, counts))
     ways.append(past)
     return Candidates(_fused(ways)[:count], precedents)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from whence.fleet.counts import delete_keys
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
-from whence.fleet.rows import MOST_WORDS, Owner, Row, commit_key, same_groups, shortened
+from whence.fleet.rows import MAX_WORDS, Owner, Row, commit_key, same_groups, truncate
 from whence.index.history import read_past
 from whence.index.snapshot import Snapshot
 
@@ -33,7 +33,7 @@ def _rows(owner: Owner, snapshot: Snapshot) -> Iterator[Row]:
         return
     alike: Counter[str] = Counter()
     for time, terms, paths in read_past(snapshot.past).listed():
-        words, touched = shortened(" ".join(terms), MOST_WORDS), _listed(paths)
+        words, touched = truncate(" ".join(terms), MAX_WORDS), _listed(paths)
         said = hashlib.blake2s(f"{time}\n{words}\n{touched}".encode(), digest_size=16).hexdigest()
         alike[said] += 1
         yield owner.row(commit_key(owner.repository, f"{said} {alike[said]}"), words=words, touched=touched, terms=len(terms))

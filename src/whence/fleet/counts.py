@@ -18,7 +18,7 @@ from whence.core.types import Holding
 from whence.fleet.file_blobs import Arrays
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals, one_of
-from whence.fleet.rows import MOST_LETTERS, bucket_key, from_parts, in_parts, part_key
+from whence.fleet.rows import MAX_PART, bucket_key, join_blob, part_key, split_blob
 from whence.storage.arrayfile import Array
 from whence.storage.rows import counted as tally
 from whence.storage.rows import distinct, first_of_each
@@ -28,7 +28,7 @@ BITS, BITS_OF_ALL = 6, 10
 #: The scope of all repositories together.
 ALL = "*"
 COLUMNS = ("units", "windows", "files")
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class CountTable:
     mentioned: Array
 
     @classmethod
-    def nothing(cls) -> CountTable:
+    def empty(cls) -> CountTable:
         """No terms at all."""
         empty = np.empty(0, np.uint32)
         return cls(empty, np.empty((0, len(COLUMNS)), np.uint32), empty, empty)
 
-    def within(self, bucket: int, bits: int) -> CountTable:
+    def bucket(self, bucket: int, bits: int) -> CountTable:
         """The part whose hashes begin with some bits."""
         (a, b), (c, d) = (np.searchsorted(one.astype(np.int64) >> (32 - bits), [bucket, bucket + 1]) for one in (self.terms, self.words))
         return CountTable(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentioned[c:d])
@@ -58,7 +58,7 @@ class CountTable:
             return None
         return Holding(*self.held[at].tolist())
 
-    def mentioning(self, hashed: int) -> int:
+    def files_mentioning(self, hashed: int) -> int:
         """How many files mention a word."""
         at = int(np.searchsorted(self.words, np.uint32(hashed)))
         return int(self.mentioned[at]) if at < len(self.words) and int(self.words[at]) == hashed else 0
@@ -77,7 +77,7 @@ class TermCounter:
     """Counts pieces of files as they pass."""
 
     def __init__(self) -> None:
-        self._sum = CountTable.nothing()
+        self._sum = CountTable.empty()
         self._totals = np.zeros(len(COLUMNS), np.uint32)
         self._columns: dict[str, list[Array]] = {name: [] for name in (*COLUMNS, "mentions")}
         self._waiting = 0
@@ -95,7 +95,7 @@ class TermCounter:
             self._columns[name].append(hashes.astype(np.uint32))
         self._totals += np.array([len(piece["units.first"]), int(piece["files.windows"][0]), 1], np.uint32)
         self._waiting += len(words)
-        if self._waiting > WAITING:
+        if self._waiting > MAX_PENDING:
             self._sum = self.table()
             self._totals[:] = 0
             self._columns = {name: [] for name in self._columns}
@@ -111,14 +111,14 @@ class TermCounter:
             terms.append(hashes)
             held.append(column)
         words, mentioned = _tallied(self._columns["mentions"])
-        return together([self._sum, CountTable(np.concatenate(terms), np.concatenate(held), words, mentioned)])
+        return merge_tables([self._sum, CountTable(np.concatenate(terms), np.concatenate(held), words, mentioned)])
 
 
 #: So many postings wait to be counted at once.
-WAITING = 4_000_000
+MAX_PENDING = 4_000_000
 
 
-def together(tables: Iterable[CountTable]) -> CountTable:
+def merge_tables(tables: Iterable[CountTable]) -> CountTable:
     """Several tables as one; they need not be sorted."""
     every = list(tables)
     terms, held = _summed(np.concatenate([one.terms for one in every]), np.concatenate([one.held for one in every]))
@@ -141,17 +141,17 @@ def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
     return keys[order][new].astype(np.uint32), np.add.reduceat(values[order].astype(np.int64), new, axis=0).astype(np.uint32)
 
 
-def packed(table: CountTable) -> bytes:
+def encode_table(table: CountTable) -> bytes:
     """A table as bytes."""
     head = np.array([len(table.terms), len(table.words)], "<u4")
     columns = (table.terms, table.held.reshape(-1), table.words, table.mentioned)
     return zlib.compress(head.tobytes() + b"".join(np.ascontiguousarray(one, "<u4").tobytes() for one in columns), 6)
 
 
-def unpacked(raw: bytes) -> CountTable:
+def decode_table(raw: bytes) -> CountTable:
     """A table from bytes."""
     try:
-        numbers = np.frombuffer(zlib.decompressobj().decompress(raw, LARGEST), "<u4")
+        numbers = np.frombuffer(zlib.decompressobj().decompress(raw, MAX_BYTES), "<u4")
         terms, words = numbers[:2].tolist()
         a, b = 2 + terms, 2 + terms * (1 + len(COLUMNS))
         held = numbers[a:b].reshape(terms, len(COLUMNS))
@@ -175,30 +175,30 @@ GROUP = "@"
 AT_ONCE = 500
 
 
-def scope_of(group: str) -> str:
+def group_scope(group: str) -> str:
     """The scope of all repositories that a group may see."""
     return f"{GROUP}{group}"
 
 
-def bits_of(scope: str) -> int:
+def scope_bits(scope: str) -> int:
     """How many bits choose the bucket: a repository has fewer terms than many have."""
     return BITS_OF_ALL if scope == ALL or scope.startswith(GROUP) else BITS
 
 
-def counted(engine: Engine, scope: str, hashes: Iterable[int]) -> CountTable:
+def read_counts(engine: Engine, scope: str, hashes: Iterable[int]) -> CountTable:
     """The counts of a scope, as far as they stand in the buckets of some hashes."""
-    waiting = [bucket_key(scope, bucket) for bucket in asked_for(hashes, bits_of(scope))]
-    found, part = [CountTable.nothing()], 0
+    waiting = [bucket_key(scope, bucket) for bucket in asked_for(hashes, scope_bits(scope))]
+    found, part = [CountTable.empty()], 0
     while waiting:  # nearly always once: who has no next part is complete
         keys = {name: key for key in waiting for name in ([_row_key(key, part), _row_key(key, part + 1)])}
         rows = engine.get("counts", keys, ("id", "blob"))
-        found += [unpacked(from_parts([row["blob"]])) for row in rows]
+        found += [decode_table(join_blob([row["blob"]])) for row in rows]
         part += 2
         waiting = [keys[row["id"]] for row in rows if row["id"] == _row_key(keys[row["id"]], part - 1)]
-    return together(found)
+    return merge_tables(found)
 
 
-def put_counts(
+def write_counts(
     engine: Engine, scope: str, table: CountTable, repository: str, groups: Sequence[str], *, force: bool = False
 ) -> tuple[int, int]:
     """Keep the counts of a scope; only buckets that changed are sent. How many rows and bytes that were."""
@@ -221,14 +221,14 @@ def refresh_totals(engine: Engine) -> None:
     useless = set()
     for row in engine.rows("counts", EVERYTHING, ("id", "scope", "blob")):
         if row["scope"] in tables:
-            tables[row["scope"]].append(unpacked(from_parts([row["blob"]])))
+            tables[row["scope"]].append(decode_table(join_blob([row["blob"]])))
         elif not _is_total(row["scope"]):
             useless.add(row["scope"])
-    summed = {name: together(found) for name, found in tables.items() if found}
+    summed = {name: merge_tables(found) for name, found in tables.items() if found}
     members = _members(seen)
     for scope, names in members.items():
-        table = together([CountTable.nothing(), *(summed[name] for name in names if name in summed)])
-        put_counts(engine, scope, table, "", [] if scope == ALL else [scope.removeprefix(GROUP)])
+        table = merge_tables([CountTable.empty(), *(summed[name] for name in names if name in summed)])
+        write_counts(engine, scope, table, "", [] if scope == ALL else [scope.removeprefix(GROUP)])
     useless |= {row["scope"] for row in engine.rows("counts", equals("repo", ""), ("scope",))} - members.keys()
     engine.delete("counts", one_of("scope", useless))
 
@@ -246,7 +246,7 @@ def _members(seen: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {ALL: list(seen)} if seen else {}
     for name, groups in seen.items():
         for group in groups:
-            found.setdefault(scope_of(group), []).append(name)
+            found.setdefault(group_scope(group), []).append(name)
     return found
 
 
@@ -255,9 +255,9 @@ def _is_total(scope: str) -> bool:
 
 
 def _rows(scope: str, table: CountTable, repository: str, groups: Sequence[str]) -> Iterator[dict[str, Any]]:
-    bits = bits_of(scope)
+    bits = scope_bits(scope)
     for bucket in range(1 << bits):
-        part = table.within(bucket, bits)
+        part = table.bucket(bucket, bits)
         if not len(part.terms) and not len(part.words):
             continue
         for number, one in enumerate(_fitting(part)):
@@ -273,8 +273,8 @@ def _rows(scope: str, table: CountTable, repository: str, groups: Sequence[str])
 
 def _fitting(table: CountTable) -> Iterator[str]:
     """A table as texts that fit into a row each."""
-    text = "".join(in_parts(packed(table)))
-    if len(text) <= MOST_LETTERS:
+    text = "".join(split_blob(encode_table(table)))
+    if len(text) <= MAX_PART:
         yield text
         return
     a, b = len(table.terms) // 2, len(table.words) // 2

@@ -58,13 +58,13 @@ LAYOUT: Mapping[str, str] = {
 }
 FORMAT = 2
 #: Rows of units and windows are kept in 16 bits; of a file with more, the rest has no words.
-MOST_ROWS = (1 << 16) - 1
+MAX_ROWS = (1 << 16) - 1
 _HEAD = struct.Struct(f"<2sB{len(LAYOUT)}I")
 _MAGIC = b"wp"
 #: Vectors cannot be squeezed: they follow the rest as they are, a byte each.
 _AS_IS = "passages.rows"
 #: Of what is read, no piece is larger: an engine may be written to by others.
-LARGEST = 64 << 20
+MAX_BYTES = 64 << 20
 Arrays = dict[str, Array]
 
 
@@ -76,12 +76,12 @@ class FileBlob:
     language: str
     content: int
     arrays: Arrays
-    words: list[str]  # of each unit, as the engine is to find it
+    unit_words: list[str]  # of each unit, as the engine is to find it
     path_words: str
     parsed: bytes  # its units as they were parsed, packed
 
 
-def packed(arrays: Arrays) -> bytes:
+def encode_blob(arrays: Arrays) -> bytes:
     """A piece as bytes."""
     columns = {name: np.ascontiguousarray(arrays[name], dtype=kind) for name, kind in LAYOUT.items()}
     head = _HEAD.pack(_MAGIC, FORMAT, *map(len, columns.values()))
@@ -90,13 +90,13 @@ def packed(arrays: Arrays) -> bytes:
     return head + squeezed + rows
 
 
-def unpacked(raw: bytes) -> Arrays:
+def decode_blob(raw: bytes) -> Arrays:
     """The arrays of a piece; views of its bytes."""
     try:
         magic, version, *counts = _HEAD.unpack_from(raw)
         sizes = dict(zip(LAYOUT, counts if (magic, version) == (_MAGIC, FORMAT) else [], strict=True))
         end = len(raw) - sizes[_AS_IS]
-        data = zlib.decompressobj().decompress(raw[_HEAD.size : end], LARGEST)
+        data = zlib.decompressobj().decompress(raw[_HEAD.size : end], MAX_BYTES)
         arrays, at = {_AS_IS: np.frombuffer(raw, LAYOUT[_AS_IS], sizes[_AS_IS], end)}, 0
         for name, count in sizes.items():
             if name != _AS_IS:
@@ -107,16 +107,16 @@ def unpacked(raw: bytes) -> Arrays:
     return arrays
 
 
-def pieces_of(snapshot: Snapshot) -> Iterator[FileBlob]:
+def make_blobs(snapshot: Snapshot) -> Iterator[FileBlob]:
     """Every live file of a snapshot as a piece, segment by segment."""
     vectors = snapshot.vectors.parts_by_unit if snapshot.vectors is not None else {}
     for place, segment in enumerate(snapshot.segments):
         base = snapshot.file_bases[place]
         alive = snapshot.alive[base : base + segment.files]
-        yield from _Cutting(snapshot, segment, base, vectors.get(snapshot.unit_bases[place])).pieces(np.flatnonzero(alive).tolist())
+        yield from _SegmentBlobs(snapshot, segment, base, vectors.get(snapshot.unit_bases[place])).pieces(np.flatnonzero(alive).tolist())
 
 
-class _Cutting:
+class _SegmentBlobs:
     """A segment on its way to pieces: its postings the other way round, by file."""
 
     def __init__(self, snapshot: Snapshot, segment: SegmentReader, base: int, vectors: SegmentVectors | None) -> None:
@@ -182,7 +182,7 @@ class _Cutting:
         starts, terms, values = lists
         a, b = int(starts[low]), int(starts[high])
         row = np.repeat(np.arange(high - low), np.diff(starts[low : high + 1]))
-        kept = row <= MOST_ROWS
+        kept = row <= MAX_ROWS
         return terms[a:b][kept], row[kept], values[a:b][kept]
 
     def _path_parts(self, file: int) -> Arrays:
@@ -207,8 +207,8 @@ class _Cutting:
         a, b = np.searchsorted(self._vectors.first, [low, high]).tolist()
         first, last = self._vectors.first[a:b].astype(np.int64) - low, self._vectors.last[a:b].astype(np.int64) - low
         return {
-            "passages.first": np.minimum(first, MOST_ROWS),
-            "passages.last": np.minimum(last, MOST_ROWS),
+            "passages.first": np.minimum(first, MAX_ROWS),
+            "passages.last": np.minimum(last, MAX_ROWS),
             "passages.scale": self._vectors.scale[a:b],
             "passages.rows": self._vectors.rows[a:b].reshape(-1),
         }
@@ -220,14 +220,14 @@ class _Cutting:
         texts = [self._terms[row] for row in terms.tolist()]
         return [
             " ".join(f"{text} " * count if count > 1 else text for text, count in zip(texts[a:b], times[a:b].tolist(), strict=True))[
-                :MOST_LETTERS
+                :MAX_UNIT_WORDS
             ]
             for a, b in zip(starts.tolist(), starts[1:].tolist(), strict=False)
         ]
 
 
 #: A unit's words are cut here: no field of the engine takes more.
-MOST_LETTERS = 60_000
+MAX_UNIT_WORDS = 60_000
 
 
 def _engine_times() -> Array:

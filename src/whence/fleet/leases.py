@@ -30,7 +30,7 @@ _FIELDS = (ID, "repo", "worker", "number", "state", "until")
 class Claim:
     """What is known of one who wants a repository; `who` is drawn anew for every wish."""
 
-    who: str
+    id: str
     repo: str
     worker: str
     number: int
@@ -39,9 +39,9 @@ class Claim:
     until: float
 
     @property
-    def place(self) -> tuple[int, str]:
+    def order(self) -> tuple[int, str]:
         """Its place in the row of those who want it."""
-        return self.number, self.who
+        return self.number, self.id
 
 
 class Leases:
@@ -53,7 +53,7 @@ class Leases:
         self.seconds = seconds
         self.now = now
 
-    def take(self, repo: str) -> Lease | None:
+    def acquire(self, repo: str) -> Lease | None:
         """The right to work on a repository, if nobody else has it or is before us."""
         self._sweep(repo)
         if self.claims(equals("repo", repo)):  # somebody has it, or is before us; only who came at the same moment draws numbers
@@ -96,8 +96,8 @@ class Leases:
         """Whether nobody is before us. Whoever is still drawing a number may yet be, and is waited for a little."""
         until = time.monotonic() + PATIENCE
         while True:
-            others = [claim for claim in self.claims(equals("repo", lease.repo)) if claim.who != lease.who]
-            if any(claim.holding or (not claim.choosing and claim.place < (lease.number, lease.who)) for claim in others):
+            others = [claim for claim in self.claims(equals("repo", lease.repo)) if claim.id != lease.id]
+            if any(claim.holding or (not claim.choosing and claim.order < (lease.number, lease.id)) for claim in others):
                 return False
             if not any(claim.choosing for claim in others):
                 return True
@@ -111,7 +111,7 @@ class Lease:
 
     def __init__(self, leases: Leases, repo: str) -> None:
         self.repo = repo
-        self.who = uuid.uuid4().hex
+        self.id = uuid.uuid4().hex
         self.number = 0
         self.until = float("inf")
         self._leases = leases
@@ -161,14 +161,14 @@ class Lease:
             return not self._ended
 
     def _row(self, turn: int | None = None) -> str:
-        return f"{self.who}-{(self._turn if turn is None else turn) % 2}"
+        return f"{self.id}-{(self._turn if turn is None else turn) % 2}"
 
 
 def _claim(who: str, rows: list[dict[str, object]]) -> Claim:
     """One claim of the one or two rows that it has just now: where they differ, what is safer for others."""
     last = max(rows, key=lambda row: float(str(row["until"])))
     return Claim(
-        who=who,
+        id=who,
         repo=str(last["repo"]),
         worker=str(last["worker"]),
         number=max(int(str(row["number"])) for row in rows),

@@ -12,14 +12,14 @@ from typing import Any
 from whence.core.errors import FleetError, UsageError
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, Filter, equals
-from whence.fleet.milvus.schemas import CLAIMS, ID, MOST_GROUP, MOST_GROUPS, MOST_NAME, REPOS, SCHEMAS, SPARSE
+from whence.fleet.milvus.schemas import CLAIMS, ID, MAX_GROUP, MAX_GROUPS, MAX_NAME, REPOS, SCHEMAS, SPARSE
 
 #: What a repository can be called: words and the marks that names of hosts, owners and branches have, in steps. What
 #: begins with an @ is a group's.
 NAME = re.compile(r"(?!@)[\w.@+~-]+(?:/[\w.@+~-]+)*")
 WAITING, WORKING, READY, FAILED, REMOVING = STATES = ("waiting", "working", "ready", "failed", "removing")
 #: Letters of what went wrong that are kept.
-MOST_SAID = 2_000
+MAX_ERROR = 2_000
 #: How often what a worker sent in the meantime is removed as well.
 ROUNDS = 5
 
@@ -58,7 +58,7 @@ class Registry:
 
     def add(self, name: str, source: str, groups: Iterable[str], wanted: float = 0.0) -> Repository:
         """Take a repository in. One that is there is asked to be indexed again; another source or other groups are refused."""
-        new = Repository(named(name), source, grouped(groups), wanted=wanted)
+        new = Repository(checked_name(name), source, checked_groups(groups), wanted=wanted)
         old = self.get(name)
         if old is not None and old.source != source:
             raise UsageError(f"the fleet has another {name}, from {old.source}", hint="give this one another name, or remove that one")
@@ -108,7 +108,7 @@ class Registry:
         found = self.get(name)
         if found is None:
             raise UsageError(f"the fleet has no repository {name!r}", hint="whence fleet list")
-        found = replace(found, groups=grouped(groups))
+        found = replace(found, groups=checked_groups(groups))
         self._write(found)
         for schema in SCHEMAS.values():
             kept = [one.name for one in schema.fields if one.name != SPARSE]
@@ -119,24 +119,24 @@ class Registry:
 
     def _write(self, one: Repository) -> None:
         row = {field: getattr(one, "name" if field == "repo" else field) for field in _FIELDS}
-        self._engine.put(REPOS.name, [{**row, ID: _id(one.name), "groups": list(one.groups), "said": one.said[:MOST_SAID]}])
+        self._engine.put(REPOS.name, [{**row, ID: _id(one.name), "groups": list(one.groups), "said": one.said[:MAX_ERROR]}])
 
 
-def named(name: str) -> str:
+def checked_name(name: str) -> str:
     """A name that a repository can have."""
-    if not NAME.fullmatch(name) or len(name.encode()) > MOST_NAME:
+    if not NAME.fullmatch(name) or len(name.encode()) > MAX_NAME:
         raise UsageError(f"{name[:80]!r} is no name for a repository", hint="letters, digits and . _ - + ~ @, in steps divided by /")
     return name
 
 
-def grouped(groups: Iterable[str]) -> tuple[str, ...]:
+def checked_groups(groups: Iterable[str]) -> tuple[str, ...]:
     """Names of groups, in order and each once, that the engine can hold."""
     found = tuple(sorted(set(groups)))
     for one in found:
-        if not one.isprintable() or not one.strip() or len(one.encode()) > MOST_GROUP:
-            raise UsageError(f"{one[:80]!r} is no name for a group", hint=f"a line of at most {MOST_GROUP} letters")
-    if len(found) > MOST_GROUPS:
-        raise UsageError(f"a repository has at most {MOST_GROUPS} groups", hint="name a group for them all")
+        if not one.isprintable() or not one.strip() or len(one.encode()) > MAX_GROUP:
+            raise UsageError(f"{one[:80]!r} is no name for a group", hint=f"a line of at most {MAX_GROUP} letters")
+    if len(found) > MAX_GROUPS:
+        raise UsageError(f"a repository has at most {MAX_GROUPS} groups", hint="name a group for them all")
     return found
 
 
@@ -164,7 +164,7 @@ class RepositoryScope:
     """What a question is asked of."""
 
     repositories: tuple[Repository, ...]
-    chosen: bool  # whether the query itself chose among them
+    explicit: bool  # whether the query itself chose among them
 
     @property
     def names(self) -> frozenset[str]:
@@ -172,7 +172,7 @@ class RepositoryScope:
         return frozenset(one.name for one in self.repositories)
 
 
-def chosen(query: str, every: Sequence[Repository]) -> tuple[str, RepositoryScope]:
+def split_scope(query: str, every: Sequence[Repository]) -> tuple[str, RepositoryScope]:
     """The question without what chooses repositories, and what it is asked of."""
     named = _REPO.findall(query)
     wanted = [pattern for minus, pattern in named if not minus]
@@ -180,11 +180,12 @@ def chosen(query: str, every: Sequence[Repository]) -> tuple[str, RepositoryScop
     kept = [
         one
         for one in every
-        if (not wanted or any(fits(one.name, pattern) for pattern in wanted)) and not any(fits(one.name, pattern) for pattern in unwanted)
+        if (not wanted or any(matches(one.name, pattern) for pattern in wanted))
+        and not any(matches(one.name, pattern) for pattern in unwanted)
     ]
     return _REPO.sub("", query).strip() if named else query, RepositoryScope(tuple(kept), bool(named))
 
 
-def fits(name: str, pattern: str) -> bool:
+def matches(name: str, pattern: str) -> bool:
     """Whether a pattern means a repository: its whole name, or the last part of it."""
     return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)

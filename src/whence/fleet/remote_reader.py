@@ -206,7 +206,7 @@ class FetchedFile:
     key: str
     repository: str
     path: str
-    piece: Arrays
+    blob: Arrays
 
 
 class RemoteReader:
@@ -228,11 +228,11 @@ class RemoteReader:
         self._texts: dict[str, tuple[str, bytes]] = {}
         paths = list(self._files)
         width = encoder.width if encoder is not None else 0
-        pieces = [one.piece for one in self._files.values()]
+        pieces = [one.blob for one in self._files.values()]
         self.snapshot = RemoteSnapshot(pieces, paths, counts, lambda row: self._text(paths[row])[1], width)
         self.snapshot.precedents = np.array([precedents.get(one.key, 0.0) for one in self._files.values()], np.float32)
 
-    def place_of(self, path: str) -> tuple[str, str]:
+    def locate(self, path: str) -> tuple[str, str]:
         """The repository of a file, and its path there."""
         one = self._files[path]
         return one.repository, one.path

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.fleet.file_blobs import FileBlob, packed
-from whence.fleet.milvus.schemas import MOST_NAME, SKETCH_BITS
+from whence.fleet.file_blobs import FileBlob, encode_blob
+from whence.fleet.milvus.schemas import MAX_NAME, SKETCH_BITS
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.storage.arrayfile import StringTable
 
 #: Letters of one field of a row; what is longer is kept in several rows.
-MOST_LETTERS = 64_000
+MAX_PART = 64_000
 
 
 def file_key(repository: str, path: str) -> str:
@@ -42,7 +42,7 @@ def bucket_key(scope: str, bucket: int) -> str:
     return _digest("bucket", scope, str(bucket))
 
 
-def pack_key(repository: str) -> str:
+def archive_key(repository: str) -> str:
     """The key of a repository's portable index."""
     return _digest("pack", repository)
 
@@ -52,13 +52,13 @@ def part_key(key: str, part: int) -> str:
     return f"{key}.{part}"
 
 
-def in_parts(raw: bytes) -> list[str]:
+def split_blob(raw: bytes) -> list[str]:
     """Bytes as text of bounded length; at least one part."""
     text = base64.b64encode(raw).decode("ascii")
-    return [text[at : at + MOST_LETTERS] for at in range(0, len(text), MOST_LETTERS)] or [""]
+    return [text[at : at + MAX_PART] for at in range(0, len(text), MAX_PART)] or [""]
 
 
-def from_parts(parts: Sequence[str]) -> bytes:
+def join_blob(parts: Sequence[str]) -> bytes:
     """The bytes again."""
     try:
         return binascii.a2b_base64("".join(parts), strict_mode=True)
@@ -73,19 +73,19 @@ def _digest(*parts: str) -> str:
 
 _HEAD = struct.Struct("<I")
 #: Of what is read, no text is larger: an engine may be written to by others.
-LARGEST = 64 << 20
+MAX_TEXT = 64 << 20
 
 
-def packed_text(text: str, parsed: bytes) -> bytes:
+def encode_text(text: str, parsed: bytes) -> bytes:
     """A text without its secrets, and its units as they were parsed, as bytes."""
     raw = text.encode("utf-8", "replace")
     return zlib.compress(_HEAD.pack(len(raw)) + raw + parsed, 6)
 
 
-def unpacked_text(raw: bytes) -> tuple[str, bytes]:
+def decode_text(raw: bytes) -> tuple[str, bytes]:
     """The text and what was parsed of it."""
     try:
-        data = zlib.decompressobj().decompress(raw, LARGEST)
+        data = zlib.decompressobj().decompress(raw, MAX_TEXT)
         (length,) = _HEAD.unpack_from(data)
         (text,) = struct.unpack_from(f"{length}s", data, _HEAD.size)
         return text.decode("utf-8"), data[_HEAD.size + length :]
@@ -95,7 +95,7 @@ def unpacked_text(raw: bytes) -> tuple[str, bytes]:
 
 Row = dict[str, Any]
 #: Bytes of fields at most; engines count bytes.
-MOST_WORDS, MOST_PATH = 65_000, 4_096
+MAX_WORDS, MAX_PATH = 65_000, 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ class Owner:
         """A row of this repository."""
         return {"id": key, "repo": self.repository, "groups": list(self.groups), **fields}
 
-    def file(self, path: str) -> str:
+    def file_key(self, path: str) -> str:
         """The key of one of its files."""
         return file_key(self.repository, path)
 
 
-def state_of(piece: FileBlob, content: bytes, fingerprint: str) -> str:
+def blob_state(piece: FileBlob, content: bytes, fingerprint: str) -> str:
     """What decides whether a file is sent again: its content, what it was made with, and roughly how it stands among the others.
 
     How often others mention it and how lately it was changed move with every commit: of that only what is twice as much,
@@ -131,18 +131,18 @@ def state_of(piece: FileBlob, content: bytes, fingerprint: str) -> str:
 
 def file_rows(owner: Owner, piece: FileBlob, state: str) -> list[Row]:
     """The rows of a file: its piece, and in the first the words of its path."""
-    key, blobs = owner.file(piece.path), in_parts(packed(piece.arrays))
+    key, blobs = owner.file_key(piece.path), split_blob(encode_blob(piece.arrays))
     return [
         owner.row(
             part_key(key, part),
             file=key,
             part=part,
             parts=len(blobs),
-            path=shortened(piece.path, MOST_PATH),
+            path=truncate(piece.path, MAX_PATH),
             hash=state,
             language=piece.language,
             content=CONTENTS[piece.content],
-            words="" if part else shortened(piece.path_words, MOST_WORDS),
+            words="" if part else truncate(piece.path_words, MAX_WORDS),
             blob=blob,
         )
         for part, blob in enumerate(blobs)
@@ -151,30 +151,30 @@ def file_rows(owner: Owner, piece: FileBlob, state: str) -> list[Row]:
 
 def text_rows(owner: Owner, piece: FileBlob, text: str) -> list[Row]:
     """The rows of a file's text."""
-    key, blobs = owner.file(piece.path), in_parts(packed_text(text, piece.parsed))
+    key, blobs = owner.file_key(piece.path), split_blob(encode_text(text, piece.parsed))
     return [owner.row(part_key(key, part), file=key, part=part, parts=len(blobs), blob=blob) for part, blob in enumerate(blobs)]
 
 
 def unit_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
     """One row for each unit."""
-    key, arrays = owner.file(piece.path), piece.arrays
+    key, arrays = owner.file_key(piece.path), piece.arrays
     names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
-    for number, (words, kind) in enumerate(zip(piece.words, arrays["units.kind"].tolist(), strict=True)):
+    for number, (words, kind) in enumerate(zip(piece.unit_words, arrays["units.kind"].tolist(), strict=True)):
         yield owner.row(
             unit_key(key, number),
             file=key,
             number=number,
-            name=shortened(names[number], MOST_NAME),
+            name=truncate(names[number], MAX_NAME),
             kind=KIND_NAMES[kind],
             language=piece.language,
             content=CONTENTS[piece.content],
-            words=shortened(words, MOST_WORDS),
+            words=truncate(words, MAX_WORDS),
         )
 
 
 def passage_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
     """One row for each passage: the signs of its vector, of a wide one those of its first numbers."""
-    key, count = owner.file(piece.path), passages_in(piece)
+    key, count = owner.file_key(piece.path), passage_count(piece)
     if not count:
         return
     signs = piece.arrays["passages.rows"].reshape(count, -1)[:, :SKETCH_BITS] > 0
@@ -183,7 +183,7 @@ def passage_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
         yield owner.row(passage_key(key, number), file=key, sketch=bits.tobytes())
 
 
-def passages_in(piece: FileBlob) -> int:
+def passage_count(piece: FileBlob) -> int:
     """How many passages a piece has."""
     return len(piece.arrays["passages.first"])
 
@@ -203,7 +203,7 @@ def passage_number(key: str) -> int:
     return int(key.rpartition(".p")[2])
 
 
-def shortened(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """Text as an engine takes it: Unicode, and no more bytes than its field has. Words are not cut in two."""
     raw = text.encode("utf-8", "backslashreplace")
     if len(raw) <= most:

@@ -15,16 +15,16 @@ from whence.core.settings_schema import Settings
 from whence.core.types import Holding
 from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
-from whence.fleet.access import Caller, caller_of, check, visible
-from whence.fleet.candidates import CandidateFilter, find
-from whence.fleet.counts import ALL, TOTALS, CountTable, counted, scope_of, together
-from whence.fleet.file_blobs import unpacked as unpacked_piece
+from whence.fleet.access import Caller, authenticate, may_see, visible_rows
+from whence.fleet.candidates import CandidateFilter, find_candidates
+from whence.fleet.counts import ALL, TOTALS, CountTable, group_scope, merge_tables, read_counts
+from whence.fleet.file_blobs import decode_blob as unpacked_piece
 from whence.fleet.milvus.engine import Engine, Row
 from whence.fleet.milvus.filters import Filter, equals, one_of
-from whence.fleet.registry import Registry, Repository, RepositoryScope, chosen, fits
+from whence.fleet.registry import Registry, Repository, RepositoryScope, matches, split_scope
 from whence.fleet.remote_reader import FetchedFile, RemoteReader, TermCounts
-from whence.fleet.rows import file_key, from_parts, part_key
-from whence.fleet.texts import texts_of
+from whence.fleet.rows import file_key, join_blob, part_key
+from whence.fleet.texts import fetch_texts
 from whence.index.segment_writer import CONTENTS, name_hash
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from whence.search.request import SearchOptions
 
 #: Seconds for which the list of repositories is remembered: who adds one, or takes somebody's right away, waits no longer.
-REMEMBERED = 2.0
+REGISTRY_SECONDS = 2.0
 #: Repositories that are named one by one to the engine; more are told apart when their rows come back.
-MOST_NAMED = 1_000
+MAX_NAMED = 1_000
 #: Conditions whose value is words that the engine can be asked for.
 _SPOKEN = frozenset({"word", "phrase", "sym"})
 _PART = ("file", "repo", "groups", "path", "part", "parts", "blob")
@@ -60,7 +60,7 @@ class FleetResult(SearchResult):
 
     def __init__(self, source: RemoteReader, found: Any) -> None:
         super().__init__(source, found)
-        self.repository, self.path_inside = source.place_of(self.path)
+        self.repository, self.path_inside = source.locate(self.path)
 
     @property
     def text(self) -> str | None:
@@ -75,7 +75,7 @@ class FleetResponse(SearchResponse):
         self, *given: Any, repositories: Mapping[str, int] | None = None, searched: Sequence[Repository] = (), **named: Any
     ) -> None:
         super().__init__(*given, **named)
-        self.repositories = dict(repositories or {})  # of the files that were ranked, how many are of each
+        self.repository_counts = dict(repositories or {})  # of the files that were ranked, how many are of each
         self.searched = tuple(searched)  # the repositories that were asked
 
     @property
@@ -100,7 +100,7 @@ class Fleet:
         repository is read for them.
         """
         merged, _ = load_settings(None, call=settings, command_line=command_line)
-        caller = caller_of(merged.fleet, token or merged.fleet.caller)
+        caller = authenticate(merged.fleet, token or merged.fleet.caller)
         engine = Engine.open(merged.fleet)
         try:
             engine.check()
@@ -127,10 +127,10 @@ class Fleet:
     def repositories(self, pattern: str = "") -> list[Repository]:
         """The repositories that the caller may see, by name; those that a pattern names."""
         seen, known = self._known
-        if time.monotonic() - seen > REMEMBERED:
-            known = tuple(one for one in self._registry.all(visible(self.caller)) if self._sees(one.groups))
+        if time.monotonic() - seen > REGISTRY_SECONDS:
+            known = tuple(one for one in self._registry.all(visible_rows(self.caller)) if self._sees(one.groups))
             self._known = time.monotonic(), known
-        return sorted((one for one in known if not pattern or fits(one.name, pattern)), key=lambda one: one.name)
+        return sorted((one for one in known if not pattern or matches(one.name, pattern)), key=lambda one: one.name)
 
     def search(self, query: str | SearchRequest, **options: Unpack[SearchOptions]) -> FleetResponse:
         """The best files of all repositories for a query, best first; `repo:PATTERN` in it chooses among them."""
@@ -144,7 +144,7 @@ class Fleet:
         found = response.found
         results = [FleetResult(reader, one) for one in found]
         reader.fetch([one.path for one in results])
-        repositories = _counted(reader.place_of(reader.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else []))
+        repositories = _counted(reader.locate(reader.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else []))
         return FleetResponse(
             results,
             confidence=response.confidence,
@@ -173,7 +173,7 @@ class Fleet:
     # Which repositories.
     def _scoped(self, request: SearchRequest) -> tuple[SearchRequest, RepositoryScope]:
         """The request without what chooses repositories, and what it is asked of."""
-        question, scope = chosen(request.parsed.query, self.repositories())
+        question, scope = split_scope(request.parsed.query, self.repositories())
         scoped = replace(request, query=question)
         if scoped.parsed.for_notes:
             raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
@@ -192,7 +192,7 @@ class Fleet:
         encoder = self.encoder if self._same_model(scope) else None
         counts = self._counts(plan, scope)
         names = [leaf.value for leaf in parsed.leaves() if leaf.of == "sym" and not leaf.negated]
-        found = find(self.engine, plan, narrowing, encoder, wanted, counts, names)
+        found = find_candidates(self.engine, plan, narrowing, encoder, wanted, counts, names)
         files = self._files([*include, *found.files], scope)
         if not files:
             return None
@@ -202,7 +202,7 @@ class Fleet:
         return reader
 
     def _texts(self, files: Mapping[str, str]) -> Mapping[str, tuple[str, bytes]]:
-        return texts_of(self.engine, self.caller, files)
+        return fetch_texts(self.engine, self.caller, files)
 
     def _plan(self, request: SearchRequest) -> QueryPlan:
         """What the engine is asked for: the words that are ranked, or else those that a condition speaks of."""
@@ -220,9 +220,9 @@ class Fleet:
 
     def _seen(self, scope: RepositoryScope) -> Filter:
         """Rows that the caller may see, of the repositories that were chosen."""
-        if not scope.chosen or len(scope.repositories) > MOST_NAMED:
-            return visible(self.caller)
-        return visible(self.caller) & one_of("repo", scope.names)
+        if not scope.explicit or len(scope.repositories) > MAX_NAMED:
+            return visible_rows(self.caller)
+        return visible_rows(self.caller) & one_of("repo", scope.names)
 
     def _same_model(self, scope: RepositoryScope) -> bool:
         """Whether the vectors of the fleet are of the model that questions are read with."""
@@ -238,28 +238,28 @@ class Fleet:
             if self._may_see(row, scope) and row["file"] in blobs:
                 blobs[row["file"]].append(row["blob"])  # they come in the order of their keys
         whole = [row for row in first if len(blobs[row["file"]]) == int(row["parts"])]  # another may be writing it
-        return [FetchedFile(row["file"], row["repo"], row["path"], unpacked_piece(from_parts(blobs[row["file"]]))) for row in whole]
+        return [FetchedFile(row["file"], row["repo"], row["path"], unpacked_piece(join_blob(blobs[row["file"]]))) for row in whole]
 
-    def pieces(self, keys: Sequence[str]) -> list[FetchedFile]:
+    def file_blobs(self, keys: Sequence[str]) -> list[FetchedFile]:
         """The pieces of some files, given by their keys, as far as the caller may see them."""
-        return self._files(keys, RepositoryScope(tuple(self.repositories()), chosen=False))
+        return self._files(keys, RepositoryScope(tuple(self.repositories()), explicit=False))
 
     def _sees(self, groups: Sequence[str]) -> bool:
-        return check(self.caller, {"groups": groups})
+        return may_see(self.caller, {"groups": groups})
 
     def _may_see(self, row: Row, scope: RepositoryScope) -> bool:
-        return check(self.caller, row) and row["repo"] in scope.names
+        return may_see(self.caller, row) and row["repo"] in scope.names
 
     def _counts(self, plan: QueryPlan, scope: RepositoryScope) -> TermCounts:
         """What is counted over all that the question is asked of, and of nothing else: numbers tell, too."""
         only = scope.repositories[0].name if len(scope.repositories) == 1 else None
         groups = self.caller.groups
-        scopes = [only] if only is not None else [ALL] if groups is None else [scope_of(group) for group in sorted(groups)]
+        scopes = [only] if only is not None else [ALL] if groups is None else [group_scope(group) for group in sorted(groups)]
         hashes = {name_hash(term.text) for term in plan.terms} | {name_hash(word) for word in (*plan.exact, *plan.identifiers, plan.symbol)}
-        table = together([CountTable.nothing(), *(counted(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
+        table = merge_tables([CountTable.empty(), *(read_counts(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
         totals = table.holding(TOTALS) or Holding(0, 0, 0)
         terms = {hashed: known for hashed in hashes if (known := table.holding(hashed)) is not None}
-        return TermCounts(totals.files, totals.units, totals.windows, terms, {hashed: table.mentioning(hashed) for hashed in hashes})
+        return TermCounts(totals.files, totals.units, totals.windows, terms, {hashed: table.files_mentioning(hashed) for hashed in hashes})
 
 
 def _unknown(target: str) -> UsageError:

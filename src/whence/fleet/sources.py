@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from whence.core.errors import StorageError, UsageError
 from whence.core.settings import checked_root
-from whence.fleet.registry import named
+from whence.fleet.registry import checked_name
 from whence.index.layout import Layout
 from whence.source.git import repository_root
 
@@ -83,7 +83,7 @@ def is_url(source: str) -> bool:
     return _URL.match(source) is not None
 
 
-def checked_source(text: str) -> str:
+def normalize_source(text: str) -> str:
     """A source as the fleet keeps it: a whole path, or a URL that git may be given."""
     if is_url(text):
         return _checked_url(text)
@@ -129,10 +129,10 @@ def default_name(source: str) -> str:
     plain = [re.sub(r"[^\w.@+~-]+", "-", step).lstrip("@") for step in steps if step]
     if is_url(source) and plain:
         plain[-1] = plain[-1].removesuffix(".git") or plain[-1]
-    return named("/".join(one for one in plain[-2:] if one) or "repository")
+    return checked_name("/".join(one for one in plain[-2:] if one) or "repository")
 
 
-def head_of(url: str) -> RemoteHead:
+def remote_head(url: str) -> RemoteHead:
     """Where a server is: one question, nothing is fetched."""
     told = _git(["ls-remote", "--symref", "--end-of-options", _checked_url(url), "HEAD"], SECONDS_TO_LOOK)
     commit, branch = _COMMIT.search(told), _BRANCH.search(told)
@@ -142,30 +142,30 @@ def head_of(url: str) -> RemoteHead:
 
 
 @contextmanager
-def checked_out(source: str, data_dir: Path, history: int, head: RemoteHead | None = None) -> Iterator[Path]:
+def checkout(source: str, data_dir: Path, history: int, head: RemoteHead | None = None) -> Iterator[Path]:
     """The folder of a source as it is now, for as long as it is worked with: where it is, or fetched below the data folder."""
     if not is_url(source):
         yield checked_root(Path(source))
         return
-    folder = checkout_of(source, data_dir)
+    folder = checkout_path(source, data_dir)
     folder.parent.mkdir(0o700, parents=True, exist_ok=True)
     with (folder.parent / f"{folder.name}.lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two repositories of a fleet, or of two fleets, may come from one place
-        _bring_up_to(folder, source, head or head_of(source), max(1, round(history * MORE_HISTORY)))
+        _bring_up_to(folder, source, head or remote_head(source), max(1, round(history * MORE_HISTORY)))
         yield folder
 
 
-def checkout_of(url: str, data_dir: Path) -> Path:
+def checkout_path(url: str, data_dir: Path) -> Path:
     """Where a URL is checked out."""
     key = hashlib.blake2s(url.encode(), digest_size=8).hexdigest()
     return data_dir / "fleet" / "checkouts" / f"{default_name(url).replace('/', '+')[:60]}-{key}"
 
 
-def forget_checkout(source: str, data_dir: Path) -> bool:
+def remove_checkout(source: str, data_dir: Path) -> bool:
     """Remove what is here of a URL, and the index of that; whether there was any. A folder of the user's is left alone."""
     if not is_url(source):
         return False
-    folder = checkout_of(source, data_dir)
+    folder = checkout_path(source, data_dir)
     there = folder.exists()
     for place in (Layout(data_dir, folder).directory, folder):
         shutil.rmtree(place, ignore_errors=True)

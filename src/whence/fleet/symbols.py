@@ -14,11 +14,11 @@ from itertools import islice
 import numpy as np
 
 from whence.core.errors import QueryError
-from whence.fleet.access import check, visible
+from whence.fleet.access import may_see, visible_rows
 from whence.fleet.milvus.filters import equals
 from whence.fleet.remote_reader import FetchedFile
 from whence.fleet.search import Fleet
-from whence.fleet.texts import texts_of
+from whence.fleet.texts import fetch_texts
 from whence.index.parsed import unpack_parsed
 from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
 from whence.storage.arrayfile import StringTable
@@ -63,26 +63,26 @@ class FleetSymbols:
     files: int  # that were looked at for uses
 
 
-def symbols_of(fleet: Fleet, name: str) -> FleetSymbols:
+def find_symbols(fleet: Fleet, name: str) -> FleetSymbols:
     """Where a name is defined in the repositories that the caller may see, and where it is used."""
     if not name.isprintable() or not analyzer.terms(name):
         raise QueryError(f"{name[:80]!r} is no name of a symbol", hint="give it as it is written, for instance SessionStore")
-    seen, own = visible(fleet.caller), {one.name for one in fleet.repositories()}
+    seen, own = visible_rows(fleet.caller), {one.name for one in fleet.repositories()}
     rows = islice(fleet.engine.rows("units", seen & equals("name", name), ("file", "repo", "groups")), MOST_DEFINITIONS)
-    defining = {row["file"] for row in rows if check(fleet.caller, row) and row["repo"] in own}
-    hits = fleet.engine.by_words("units", " ".join(analyzer.terms(name)), MOST_UNITS, seen)
+    defining = {row["file"] for row in rows if may_see(fleet.caller, row) and row["repo"] in own}
+    hits = fleet.engine.search_words("units", " ".join(analyzer.terms(name)), MOST_UNITS, seen)
     others = [key for key in dict.fromkeys(hit.id.partition(".")[0] for hit in hits) if key not in defining]
-    pieces = fleet.pieces([*sorted(defining), *others[:MOST_FILES]])
+    pieces = fleet.file_blobs([*sorted(defining), *others[:MOST_FILES]])
     definitions = tuple(sorted(_definitions(pieces, name), key=lambda one: (one.repository, one.path, one.line)))
     where = {(one.repository, one.path) for one in definitions}
-    mentioning = [one for one in pieces if (one.repository, one.path) not in where and name_hash(name) in one.piece["mentions"]]
+    mentioning = [one for one in pieces if (one.repository, one.path) not in where and name_hash(name) in one.blob["mentions"]]
     looked_at = sum(one.key not in defining for one in pieces)  # of those that came: others may have been another's
     return FleetSymbols(name, definitions, tuple(_uses(fleet, mentioning, name, definitions)), looked_at)
 
 
 def _definitions(pieces: Iterable[FetchedFile], name: str) -> Iterable[Definition]:
     for one in pieces:
-        arrays = one.piece
+        arrays = one.blob
         names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
         for unit in np.flatnonzero(arrays["units.name_hash"] == np.uint32(name_hash(name))).tolist():
             if arrays["units.flags"][unit] & DEFINES and names[unit] == name:
@@ -91,7 +91,7 @@ def _definitions(pieces: Iterable[FetchedFile], name: str) -> Iterable[Definitio
 
 
 def _uses(fleet: Fleet, files: Sequence[FetchedFile], name: str, definitions: Sequence[Definition]) -> Iterable[Use]:
-    texts = texts_of(fleet.engine, fleet.caller, {one.key: one.repository for one in files})
+    texts = fetch_texts(fleet.engine, fleet.caller, {one.key: one.repository for one in files})
     for one in sorted(files, key=lambda one: (one.repository, one.path)):
         _, parsed = texts.get(one.key, ("", b""))
         statements = unpack_parsed(parsed).imports if parsed else ()

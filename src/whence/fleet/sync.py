@@ -15,25 +15,25 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from whence.fleet import file_blobs
-from whence.fleet.archives import send_pack
+from whence.fleet.archives import send_archive
 from whence.fleet.commits import send_commits
-from whence.fleet.counts import AT_ONCE, TermCounter, delete_keys, put_counts
-from whence.fleet.file_blobs import FileBlob, pieces_of
+from whence.fleet.counts import AT_ONCE, TermCounter, delete_keys, write_counts
+from whence.fleet.file_blobs import FileBlob, make_blobs
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals, one_of
-from whence.fleet.milvus.schemas import MOST_NAME
+from whence.fleet.milvus.schemas import MAX_NAME
 from whence.fleet.registry import READY, WAITING, WORKING, Registry, Repository
 from whence.fleet.rows import (
     Owner,
     Row,
+    blob_state,
     file_rows,
+    passage_count,
     passage_number,
     passage_rows,
-    passages_in,
     same_groups,
-    shortened,
-    state_of,
     text_rows,
+    truncate,
     unit_rows,
 )
 from whence.index.store import FORMAT
@@ -53,14 +53,14 @@ class SyncSummary:
     """What was sent and deleted, and what the engine holds of the repository now."""
 
     files: int = 0  # that were sent
-    gone: int = 0  # files that are no more
+    removed_files: int = 0  # files that are no more
     rows: int = 0
     deleted: int = 0  # rows
     bytes: int = 0
     repository: Repository | None = None  # its row as it was left
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the engine had it all."""
         return not (self.rows or self.deleted)
 
@@ -87,12 +87,12 @@ class SyncCost:
         return sum(os.times()[:4]) - self.cpu
 
 
-def fingerprint_of(model: str) -> str:
+def fingerprint(model: str) -> str:
     """What rows are made with: vectors are compared with those of the same model only, and pieces have a form."""
     return f"{model or 'none'} {file_blobs.FORMAT}.{FORMAT}"
 
 
-def send(
+def sync_index(
     engine: Engine,
     repository: Repository,
     index: IndexWriter,
@@ -109,16 +109,16 @@ def send(
     """
     cost, go_on = cost or SyncCost(), go_on or _always
     owner, sent = Owner(repository.name, tuple(repository.groups)), SyncSummary()
-    sending = _Sending(engine, repository, index, sent, go_on)
+    sending = _FileSync(engine, repository, index, sent, go_on)
     expected = sending.files(force=force, progress=progress or _unseen)
     go_on()
     sending.clean_up(expected, everything=force or repository.state != READY)
     sent.add(*send_commits(engine, owner, index.reader.snapshot, force=force))
     go_on()
-    rows, size = put_counts(engine, owner.repository, sending.counting.table(), owner.repository, owner.groups, force=force)
+    rows, size = write_counts(engine, owner.repository, sending.counting.table(), owner.repository, owner.groups, force=force)
     sent.add(rows, size)
     go_on()
-    sent.add(*send_pack(engine, owner, index, known=not force and repository.fingerprint == fingerprint_of(index.model)))
+    sent.add(*send_archive(engine, owner, index, known=not force and repository.fingerprint == fingerprint(index.model)))
     go_on()
     sent.repository = _finished(engine, repository, index, expected, sent, cost, index.freshness.indexed_at if at is None else at)
     return sent
@@ -133,12 +133,12 @@ class ExpectedRows:
     new: bool  # it was sent now
 
 
-class _Sending:
+class _FileSync:
     """One repository on its way."""
 
     def __init__(self, engine: Engine, repository: Repository, index: IndexWriter, sent: SyncSummary, go_on: Callable[[], None]) -> None:
         self._engine, self._repository, self._index = engine, repository, index
-        self._owner, self._fingerprint = Owner(repository.name, tuple(repository.groups)), fingerprint_of(index.model)
+        self._owner, self._fingerprint = Owner(repository.name, tuple(repository.groups)), fingerprint(index.model)
         self._sent, self._go_on, self._began = sent, go_on, False
         self._mine = equals("repo", repository.name)
         self._gone: set[str] = set()
@@ -151,11 +151,11 @@ class _Sending:
         expected: dict[str, ExpectedRows] = {}
         waiting: list[tuple[FileBlob, str]] = []
         total = self._index.reader.snapshot.live_files
-        for done, piece in enumerate(pieces_of(self._index.reader.snapshot), 1):
+        for done, piece in enumerate(make_blobs(self._index.reader.snapshot), 1):
             self.counting.add(piece.arrays)
-            key, state = self._owner.file(piece.path), state_of(piece, contents.get(piece.path, b""), self._fingerprint)
+            key, state = self._owner.file_key(piece.path), blob_state(piece, contents.get(piece.path, b""), self._fingerprint)
             new = force or known.get(key) != state
-            expected[key] = ExpectedRows(len(piece.words), passages_in(piece), new)
+            expected[key] = ExpectedRows(len(piece.unit_words), passage_count(piece), new)
             if new:
                 waiting.append((piece, state))
             if len(waiting) == FILES_AT_ONCE:
@@ -164,7 +164,7 @@ class _Sending:
             progress(done, total)
         self._send(waiting)
         self._gone = known.keys() - expected.keys()
-        self._sent.gone = len(self._gone)
+        self._sent.removed_files = len(self._gone)
         return expected
 
     def _known(self) -> dict[str, str]:
@@ -251,15 +251,15 @@ def _finished(
         state=READY if (now.wanted, now.groups) == (repository.wanted, repository.groups) else WAITING,
         said="",
         commit=fresh.commit,
-        branch=shortened(fresh.branch, MOST_NAME),
+        branch=truncate(fresh.branch, MAX_NAME),
         indexed_at=at,
         files=len(expected),
         units=sum(one.units for one in expected.values()),
         passages=sum(one.passages for one in expected.values()),
         bytes_source=sum(size for _, _, size in index.store.languages()),
-        fingerprint=fingerprint_of(index.model),
+        fingerprint=fingerprint(index.model),
     )
-    if not sent.nothing or not now.indexed_at:  # a look that found nothing new leaves what the last work came to
+    if not sent.is_empty or not now.indexed_at:  # a look that found nothing new leaves what the last work came to
         found = replace(found, bytes_sent=sent.bytes, seconds=cost.seconds(), cpu=cost.cpu_seconds())
     registry.update(found)
     return found

@@ -24,8 +24,8 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
 from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS
 from whence.fleet.registry import FAILED, READY, REMOVING, WAITING, WORKING, Registry, Repository
-from whence.fleet.sources import RemoteHead, checked_out, head_of, is_url
-from whence.fleet.sync import SyncCost, SyncSummary, fingerprint_of, send
+from whence.fleet.sources import RemoteHead, checkout, is_url, remote_head
+from whence.fleet.sync import SyncCost, SyncSummary, fingerprint, sync_index
 from whence.index.writer import IndexWriter
 
 Progress = Callable[[int, int], None]
@@ -42,9 +42,9 @@ class SyncOutcome:
     """What a worker did with a repository."""
 
     name: str
-    what: str
-    said: str = ""
-    sent: SyncSummary | None = None
+    status: str
+    message: str = ""
+    summary: SyncSummary | None = None
 
 
 class LeaseLost(Exception):
@@ -52,24 +52,24 @@ class LeaseLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerHooks:
+class WorkerOptions:
     """How a worker goes about it."""
 
     data_dir: Path
     values: Mapping[str, Any]  # settings of the command line, by dotted names
     force: bool = False
-    chosen: Callable[[Repository], bool] = lambda repository: True  # noqa: ARG005
+    selects: Callable[[Repository], bool] = lambda repository: True  # noqa: ARG005
     progress: Callable[[str], AbstractContextManager[Progress]] = lambda label: nullcontext(_unseen)  # noqa: ARG005
 
 
-def work(engine: Engine, registry: Registry, leases: Leases, ways: WorkerHooks) -> Iterator[SyncOutcome]:
+def work(engine: Engine, registry: Registry, leases: Leases, ways: WorkerOptions) -> Iterator[SyncOutcome]:
     """Work until nothing is left to do: what others hold is waited for, and taken over when they are no more."""
     began, tried = leases.now(), set[tuple[object, ...]]()
     worker = _Worker(engine, registry, leases, ways, began)
-    while left := [one for one in registry.all() if ways.chosen(one) and _is_wanted(one, began) and _wish(one) not in tried]:
+    while left := [one for one in registry.all() if ways.selects(one) and _is_wanted(one, began) and _wish(one) not in tried]:
         took = False
         for one in sorted(left, key=lambda one: (one.state != WAITING, _lot(leases.worker, one.name))):
-            lease = leases.take(one.name)
+            lease = leases.acquire(one.name)
             if lease is None:
                 continue
             took = True
@@ -80,13 +80,13 @@ def work(engine: Engine, registry: Registry, leases: Leases, ways: WorkerHooks) 
                 yield outcome
         if not took:
             time.sleep(LOOK)
-    with_totals(engine, leases)
+    update_totals(engine, leases)
 
 
-def with_totals(engine: Engine, leases: Leases) -> None:
+def update_totals(engine: Engine, leases: Leases) -> None:
     """Sum up what all repositories counted, one worker at a time: the last to do so has seen everything."""
     until = time.monotonic() + 2 * leases.seconds
-    while (lease := leases.take(ALL)) is None and time.monotonic() < until:
+    while (lease := leases.acquire(ALL)) is None and time.monotonic() < until:
         time.sleep(LOOK)
     try:
         refresh_totals(engine)
@@ -136,7 +136,7 @@ def _renewed(lease: Lease, seconds: float) -> Iterator[None]:
 class _Worker:
     """What is done with one repository."""
 
-    def __init__(self, engine: Engine, registry: Registry, leases: Leases, ways: WorkerHooks, began: float) -> None:
+    def __init__(self, engine: Engine, registry: Registry, leases: Leases, ways: WorkerOptions, began: float) -> None:
         self._engine, self._registry, self._leases, self._ways, self._began = engine, registry, leases, ways, began
         self._settings = load_settings(None, command_line=ways.values)[0]
 
@@ -167,19 +167,19 @@ class _Worker:
             if not lease.held:
                 raise LeaseLost
 
-        head = head_of(repository.source) if is_url(repository.source) else None
+        head = remote_head(repository.source) if is_url(repository.source) else None
         if self._is_there(repository, head):
             self._registry.update(replace(self._registry.get(repository.name) or repository, indexed_at=self._leases.now()))
             return SyncOutcome(repository.name, UNCHANGED)
-        with checked_out(repository.source, ways.data_dir, self._settings.index.history, head) as root:
+        with checkout(repository.source, ways.data_dir, self._settings.index.history, head) as root:
             go_on()
             with ways.progress(f"indexing {repository.name}") as seen:
                 index = IndexWriter.open(root, data_dir=ways.data_dir, command_line=ways.values, progress=seen)
             with index, ways.progress(f"sending {repository.name}") as seen:
                 go_on()
                 at = self._leases.now()
-                sent = send(self._engine, repository, index, force=ways.force, at=at, cost=cost, progress=seen, go_on=go_on)
-        return SyncOutcome(repository.name, UNCHANGED if sent.nothing else SENT, sent=sent)
+                sent = sync_index(self._engine, repository, index, force=ways.force, at=at, cost=cost, progress=seen, go_on=go_on)
+        return SyncOutcome(repository.name, UNCHANGED if sent.is_empty else SENT, summary=sent)
 
     def _is_there(self, repository: Repository, head: RemoteHead | None) -> bool:
         """Whether the engine has the commit of a server: then nothing is fetched. Files of a folder may have changed without one."""
@@ -189,7 +189,7 @@ class _Worker:
             encoder = open_encoder(self._settings.index.model)
         except ModelUnavailable:
             return False
-        return repository.fingerprint == fingerprint_of(encoder.fingerprint if encoder is not None else "")
+        return repository.fingerprint == fingerprint(encoder.fingerprint if encoder is not None else "")
 
     def _note(self, name: str, said: str, lease: Lease) -> None:
         """Keep what went wrong where everybody sees it, unless the repository is another's by now."""

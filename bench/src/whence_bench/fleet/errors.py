@@ -39,7 +39,7 @@ def _slow() -> Iterator[int]:
 @contextmanager
 def _answering(status: str) -> Iterator[int]:
     """A server of gRPC that greets, and answers everything else with a status."""
-    client.library()
+    client.import_pymilvus()
     grpc, milvus_pb2 = (import_module(name) for name in ("grpc", "pymilvus.grpc_gen.milvus_pb2"))  # both come with it
     greeting = milvus_pb2.ConnectResponse(identifier=1).SerializeToString()
 

@@ -14,7 +14,7 @@ from whence.app.index import Index
 from whence.fleet.counts import refresh_totals
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
-from whence.fleet.sync import send
+from whence.fleet.sync import sync_index
 from whence_bench.fleet.queries import Asked, ask, fleet_of, settings_of_an_index
 from whence_bench.fleet.server import Served
 from whence_bench.fleet.trees import Nursery
@@ -65,7 +65,7 @@ def _sent(room: Room, engine: Engine, there: Served, repositories: int, units: i
         root = nursery.make(name, (units - nursery.units) // (repositories - number))
         with Index.open(root, data_dir=room.folder / "data", settings=settings_of_an_index()) as index:
             cpu, engine_cpu = cpu_seconds(), there.cpu()
-            done = send(engine, registry.add(name, str(root), ()), index.writer).repository
+            done = sync_index(engine, registry.add(name, str(root), ()), index.writer).repository
             spent = {"sending": cpu_seconds() - cpu, "taking": there.cpu() - engine_cpu}
         if done is not None:
             nursery.grown(done.units)

@@ -11,7 +11,7 @@ from whence.fleet.counts import refresh_totals
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
-from whence.fleet.sync import send
+from whence.fleet.sync import sync_index
 from whence.search.result import SearchResponse
 from whence_bench import metrics
 from whence_bench.fleet.queries import fleet_of, settings_of_an_index
@@ -49,7 +49,7 @@ def _sent(room: Room, engine: Engine, there: Served, repository: Repository, dat
     began = cpu_seconds()
     with Index.open(repository.root, data_dir=data_dir, settings=settings_of_an_index()) as index:
         built, engine_cpu = cpu_seconds(), there.cpu()
-        done = send(engine, Registry(engine).add(repository.name, str(repository.root), ()), index.writer)
+        done = sync_index(engine, Registry(engine).add(repository.name, str(repository.root), ()), index.writer)
         spent = {"building": built - began, "sending": cpu_seconds() - built, "taking": there.cpu() - engine_cpu}
     found = done.repository
     sizes = {} if found is None else {name: getattr(found, name) for name in ("files", "units", "passages", "bytes_source", "bytes_sent")}

@@ -28,7 +28,7 @@ from whence.core.errors import UsageError
 from whence.fleet.counts import refresh_totals
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
-from whence.fleet.sync import send
+from whence.fleet.sync import sync_index
 from whence.storage.arrayfile import Array
 from whence_bench import report
 from whence_bench.fleet.queries import Asked, ask, fleet_of, settings_of_an_index
@@ -162,7 +162,7 @@ class _Growing:
         began = cpu_seconds()
         with Index.open(root, data_dir=self._room.folder / "data", settings=settings_of_an_index()) as index:
             built, engine_cpu = cpu_seconds(), self._there.cpu()
-            sent = send(self._engine, Registry(self._engine).add(name, str(root), ()), index.writer)
+            sent = sync_index(self._engine, Registry(self._engine).add(name, str(root), ()), index.writer)
         found = sent.repository
         if found is None:
             raise UsageError(f"{name} was not sent")

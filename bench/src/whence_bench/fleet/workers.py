@@ -20,7 +20,7 @@ from typing import Any
 
 from whence.core.errors import StorageError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.archives import pack_of
+from whence.fleet.archives import fetch_archive
 from whence.fleet.leases import Leases
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING
@@ -133,7 +133,7 @@ def _rows(engine: Engine, doubled: Counter[str]) -> Rows:
 
 def _portable(engine: Engine, repository: str) -> str:
     """A digest of what a portable index holds."""
-    found = pack_of(engine, repository)
+    found = fetch_archive(engine, repository)
     if found is None:
         return ""
     with zipfile.ZipFile(BytesIO(found[1])) as archive:

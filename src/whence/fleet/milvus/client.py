@@ -92,7 +92,7 @@ _LINES: tuple[tuple[Callable[[EngineError], bool], str, str], ...] = (
 )
 
 
-def told(error: BaseException, settings: FleetSettings) -> FleetError:
+def fleet_error(error: BaseException, settings: FleetSettings) -> FleetError:
     """The line for an exception of the engine's package."""
     if isinstance(error, FleetError):
         return error
@@ -103,7 +103,7 @@ def told(error: BaseException, settings: FleetSettings) -> FleetError:
     return FleetError(f"the engine of the fleet at {settings.address} {said}", hint=hint)
 
 
-def rate_limited(error: BaseException) -> bool:
+def is_rate_limited(error: BaseException) -> bool:
     """Whether the engine only asks for patience."""
     return any(_number(one) == _RATE_LIMIT or "rate limit" in " ".join(_words(one)).lower() for one in _chain(error))
 
@@ -159,7 +159,7 @@ _DATABASE = re.compile(r"[A-Za-z0-9._-]{1,36}")
 _SILENTLY = ("/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh")
 
 
-def library() -> ModuleType:
+def import_pymilvus() -> ModuleType:
     """The package pymilvus."""
     with _quiet_import():
         try:
@@ -188,9 +188,9 @@ def _quiet_import() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def connected(settings: FleetSettings, told: Callable[[Exception], FleetError]) -> tuple[Any, Callable[[], None]]:
+def connect(settings: FleetSettings, told: Callable[[Exception], FleetError]) -> tuple[Any, Callable[[], None]]:
     """A client that has been answered once, and how it is let go. `told` says what an exception means."""
-    pymilvus = library()
+    pymilvus = import_pymilvus()
     address, release = settings.address, _nothing
     if address.endswith(".db"):
         address, release = _database(Path(address))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus import client
-from whence.fleet.milvus.client import rate_limited, told
+from whence.fleet.milvus.client import fleet_error, is_rate_limited
 from whence.fleet.milvus.filters import EVERYTHING, NOTHING, Filter, differs, one_of
 from whence.fleet.milvus.schemas import FORMAT, ID, NO_VALUE, NO_VECTOR, SCHEMAS, SKETCH, SPARSE, WORDS, Schema
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Answer = TypeVar("Answer")
 #: Bytes and rows of a message at most; servers refuse 4 MB where nobody told them otherwise.
-MOST_BYTES, MOST_ROWS = 3_000_000, 1_000
+MAX_BYTES, MAX_ROWS = 3_000_000, 1_000
 #: Rows asked for at once. Rows can have 64 KB, answers 100 MB.
 PAGE = 500
 #: Hits that an engine gives at most.
-MOST_HITS = 16_384
+MAX_HITS = 16_384
 #: Seconds between two tries when the engine asks for patience: the first, and the longest.
-PATIENCE, MOST_PATIENCE = 0.05, 1.0
+FIRST_PAUSE, MAX_PAUSE = 0.05, 1.0
 #: What milvus-lite says of words in a collection that never had a row: their average length is nothing by nothing.
 _OF_NOTHING = "Invalid sparse row: NaN"
 
@@ -57,7 +57,7 @@ class Engine:
         if settings.backend != "milvus" or not settings.address:
             hint = "set fleet.backend = milvus and fleet.address in your config.toml, in the environment, or with --set"
             raise FleetError("no fleet is set up", hint=hint)
-        connection, close = client.connected(settings, lambda error: told(error, settings))
+        connection, close = client.connect(settings, lambda error: fleet_error(error, settings))
         return cls(settings, connection, close)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class Engine:
         found = self._ask(self._client.query, self._named(name), filter=which.text, output_fields=["count(*)"])
         return int(found[0]["count(*)"])
 
-    def by_words(self, name: str, text: str, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
+    def search_words(self, name: str, text: str, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
         """The rows whose words fit best, by the engine's own BM25."""
         if not text.split():
             return []
@@ -150,7 +150,7 @@ class Engine:
                 return []
             raise
 
-    def by_sketch(self, name: str, bits: bytes, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
+    def search_bits(self, name: str, bits: bytes, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
         """The rows whose sketches differ least; the score is minus the number of bits that differ."""
         hits = self._search(name, SKETCH, "HAMMING", bits, most, which, fields)
         return [EngineHit(hit.id, -hit.score, hit.fields) for hit in hits]
@@ -165,7 +165,7 @@ class Engine:
             self._named(name),
             data=[query],
             anns_field=by,
-            limit=min(most, MOST_HITS),
+            limit=min(most, MAX_HITS),
             filter=which.text,
             output_fields=list(fields),
             search_params={"metric_type": metric},
@@ -173,7 +173,7 @@ class Engine:
         return [EngineHit(hit[ID], float(hit["distance"]), dict(hit["entity"])) for hit in found[0]]
 
     def _make(self, schema: Schema) -> None:
-        library = client.library()
+        library = client.import_pymilvus()
         made = self._client.create_schema(description=_described(FORMAT))
         for one in schema.fields:
             options = {key: getattr(library.DataType, value) if key == "element_type" else value for key, value in one.options.items()}
@@ -213,22 +213,22 @@ class Engine:
 
     def _ask(self, method: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
         """What a call of the engine's package gives, in time; where the engine only asks for patience it is asked again."""
-        until, pause = time.monotonic() + self.settings.timeout, PATIENCE
+        until, pause = time.monotonic() + self.settings.timeout, FIRST_PAUSE
         while True:
             left = max(0.1, until - time.monotonic())
             try:
                 return method(*arguments, timeout=left, retry_on_rate_limit=False, **options)
             except Exception as error:
-                if not rate_limited(error) or time.monotonic() + pause > until:
-                    raise told(error, self.settings) from error
+                if not is_rate_limited(error) or time.monotonic() + pause > until:
+                    raise fleet_error(error, self.settings) from error
             time.sleep(pause)
-            pause = min(2 * pause, MOST_PATIENCE)
+            pause = min(2 * pause, MAX_PAUSE)
 
     def _try(self, method: Callable[[], Answer]) -> Answer:
         try:
             return method()
         except Exception as error:
-            raise told(error, self.settings) from error
+            raise fleet_error(error, self.settings) from error
 
 
 def _closed() -> None:
@@ -254,7 +254,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[tuple[list[Row], int]]:
     size = 0
     for row in rows:
         own = _size(row)
-        if batch and (len(batch) == MOST_ROWS or size + own > MOST_BYTES or row[ID] in batch):
+        if batch and (len(batch) == MAX_ROWS or size + own > MAX_BYTES or row[ID] in batch):
             yield list(batch.values()), size
             batch, size = {}, 0
         batch[row[ID]] = row

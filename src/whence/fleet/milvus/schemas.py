@@ -14,10 +14,10 @@ from typing import Any
 #: Written beside every collection; those of another are refused.
 FORMAT = 1
 #: Letters of a text at most, in bytes; longer ones are split.
-MOST_TEXT = 65_535
+MAX_TEXT = 65_535
 #: Groups of a repository at most, and bytes of one's name.
-MOST_GROUPS, MOST_GROUP = 32, 64
-MOST_NAME = 512
+MAX_GROUPS, MAX_GROUP = 32, 64
+MAX_NAME = 512
 #: Bits of a sketch.
 SKETCH_BITS = 256
 
@@ -53,7 +53,7 @@ class Schema:
         return any(one.name == SKETCH for one in self.fields)
 
 
-def _text(name: str, most: int = MOST_TEXT) -> Field:
+def _text(name: str, most: int = MAX_TEXT) -> Field:
     return Field(name, "VARCHAR", {"max_length": most})
 
 
@@ -66,14 +66,14 @@ def _number(name: str) -> Field:
 
 
 _KEY = Field(ID, "VARCHAR", {"max_length": 64, "is_primary": True})
-_REPO = _text("repo", MOST_NAME)
+_REPO = _text("repo", MAX_NAME)
 _SEEN = (
     _KEY,
     _REPO,
-    Field("groups", "ARRAY", {"element_type": "VARCHAR", "max_capacity": MOST_GROUPS, "max_length": MOST_GROUP}),
+    Field("groups", "ARRAY", {"element_type": "VARCHAR", "max_capacity": MAX_GROUPS, "max_length": MAX_GROUP}),
 )
 _WORDS = (
-    Field(WORDS, "VARCHAR", {"max_length": MOST_TEXT, "enable_analyzer": True, "analyzer_params": {"tokenizer": "whitespace"}}),
+    Field(WORDS, "VARCHAR", {"max_length": MAX_TEXT, "enable_analyzer": True, "analyzer_params": {"tokenizer": "whitespace"}}),
     Field(SPARSE, "SPARSE_FLOAT_VECTOR"),
 )
 _SKETCH = Field(SKETCH, "BINARY_VECTOR", {"dim": SKETCH_BITS})
@@ -86,7 +86,7 @@ REPOS = Schema(
         *_SEEN,
         *map(_text, ("source", "said")),
         *(_text(name, 128) for name in ("commit", "fingerprint")),
-        _text("branch", MOST_NAME),
+        _text("branch", MAX_NAME),
         _text("state", 16),
         *map(_number, ("indexed_at", "wanted", "seconds", "cpu")),
         *map(_whole, ("files", "units", "passages", "bytes_source", "bytes_sent")),
@@ -123,7 +123,7 @@ UNITS = Schema(
 )
 PASSAGES = Schema("passages", (*_SEEN, _text("file", 64), _SKETCH))
 COMMITS = Schema("commits", (*_SEEN, *_WORDS, _text("touched"), _whole("terms")))
-COUNTS = Schema("counts", (*_SEEN, _text("scope", MOST_NAME), _whole("bucket"), _text("blob"), _NONE))
+COUNTS = Schema("counts", (*_SEEN, _text("scope", MAX_NAME), _whole("bucket"), _text("blob"), _NONE))
 PACKS = Schema("packs", (*_SEEN, *_PARTS, _text("digest", 64), _text("commit", 128), _text("blob"), _NONE))
 
 SCHEMAS: Mapping[str, Schema] = MappingProxyType(

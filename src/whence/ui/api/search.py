@@ -167,7 +167,7 @@ async def _of_fleet(workspace: Workspace, asked: SearchBody, began: float) -> Se
         return SearchReply(
             query=without_secrets(asked.query),
             results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
-            facets=facets.model_copy(update={"repositories": found.repositories}),
+            facets=facets.model_copy(update={"repositories": found.repository_counts}),
             confidence=_surest([LowConfidence(found.confidence, searched=searched)] if found.confidence is not None else []),
             notes=[note for note in found.notes if note],
             roots=[],
