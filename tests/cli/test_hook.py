@@ -186,8 +186,8 @@ def test_where_nothing_was_asked_yet_nothing_is_made(tree, own_data_dir, called)
         (["used"], {"tool_input": {"file_path": 7, "edits": "x", "offset": -1, "files": [None]}, "cwd": ["x"]}, ""),
         (["used"], {"tool_input": {"file_path": "a\0b"}}, ""),
         (["session-start"], {"cwd": "/nowhere/at/all"}, ""),
-        (["later", "--with", "something"], {}, "whence: there is no hook 'later'; there are session-start, used\n"),
-        ([], {}, "whence: no hook is named; there are session-start, used\n"),
+        (["later", "--with", "something"], {}, "whence: unknown hook 'later'; the hooks are session-start, used\n"),
+        ([], {}, "whence: no hook given; the hooks are session-start, used\n"),
     ],
 )
 def test_trouble_is_one_line_at_most(arguments, given, complaint, tree, called):
@@ -219,5 +219,5 @@ def test_it_does_not_wait_for_an_agent_that_says_nothing(tree):
     )
     assert process.wait(timeout=20) == 0
     assert process.stderr is not None
-    assert "was left" in process.stderr.read()
+    assert "was stopped" in process.stderr.read()
     process.communicate()

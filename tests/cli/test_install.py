@@ -52,7 +52,7 @@ def test_the_change_is_shown_and_nothing_done_without_a_yes(repository, run):
     assert '-  "mcpServers": { "docs": { "command": "npx" } },' in out
     assert '+  "mcpServers": { "docs": { "command": "npx" }, "whence": {"type": "stdio", "command": "whence", "args": ["mcp"]} },' in out
     assert "Claude Code: new file CLAUDE.md" in out
-    assert err == "whence: nothing was changed; add --yes to do it\n"
+    assert err == "whence: nothing was changed; add --yes to make these changes\n"
     out, err = run("install", "claude-code", "--dry-run", "--yes", code=1)
     assert "new file CLAUDE.md" in out
     assert sorted(path.name for path in repository.iterdir()) == [".git", ".mcp.json"]
@@ -64,9 +64,9 @@ def test_it_is_done_with_a_yes_once_and_undone_to_the_byte(repository, run):
     names = ("claude-code", "codex", "cursor", "vscode", "opencode", "gemini")
     out, _ = run("install", *names, "--hooks", "--yes")
     assert "Codex: wrote .codex/config.toml, changed AGENTS.md, wrote .codex/hooks.json" in out
-    assert "note: it runs them once you have trusted them with /hooks" in out
+    assert "note: Codex runs hooks once you have trusted them with /hooks" in out
     out, _ = run("install", *names, "--yes")
-    assert out.splitlines()[0] == "Claude Code: knows whence already"
+    assert out.splitlines()[0] == "Claude Code: already configured"
     assert "@@" not in out
     listed, _ = run("install")
     assert [line.split()[0] for line in listed.splitlines() if "here: server, instructions" in line] == list(names)
@@ -74,7 +74,7 @@ def test_it_is_done_with_a_yes_once_and_undone_to_the_byte(repository, run):
     assert "removed .codex/config.toml, changed AGENTS.md, removed .codex/hooks.json" in out
     assert sorted(path.name for path in repository.iterdir()) == [".git", ".mcp.json", "AGENTS.md"]
     assert ((repository / ".mcp.json").read_text(), (repository / "AGENTS.md").read_text()) == (MINE, "# Us")
-    assert "Gemini CLI: knows nothing of whence" in run("uninstall", "gemini")[0]
+    assert "Gemini CLI: not configured" in run("uninstall", "gemini")[0]
 
 
 def test_for_the_user_it_needs_no_repository_and_all_means_those_that_are_there(repository, run, tmp_path, monkeypatch):
@@ -89,7 +89,7 @@ def test_for_the_user_it_needs_no_repository_and_all_means_those_that_are_there(
     run("uninstall", "--all", "--user", "--yes")
     assert (list((home / ".gemini").iterdir()), list((home / ".codex").iterdir())) == ([], [])
     monkeypatch.chdir(home)
-    assert "is no project" in run("install", "gemini", code=2)[1]
+    assert "is not a project" in run("install", "gemini", code=2)[1]
 
 
 def test_a_folder_without_git_is_a_project_too_and_agents_have_other_names(repository, run, tmp_path, monkeypatch):
@@ -169,7 +169,7 @@ def test_an_agent_whose_servers_are_no_object_is_refused(repository, run):
     out, err = run("install", "claude-code", "--yes", code=2)
     assert out == ""
     assert len(err.splitlines()) == 1
-    assert ".mcp.json: not changed: line 1: mcpServers is not an object; nothing was changed" in err
+    assert ".mcp.json: line 1: mcpServers is not an object; nothing was changed" in err
     assert sorted(path.name for path in repository.iterdir()) == [".git", ".mcp.json"]
 
 
@@ -177,7 +177,7 @@ def test_one_agent_that_is_refused_does_not_keep_the_others_waiting(repository, 
     write(repository, {".codex/config.toml": "a = \n"})
     out, err = run("install", "codex", "gemini", "--yes", code=2)
     assert err.startswith("whence: codex: ")
-    assert ".codex/config.toml: not changed: " in err
+    assert ".codex/config.toml: not valid TOML: " in err
     assert len(err.splitlines()) == 1
     assert "Gemini CLI: wrote" in out
     assert not (repository / "AGENTS.md").exists()
@@ -186,9 +186,9 @@ def test_one_agent_that_is_refused_does_not_keep_the_others_waiting(repository, 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["install", "emacs"], "there is no agent 'emacs' (allowed: claude-code, codex"),
-        (["uninstall"], "no agent is named"),
-        (["install", "--all"], "no agent is found"),
+        (["install", "emacs"], "unknown agent 'emacs' (allowed: claude-code, codex"),
+        (["uninstall"], "no agent given"),
+        (["install", "--all"], "no agent is installed"),
     ],
 )
 def test_wrong_use_is_one_line(repository, run, arguments, complaint):
@@ -205,7 +205,7 @@ def test_a_file_that_may_not_be_written_is_left(repository):
         cwd=repository, env=environment(), capture_output=True, text=True, check=False, preexec_fn=obeying_permissions(),
     )  # fmt: skip
     assert done.returncode == 2
-    assert "may not be written; nothing was changed" in done.stderr
+    assert "is not writable; nothing was changed" in done.stderr
     assert not (repository / "CLAUDE.md").exists()
 
 

@@ -89,15 +89,15 @@ def _circumstances(path: str, questions: int | None, assignments: tuple[str, ...
 
 def _agents(root: Path) -> Iterator[Finding]:
     """Which agents know whence, here or for the user."""
-    from whence.app.agents.plan import standing  # noqa: PLC0415
+    from whence.app.agents.plan import install_state  # noqa: PLC0415
     from whence.app.agents.registry import AGENTS, InstallScope  # noqa: PLC0415
     from whence.app.doctor.finding import OK, SKIPPED, WARNING, Finding  # noqa: PLC0415
 
     scopes = (InstallScope(Path.home(), dict(os.environ), root), InstallScope(Path.home(), dict(os.environ)))
-    found = [standing(agent, scope) for agent in AGENTS for scope in scopes]
+    found = [install_state(agent, scope) for agent in AGENTS for scope in scopes]
     for one in found:
-        if one.trouble:
-            yield Finding("agents", WARNING, f"{one.agent.name}: {one.trouble}")
+        if one.error:
+            yield Finding("agents", WARNING, f"{one.agent.name}: {one.error}")
     knowing = dict.fromkeys(one.agent.name for one in found if one.configured)
     there = dict.fromkeys(one.agent.name for one in found if one.installed and one.agent.name not in knowing)
     if knowing:

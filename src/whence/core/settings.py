@@ -197,7 +197,7 @@ def file_layer(path: Path) -> Layer | None:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError(f"{path}: cannot be read as text: {error}") from error
     try:
-        return Layer(str(path), dict(_flat(_toml_reader().loads(text))))
+        return Layer(str(path), dict(_flat(toml_reader().loads(text))))
     except ValueError as error:  # also a number of more digits than Python reads
         raise SettingError(f"{path}: not valid TOML: {str(error)[:MOST_SHOWN]}") from error
     except RecursionError as error:
@@ -222,9 +222,10 @@ def _project_layer(path: Path) -> Layer | None:
     return layer
 
 
-def _toml_reader() -> Any:
+def toml_reader() -> Any:
+    """The TOML parser: of the standard library, or tomli on Python 3.10."""
     try:
-        import tomllib  # noqa: PLC0415  -- only where a settings file exists
+        import tomllib  # noqa: PLC0415  -- only where there is a TOML file
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]  # noqa: PLC0415
     return tomllib

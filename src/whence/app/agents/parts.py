@@ -1,4 +1,4 @@
-"""What is ours in a file of an agent: an entry, a hook, a table, a block. Each knows how to come and how to go."""
+"""Our parts in an agent's files: a server entry or table, a hook, a block of instructions. Each can be put in and removed."""
 
 from __future__ import annotations
 
@@ -8,209 +8,209 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from whence.app.agents import json_text, marked_text, toml_text
-from whence.app.agents.json_text import MISSING, Made
-from whence.app.agents.registry import is_ours
-from whence.app.agents.splices import Edited
+from whence.app.agents import json_edits, toml_edits
+from whence.app.agents.json_edits import MISSING, Scaffold
+from whence.app.agents.registry import is_our_entry
+from whence.app.agents.text_edits import TextEdit, gap_after, marked_block, put_block, remove_block
 
-#: A command of ours among hooks, by whichever path.
-OUR_HOOK = re.compile(r"\bwhence\b\S*\s+hook\s+(?:session-start|used)\b")
+#: One of our commands among the hooks, whatever its path.
+_OUR_HOOK = re.compile(r"\bwhence\b\S*\s+hook\s+(?:session-start|used)\b")
 
 
 class PartState(Enum):
-    """How a part stands in a file."""
+    """What a file holds of a part."""
 
     ABSENT = "absent"
     SAME = "same"  # as we would write it
-    OURS = "ours"  # ours, but not as it should be now
+    OURS = "ours"  # ours, but outdated
     FOREIGN = "foreign"  # somebody else's under our name
-    BLOCKED = "blocked"  # something else stands where its container should be
+    BLOCKED = "blocked"  # a value that is not a container is in the way
 
 
-#: How it stands where nothing of ours is there.
+#: The states in which a file holds nothing of ours.
 NOT_OURS = frozenset((PartState.ABSENT, PartState.FOREIGN, PartState.BLOCKED))
 
 
 class ConfigPart(Protocol):
-    """One thing that is ours in a file."""
+    """Something of ours in a file."""
 
     @property
     def name(self) -> str:
-        """What it is called in messages and records."""
+        """Its name in messages and records."""
 
     def state(self, text: str) -> PartState:
-        """How it stands in a text."""
+        """What a text holds of it."""
 
-    def made_for(self, text: str) -> Made:
-        """What has to be made for it."""
+    def scaffold(self, text: str) -> Scaffold:
+        """What `put` would have to create around it."""
 
-    def put(self, text: str) -> Edited:
-        """Have it in a text as it should be."""
+    def put(self, text: str) -> TextEdit:
+        """Add it to a text, or update it where it is."""
 
-    def take(self, text: str, made: Made | None) -> Edited:
-        """Take it out."""
+    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
+        """Remove it, and its scaffold if known."""
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigEntry:
-    """A member of a JSON object: the server."""
+class JsonEntry:
+    """A server entry: a member of a JSON object."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
 
     @property
     def name(self) -> str:
-        """Its path."""
+        """The path of the entry."""
         return ".".join(self.path)
 
     def state(self, text: str) -> PartState:
-        """Foreign is also what somebody added to."""
-        if not json_text.fits(text, self.path):
+        """An entry of ours that somebody extended counts as foreign."""
+        if not json_edits.can_hold(text, self.path):
             return PartState.BLOCKED
-        return _state(json_text.value_at(text, self.path), self.value)
+        return _entry_state(json_edits.value_at(text, self.path), self.value)
 
-    def made_for(self, text: str) -> Made:
-        """The containers around it."""
-        return json_text.made_for(text, self.path)
+    def scaffold(self, text: str) -> Scaffold:
+        """The missing containers around it."""
+        return json_edits.scaffold_for(text, self.path)
 
-    def put(self, text: str) -> Edited:
+    def put(self, text: str) -> TextEdit:
         """At the end of its container, or where it is."""
-        return json_text.put(text, self.path, self.value)
+        return json_edits.put(text, self.path, self.value)
 
-    def take(self, text: str, made: Made | None) -> Edited:
-        """As often as it is there."""
-        done = Edited(text)
-        while json_text.value_at(done.text, self.path) is not MISSING:
-            done = done.then(json_text.take(done.text, self.path, made))
-        return done
+    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
+        """All of them, if the key is duplicated."""
+        edit = TextEdit(text)
+        while json_edits.value_at(edit.text, self.path) is not MISSING:
+            edit = edit.then(json_edits.remove(edit.text, self.path, scaffold))
+        return edit
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigTable:
-    """A table of a TOML file: the server."""
+class TomlTable:
+    """A server entry: a table of a TOML file."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
 
     @property
     def name(self) -> str:
-        """Its path."""
+        """The path of the table."""
         return ".".join(self.path)
 
     def state(self, text: str) -> PartState:
-        """Foreign is also what somebody added to."""
-        return _state(toml_text.value_at(text, self.path), self.value)
+        """A table of ours that somebody extended counts as foreign."""
+        return _entry_state(toml_edits.value_at(text, self.path), self.value)
 
-    def made_for(self, text: str) -> Made:
-        """The gap before it; tables above it need not be written."""
-        return Made(inside=marked_text.gap_after(text))
+    def scaffold(self, text: str) -> Scaffold:
+        """The gap before it; parent tables need not be written."""
+        return Scaffold(blank=gap_after(text))
 
-    def put(self, text: str) -> Edited:
+    def put(self, text: str) -> TextEdit:
         """At the end of the file, or where it is."""
-        return toml_text.put(text, self.path, self.value)
+        return toml_edits.put(text, self.path, self.value)
 
-    def take(self, text: str, made: Made | None) -> Edited:
-        """With what belongs to it."""
-        return toml_text.take(text, self.path, made.inside if made is not None else None)
+    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
+        """With its subtables."""
+        return toml_edits.remove(text, self.path, scaffold.blank if scaffold is not None else None)
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigHook:
-    """A command in the list of an event, alone or in a group."""
+class JsonHook:
+    """A command in the list of an event, directly or in a group."""
 
     event: str
     value: dict[str, Any]
 
     @property
     def name(self) -> str:
-        """The event."""
+        """The path of the event."""
         return f"hooks.{self.event}"
 
     def state(self, text: str) -> PartState:
-        """The same when exactly ours is there."""
-        if not json_text.fits(text, ("hooks", self.event, 0)):
+        """SAME if exactly our command is there, once."""
+        if not json_edits.can_hold(text, ("hooks", self.event, 0)):
             return PartState.BLOCKED
-        found = list(self._paths(text))
-        if not found:
+        paths = list(self._paths(text))
+        if not paths:
             return PartState.ABSENT
-        return PartState.SAME if [json_text.value_at(text, path) for path in found] == [self.value] else PartState.OURS
+        return PartState.SAME if [json_edits.value_at(text, path) for path in paths] == [self.value] else PartState.OURS
 
-    def made_for(self, text: str) -> Made:
-        """The containers around it."""
-        return json_text.made_for(text, ("hooks", self.event, self._end(text)))
+    def scaffold(self, text: str) -> Scaffold:
+        """The missing containers around it."""
+        return json_edits.scaffold_for(text, ("hooks", self.event, self._count(text)))
 
-    def put(self, text: str) -> Edited:
-        """At the end of the list, or where it is."""
-        found = list(self._paths(text))
-        if len(found) == 1 and len(found[0]) == 3:
-            return json_text.put(text, found[0], self.value)
-        done = self.take(text, Made())
-        return done.then(json_text.put(done.text, ("hooks", self.event, self._end(done.text)), self.value))
+    def put(self, text: str) -> TextEdit:
+        """At the end of the event's list, or where it is."""
+        paths = list(self._paths(text))
+        if len(paths) == 1 and len(paths[0]) == 3:
+            return json_edits.put(text, paths[0], self.value)
+        edit = self.remove(text, Scaffold())
+        return edit.then(json_edits.put(edit.text, ("hooks", self.event, self._count(edit.text)), self.value))
 
-    def take(self, text: str, made: Made | None) -> Edited:
-        """Every command of ours, and its group where nothing else is in it."""
-        done = Edited(text)
-        while paths := list(self._paths(done.text)):
-            kept = made if made is None or len(paths) == 1 else Made()
-            done = done.then(json_text.take(done.text, paths[-1], kept))
-        return done
+    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
+        """Every command of ours, and its group if nothing else is in it."""
+        edit = TextEdit(text)
+        while paths := list(self._paths(edit.text)):
+            is_last = len(paths) == 1
+            edit = edit.then(json_edits.remove(edit.text, paths[-1], scaffold if is_last or scaffold is None else Scaffold()))
+        return edit
 
-    def _end(self, text: str) -> int:
-        found = json_text.value_at(text, ("hooks", self.event))
-        return len(found) if isinstance(found, list) else 0
+    def _count(self, text: str) -> int:
+        hooks = json_edits.value_at(text, ("hooks", self.event))
+        return len(hooks) if isinstance(hooks, list) else 0
 
     def _paths(self, text: str) -> Iterator[tuple[str | int, ...]]:
-        """Where commands of ours stand: the whole group when all in it is ours."""
-        listed = json_text.value_at(text, ("hooks", self.event))
-        for number, one in enumerate(listed if isinstance(listed, list) else []):
+        """The paths of our commands; that of the group if it holds only ours."""
+        hooks = json_edits.value_at(text, ("hooks", self.event))
+        for number, one in enumerate(hooks if isinstance(hooks, list) else []):
             path = ("hooks", self.event, number)
-            inner = one.get("hooks") if isinstance(one, dict) else None
-            if not isinstance(inner, list):
-                if _is_command_of_ours(one):
+            group = one.get("hooks") if isinstance(one, dict) else None
+            if not isinstance(group, list):
+                if _is_our_hook(one):
                     yield path
                 continue
-            ours = [place for place, hook in enumerate(inner) if _is_command_of_ours(hook)]
-            if ours and len(ours) == len(inner):
+            ours = [place for place, hook in enumerate(group) if _is_our_hook(hook)]
+            if ours and len(ours) == len(group):
                 yield path
             else:
                 yield from ((*path, "hooks", place) for place in ours)
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigBlock:
-    """Instructions between two marks."""
+class InstructionsBlock:
+    """Instructions for the agent, between two markers."""
 
     text: str
-    head: str = ""
+    template: str = ""
 
     @property
     def name(self) -> str:
-        """What it is."""
+        """Always the same."""
         return "instructions"
 
     def state(self, text: str) -> PartState:
-        """What is between the marks is ours, whatever it says."""
-        found = marked_text.block_of(text)
-        return PartState.ABSENT if found is None else PartState.SAME if found == self.text.strip("\n") else PartState.OURS
+        """Whatever is between the markers is ours."""
+        block = marked_block(text)
+        return PartState.ABSENT if block is None else PartState.SAME if block == self.text.strip("\n") else PartState.OURS
 
-    def made_for(self, text: str) -> Made:
+    def scaffold(self, text: str) -> Scaffold:
         """The gap before it."""
-        return Made(inside=marked_text.gap_after(text))
+        return Scaffold(blank=gap_after(text))
 
-    def put(self, text: str) -> Edited:
+    def put(self, text: str) -> TextEdit:
         """At the end, or where it is."""
-        return marked_text.put(text, self.text, self.head)
+        return put_block(text, self.text, self.template)
 
-    def take(self, text: str, made: Made | None) -> Edited:
-        """With its marks."""
-        return marked_text.take(text, made.inside if made is not None else None)
+    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
+        """With its markers."""
+        return remove_block(text, scaffold.blank if scaffold is not None else None)
 
 
-def _state(found: Any, wanted: Any) -> PartState:
-    if found is MISSING:
+def _entry_state(value: Any, wanted: Any) -> PartState:
+    if value is MISSING:
         return PartState.ABSENT
-    return PartState.SAME if found == wanted else PartState.OURS if is_ours(found) else PartState.FOREIGN
+    return PartState.SAME if value == wanted else PartState.OURS if is_our_entry(value) else PartState.FOREIGN
 
 
-def _is_command_of_ours(hook: Any) -> bool:
-    return isinstance(hook, dict) and isinstance(hook.get("command"), str) and OUR_HOOK.search(hook["command"]) is not None
+def _is_our_hook(hook: Any) -> bool:
+    return isinstance(hook, dict) and isinstance(hook.get("command"), str) and _OUR_HOOK.search(hook["command"]) is not None

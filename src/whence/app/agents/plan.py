@@ -1,4 +1,4 @@
-"""What is to be done for an agent: which files, with what in them; and how it stands there now."""
+"""Planning an installation: which files of an agent get which parts, and what is installed now."""
 
 from __future__ import annotations
 
@@ -11,189 +11,176 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.app.agents import json_text, marked_text, toml_text
+from whence.app.agents import json_edits, toml_edits
 from whence.app.agents import record as records
-from whence.app.agents.changes import NOTHING_CHANGED, DesiredFile, FileChange, current, real_path, text_of, told, with_parts, without_parts
-from whence.app.agents.parts import NOT_OURS, ConfigBlock, ConfigEntry, ConfigHook, ConfigPart, ConfigTable
-from whence.app.agents.registry import AGENTS, SERVER, Agent, InstallScope, entry_of, folder_of, instructions_of
+from whence.app.agents.changes import (
+    NOTHING_CHANGED,
+    DesiredFile,
+    FileChange,
+    decode,
+    plan_parts,
+    plan_removal,
+    read_bytes,
+    real_path,
+    refusal,
+)
+from whence.app.agents.parts import NOT_OURS, ConfigPart, InstructionsBlock, JsonEntry, JsonHook, TomlTable
+from whence.app.agents.registry import AGENTS, SERVER, Agent, InstallScope, home_folder, server_entry
+from whence.app.agents.text_edits import EditError
 from whence.core.errors import WhenceError
 
-#: Seconds that an agent waits for a hook at most; ours ends well before that.
-PATIENCE = 10
+#: Seconds that an agent waits for a hook; ours gives up well before that.
+HOOK_TIMEOUT = 10
+INSTRUCTIONS = Path(__file__).with_name("instructions.md").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class InstallState:
-    """How an agent stands: whether it seems to be installed, and what of whence it knows in a scope."""
+    """Whether an agent seems to be installed, and which of our parts are configured in a scope."""
 
     agent: Agent
     installed: bool
-    server: bool
-    instructions: bool
-    hooks: bool
-    trouble: str = ""
+    server: bool = False
+    instructions: bool = False
+    hooks: bool = False
+    error: str = ""
 
     @property
     def configured(self) -> bool:
-        """Whether anything of whence is there."""
+        """Whether any of our parts is there."""
         return self.server or self.instructions or self.hooks
 
 
-def own_command(environment_path: str | None, *, absolute: bool = False) -> list[str]:
-    """How agents start whence: by its name where that is on the path, else by where it lies, else through Python."""
-    on_path = shutil.which(SERVER, path=environment_path)
+def whence_command(search_path: str | None, *, absolute: bool = False) -> list[str]:
+    """The command with which agents start whence: its name if that is on the path, else its full path, else through Python."""
+    on_path = shutil.which(SERVER, path=search_path)
     if on_path is not None:
-        return [os.path.abspath(on_path)] if absolute else [SERVER]  # noqa: PTH100  -- a link is named as it is
-    beside = [Path(sys.argv[0]), Path(sys.executable).with_name(SERVER)]
-    found = next((one for one in beside if one.name == SERVER and one.is_file() and os.access(one, os.X_OK)), None)
-    return [os.path.abspath(found)] if found is not None else [sys.executable, "-m", SERVER]  # noqa: PTH100
+        return [os.path.abspath(on_path)] if absolute else [SERVER]  # noqa: PTH100  -- links are kept
+    scripts = [Path(sys.argv[0]), Path(sys.executable).with_name(SERVER)]
+    script = next((one for one in scripts if one.name == SERVER and one.is_file() and os.access(one, os.X_OK)), None)
+    return [os.path.abspath(script)] if script is not None else [sys.executable, "-m", SERVER]  # noqa: PTH100
 
 
 # Which files.
-def wanted_files(agent: Agent, scope: InstallScope, command: list[str], *, hooks: bool | None) -> list[DesiredFile]:
-    """The files of an agent with all that should be in them; `hooks` unknown leaves those that are there."""
+def desired_files(agent: Agent, scope: InstallScope, command: list[str], *, hooks: bool | None) -> list[DesiredFile]:
+    """The files of an agent with all parts they should hold; `hooks=None` keeps hooks as they are."""
     with_hooks = has_hooks(agent, scope) if hooks is None else hooks and agent.hooks is not None
-    server = agent.servers.path(scope)
-    said = instructions_of(agent, scope)
-    found: dict[Path, DesiredFile] = {}
+    files: dict[Path, DesiredFile] = {}
 
-    def add(path: Path | None, parts: Sequence[ConfigPart], unwanted: Sequence[ConfigPart] = (), head: str = "") -> None:
+    def add(path: Path | None, parts: Sequence[ConfigPart], unwanted: Sequence[ConfigPart] = (), template: str = "") -> None:
         if path is not None:
-            before = found.get(path, DesiredFile(path, head=head))
-            found[path] = DesiredFile(path, (*before.parts, *parts), (*before.unwanted, *unwanted), before.head)
+            before = files.get(path, DesiredFile(path, template=template))
+            files[path] = DesiredFile(path, (*before.parts, *parts), (*before.unwanted, *unwanted), before.template)
 
-    add(server, [_server_part(agent, server, entry_of(agent, scope, command, hooks=with_hooks))] if server else [], head=agent.servers.head)
-    add(said.path(scope), [ConfigBlock(INSTRUCTIONS, said.head)])
-    if agent.hooks is not None:
-        listed = hook_parts(agent, command)
-        place = agent.hooks.places.path(scope)
-        if with_hooks:
-            add(place, listed, head=agent.hooks.places.head)
-        elif hooks is False:
-            add(place, (), listed, agent.hooks.places.head)
-    return list(found.values())
+    if (server := agent.servers.path(scope)) is not None:
+        entry = server_entry(agent, scope, command, hooks=with_hooks)
+        add(server, [_server_part(agent, server, entry)], template=agent.servers.template_for(scope))
+    add(agent.instructions.path(scope), [InstructionsBlock(INSTRUCTIONS, agent.instructions.template_for(scope))])
+    if agent.hooks is not None and (with_hooks or hooks is False):
+        parts, path, template = hook_parts(agent, command), agent.hooks.file.path(scope), agent.hooks.file.template_for(scope)
+        add(path, parts if with_hooks else (), () if with_hooks else parts, template)
+    return list(files.values())
 
 
-def _server_part(agent: Agent, path: Path | None, entry: dict[str, Any]) -> ConfigPart:
-    if agent.shape == "toml":
-        return ConfigTable((*agent.under, SERVER), entry)
-    if agent.shape == "opencode" and path is not None and _has_named_servers(path, agent.under):
-        return ConfigEntry((*agent.under, "servers", SERVER), {key: value for key, value in entry.items() if key != "enabled"})
-    return ConfigEntry((*agent.under, SERVER), entry)
+def _server_part(agent: Agent, path: Path, entry: dict[str, Any]) -> ConfigPart:
+    if agent.entry_format == "toml":
+        return TomlTable((agent.servers_key, SERVER), entry)
+    if agent.entry_format == "opencode" and _is_opencode_2(path, agent.servers_key):
+        return JsonEntry((agent.servers_key, "servers", SERVER), {key: value for key, value in entry.items() if key != "enabled"})
+    return JsonEntry((agent.servers_key, SERVER), entry)
 
 
-def _has_named_servers(path: Path, under: tuple[str, ...]) -> bool:
-    """Whether a configuration of OpenCode is written as version 2 has it: servers stand one level deeper."""
+def _is_opencode_2(path: Path, servers_key: str) -> bool:
+    """Whether an OpenCode configuration has the format of version 2, with servers one level deeper."""
     try:
-        data = current(real_path(path), to_write=False)
-        listed = json_text.value_at(text_of(path, data), (*under, "servers")) if data is not None else None
-    except (WhenceError, json_text.NotJson):
-        return False  # what is wrong is said when the file is to be changed
-    return isinstance(listed, dict) and "type" not in listed
+        data = read_bytes(real_path(path), to_write=False)
+        servers = json_edits.value_at(decode(path, data), (servers_key, "servers")) if data is not None else None
+    except (WhenceError, json_edits.JsonError):
+        return False  # reported when the file is about to be changed
+    return isinstance(servers, dict) and "type" not in servers
 
 
 def hook_parts(agent: Agent, command: list[str]) -> list[ConfigPart]:
-    """The hooks of an agent as its configuration has them."""
+    """The hooks of an agent."""
     if agent.hooks is None:
         return []
     parts: list[ConfigPart] = []
-    for event, name, matcher in ((agent.hooks.start, "session-start", ""), (agent.hooks.used, "used", agent.hooks.matcher)):
+    for event, name, matcher in ((agent.hooks.session_start, "session-start", ""), (agent.hooks.after_tool, "used", agent.hooks.matcher)):
         line = shlex.join([*command, "hook", name, "--agent", agent.name])
-        one = {"type": "command", "command": line, "timeout": PATIENCE * agent.hooks.second}
+        hook = {"type": "command", "command": line, "timeout": HOOK_TIMEOUT * agent.hooks.timeout_unit}
         matched = {"matcher": matcher} if matcher else {}
-        parts.append(ConfigHook(event, {**one, **matched} if agent.hooks.flat else {**matched, "hooks": [one]}))
+        parts.append(JsonHook(event, {**matched, "hooks": [hook]} if agent.hooks.grouped else {**hook, **matched}))
     return parts
 
 
-# What is to be done.
-def to_install(
-    agent: Agent, scope: InstallScope, command: list[str], folder: Path, *, hooks: bool | None, over_others: bool
+# What to change.
+def plan_install(
+    agent: Agent, scope: InstallScope, command: list[str], folder: Path, *, hooks: bool | None, replace_foreign: bool
 ) -> list[FileChange]:
-    """The changes that make an agent know whence."""
+    """The changes that configure an agent; `folder` holds the records."""
     return [
-        with_parts(wanted, records.load(folder, real_path(wanted.path)), over_others=over_others)
-        for wanted in wanted_files(agent, scope, command, hooks=hooks)
-        if wanted.parts or wanted.path.exists()
+        plan_parts(desired, records.load(folder, real_path(desired.path)), replace_foreign=replace_foreign)
+        for desired in desired_files(agent, scope, command, hooks=hooks)
+        if desired.parts or desired.path.exists()
     ]
 
 
-def to_uninstall(agent: Agent, scope: InstallScope, folder: Path, leaving: Collection[str]) -> list[FileChange]:
-    """The changes that make an agent forget whence; a file that another agent with whence reads stays, unless that one is leaving too."""
-    others = [one for one in AGENTS if one.name not in leaving and one is not agent and standing(one, scope).server]
-    shared = {real_path(path): one for one in others if (path := instructions_of(one, scope).path(scope)) is not None}
+def plan_uninstall(agent: Agent, scope: InstallScope, folder: Path, leaving: Collection[str]) -> list[FileChange]:
+    """The changes that remove whence from an agent. A file that another agent with whence reads stays, unless that is `leaving` too."""
+    others = [one for one in AGENTS if one.name not in leaving and one is not agent and install_state(one, scope).server]
+    shared = {real_path(path): one for one in others if (path := one.instructions.path(scope)) is not None}
     changes = []
-    for wanted in wanted_files(agent, scope, [SERVER], hooks=True if agent.hooks else None):
-        real = real_path(wanted.path)
+    for desired in desired_files(agent, scope, [SERVER], hooks=True if agent.hooks else None):
+        real = real_path(desired.path)
         if real in shared:
-            data = current(real, to_write=False)
-            said = (f"{wanted.path}: kept, {shared[real].title} reads it too",) if data is not None else ()
-            changes.append(FileChange(wanted.path, real, data, data, said=said))
+            data = read_bytes(real, to_write=False)
+            notes = (f"{desired.path}: kept, {shared[real].title} reads it too",) if data is not None else ()
+            changes.append(FileChange(desired.path, real, data, data, notes=notes))
         else:
-            changes.append(without_parts(wanted, records.load(folder, real)))
+            changes.append(plan_removal(desired, records.load(folder, real)))
     return changes
 
 
-# How it stands.
-def standing(agent: Agent, scope: InstallScope) -> InstallState:
-    """What of whence an agent knows in a scope."""
+# What is installed.
+def install_state(agent: Agent, scope: InstallScope) -> InstallState:
+    """What is configured for an agent in a scope."""
     installed = any(shutil.which(program, path=scope.environment.get("PATH")) for program in agent.programs)
-    installed = installed or folder_of(agent, scope).is_dir()
+    installed = installed or home_folder(agent, scope).is_dir()
     server = agent.servers.path(scope)
     try:
         return InstallState(
             agent,
             installed,
-            _holds(server, [_server_part(agent, server, {})]) if server else False,
-            _holds(instructions_of(agent, scope).path(scope), [ConfigBlock("")]),
+            server is not None and _contains(server, [_server_part(agent, server, {})]),
+            _contains(agent.instructions.path(scope), [InstructionsBlock("")]),
             has_hooks(agent, scope),
         )
     except WhenceError as error:
-        return InstallState(
-            agent, installed, server=False, instructions=False, hooks=False, trouble=error.message.removesuffix(NOTHING_CHANGED)
-        )
+        return InstallState(agent, installed, error=error.message.removesuffix(NOTHING_CHANGED))
 
 
 def has_hooks(agent: Agent, scope: InstallScope) -> bool:
-    """Whether an agent runs hooks of ours."""
+    """Whether an agent has hooks of ours."""
     try:
-        return agent.hooks is not None and _holds(agent.hooks.places.path(scope), hook_parts(agent, [SERVER]))
+        return agent.hooks is not None and _contains(agent.hooks.file.path(scope), hook_parts(agent, [SERVER]))
     except WhenceError:
-        return False  # a file that cannot be read is told of when it is to be changed
+        return False  # reported when the file is about to be changed
 
 
-def _holds(path: Path | None, parts: Sequence[ConfigPart]) -> bool:
-    """Whether any of some parts is in a file, in whatever form."""
-    data = current(real_path(path), to_write=False) if path is not None else None
+def _contains(path: Path | None, parts: Sequence[ConfigPart]) -> bool:
+    """Whether a file holds any of some parts, in whatever form."""
+    data = read_bytes(real_path(path), to_write=False) if path is not None else None
     if data is None or path is None:
         return False
-    text = text_of(path, data)
+    text = decode(path, data)
     try:
-        return any(part.state(text) not in NOT_OURS or _named(part, text) for part in parts)
-    except (json_text.NotJson, toml_text.NotToml, marked_text.NotMarked) as error:
-        raise told(path, error) from error
+        return any(part.state(text) not in NOT_OURS or _has_foreign_server(part, text) for part in parts)
+    except EditError as error:
+        raise refusal(path, error) from error
 
 
-def _named(part: ConfigPart, text: str) -> bool:
-    """Whether a server of our name is there that somebody wrote by hand."""
-    if isinstance(part, ConfigEntry):
-        return isinstance(json_text.value_at(text, part.path), dict)
-    return isinstance(part, ConfigTable) and isinstance(toml_text.value_at(text, part.path), dict)
-
-
-INSTRUCTIONS = """\
-## Finding things: ask whence first
-
-The `whence` MCP server has this repository indexed. Before you grep, glob, list or open files to *look for* something, \
-call it: one call finds by meaning and by words, and costs a fraction of the tokens. Tell subagents the same.
-
-- `context`: first call of a task (fix, feature, review): pass the task as you were given it, get the symbols it needs.
-- `search`: where is X? Plain words, a name, an error message, "phrase", /regex/, path: lang: kind: -not.
-- `graph`: callers, callees, impact, tests of a symbol: before you change, move or delete it.
-- `related`: code like FILE:LINE.
-- `recall` before you decide anything; `remember` what the code itself does not say; `feedback` what was useful.
-
-Grep only for every occurrence of an exact string you already know. When whence says "not here", do not grep for \
-synonyms. Without MCP, the same in a shell: `whence search "..."`.
-"""
-#: What is said once when a session begins, where there are hooks and an index.
-REMINDER = "whence has this repository indexed: ask its tools (context, search, graph) before you grep or open files to look for something."
+def _has_foreign_server(part: ConfigPart, text: str) -> bool:
+    """Whether somebody wrote a server with our name by hand."""
+    if isinstance(part, JsonEntry):
+        return isinstance(json_edits.value_at(text, part.path), dict)
+    return isinstance(part, TomlTable) and isinstance(toml_edits.value_at(text, part.path), dict)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.app.agents.json_text import MISSING, NotJson, fits, made_for, put, read, take, value_at
-from whence.app.agents.splices import taken_back
+from whence.app.agents.json_edits import MISSING, JsonError, can_hold, parse, put, remove, scaffold_for, value_at
+from whence.app.agents.text_edits import apply_splices
 
 ENTRY = {"command": "whence", "args": ["mcp"], "env": {"A": "b"}}
 PATH = ("mcpServers", "whence")
@@ -61,37 +61,37 @@ def with_entry(value: dict, path: tuple, entry: object) -> dict:
 @given(documents)
 def test_what_is_put_in_and_taken_out_leaves_every_byte_as_it_was(text):
     before = value_at(text, ())
-    if not fits(text, PATH) or value_at(text, PATH) is not MISSING:
+    if not can_hold(text, PATH) or value_at(text, PATH) is not MISSING:
         return
-    made, added = made_for(text, PATH), put(text, PATH, ENTRY)
+    scaffold, added = scaffold_for(text, PATH), put(text, PATH, ENTRY)
     assert value_at(added.text, ()) == with_entry(before, PATH, ENTRY)
     assert list(value_at(added.text, ())) == list(with_entry(before, PATH, ENTRY))
-    assert taken_back(added.text, added.undo) == text
-    assert take(added.text, PATH, made).text == text
-    assert value_at(take(added.text, PATH).text, ()) in (before, {key: one for key, one in before.items() if key != "mcpServers"})
+    assert apply_splices(added.text, added.undo) == text
+    assert remove(added.text, PATH, scaffold).text == text
+    assert value_at(remove(added.text, PATH).text, ()) in (before, {key: one for key, one in before.items() if key != "mcpServers"})
 
 
 @settings(max_examples=60, deadline=None)
 @given(documents, st.data())
 def test_any_value_can_be_taken_out_and_the_others_stay(text, data):
-    root = read(text)
+    root = parse(text)
     assert root is not None
     if not root.children or len(root.spans) != len(root.children):
         return
     step = data.draw(st.sampled_from(sorted(root.children, key=str)))
-    done = take(text, (step,))
+    done = remove(text, (step,))
     expected = [one for key, one in root.children.items() if key != step]
-    after = read(done.text)
+    after = parse(done.text)
     assert after is not None
     assert [one.value for one in after.children.values()] == [one.value for one in expected]
-    assert taken_back(done.text, done.undo) == text
+    assert apply_splices(done.text, done.undo) == text
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.one_of(st.text(max_size=40), documents.map(lambda text: text[: len(text) * 2 // 3]), st.text('{}[],:"/*\n1a', max_size=20)))
 def test_any_text_is_read_or_refused(text):
-    with contextlib.suppress(NotJson):
-        read(text)
+    with contextlib.suppress(JsonError):
+        parse(text)
 
 
 @pytest.mark.parametrize(
@@ -114,23 +114,23 @@ def test_elements_are_added_to_lists_and_taken_out_of_them():
     text = '{"hooks": {"Start": [\n    {"a": 1}, // first\n]}}'
     added = put(text, ("hooks", "Start", 1), {"b": 2}).text
     assert added == '{"hooks": {"Start": [\n    {"a": 1}, // first\n    {\n      "b": 2\n    },\n]}}'
-    assert take(added, ("hooks", "Start", 1)).text == text
-    assert take('{"hooks": {"Start": [1]}, "x": 2}', ("hooks", "Start", 0)).text == '{ "x": 2}'
+    assert remove(added, ("hooks", "Start", 1)).text == text
+    assert remove('{"hooks": {"Start": [1]}, "x": 2}', ("hooks", "Start", 0)).text == '{ "x": 2}'
 
 
 def test_a_comment_never_swallows_what_comes_after_it():
-    assert take('{"a": 1, // one\n"w": 2}', ("w",)).text == '{"a": 1 // one\n}'
-    assert take('{ // all\n"w": 2, "b": 3}', ("w",)).text == '{ // all\n "b": 3}'
+    assert remove('{"a": 1, // one\n"w": 2}', ("w",)).text == '{"a": 1 // one\n}'
+    assert remove('{ // all\n"w": 2, "b": 3}', ("w",)).text == '{ // all\n "b": 3}'
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ('{\n"a": }', "line 2: unexpected '}'"),
-        ('{"a": 1', "line 1: the text ends too early"),
-        ("{\n/* a", "line 2: a comment that does not end"),
+        ('{"a": 1', "line 1: unexpected end of file"),
+        ("{\n/* a", "line 2: the comment never ends"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text, why):
-    with pytest.raises(NotJson, match=re.escape(why)):
-        read(text)
+    with pytest.raises(JsonError, match=re.escape(why)):
+        parse(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from whence.app.agents.changes import HIDDEN, concealed
+from whence.app.agents.diff import HIDDEN, hide_secrets
 
 SECRETS = ("hunter2hunter2", "sk-proj-abcdefghijklmnopqrstuvwxyz012345", "pw one", "0042", "Basic dXNlcg==")
 
@@ -22,7 +22,7 @@ def test_values_of_variables_headers_and_what_is_named_a_secret_are_hidden():
         "whence": {"command": "whence", "args": ["mcp"], "env": {"WHENCE_SESSION": "codex", "WHENCE_LEARN_IMPLICIT": "true"}},
     }
     for indent in (None, 2):
-        shown = concealed(json.dumps({"mcpServers": servers}, indent=indent))
+        shown = hide_secrets(json.dumps({"mcpServers": servers}, indent=indent))
         assert [secret for secret in (*SECRETS, "34") if secret in shown] == []
         told = json.loads(shown.replace(f'"PIN": {HIDDEN}', f'"PIN": "{HIDDEN}"'))["mcpServers"]
         assert told["a"] == {
@@ -40,7 +40,7 @@ def test_in_toml_tables_and_comments_too():
         "model = \"o5\" # it's mine\n[mcp_servers.gh] # [x]\ncommand = 'npx'\nhttp_headers = { X-Team = 'S1' }\n# API_TOKEN = \"S2\"\n"
         'env.A = """S3\nS4"""\n[mcp_servers."g]h".env] # [y]\nPLAIN = "S5"\n[other]\nname = "kept"\n'
     )
-    shown = concealed(text, toml=True)
+    shown = hide_secrets(text, toml=True)
     assert [secret for secret in ("S1", "S2", "S3", "S4", "S5") if secret in shown] == []
     assert shown.startswith("model = \"o5\" # it's mine\n[mcp_servers.gh] # [x]\ncommand = 'npx'\n")
     assert shown.endswith('[other]\nname = "kept"\n')
@@ -48,4 +48,4 @@ def test_in_toml_tables_and_comments_too():
 
 def test_a_configuration_without_secrets_is_shown_to_the_letter():
     text = '\ufeff// mine, don\'t\n{\r\n\t"mcpServers": { "docs": { "command": "npx", "args": [ "-y", "", ], }, /* } */ }, "port": 80 }\n'
-    assert concealed(text) == text
+    assert hide_secrets(text) == text

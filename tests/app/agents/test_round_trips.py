@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from sample_trees import write
-from whence.app.agents import json_text, marked_text, toml_text
-from whence.app.agents.changes import write as carry_out
-from whence.app.agents.plan import INSTRUCTIONS, standing, to_install, to_uninstall
-from whence.app.agents.registry import AGENTS, Agent, InstallScope, instructions_of
+from whence.app.agents import json_edits, toml_edits
+from whence.app.agents.changes import apply_changes
+from whence.app.agents.plan import INSTRUCTIONS, install_state, plan_install, plan_uninstall
+from whence.app.agents.registry import AGENTS, Agent, InstallScope
+from whence.app.agents.text_edits import marked_block
 from whence.core.errors import StorageError, UsageError
 
 BY_NAME = {agent.name: agent for agent in AGENTS}
@@ -67,9 +68,9 @@ def scope_of(tmp_path: Path, *, user: bool) -> InstallScope:
 
 
 def files_of(agent: Agent, scope: InstallScope) -> dict[str, Path]:
-    places = {"servers": agent.servers.path(scope), "instructions": instructions_of(agent, scope).path(scope)}
+    places = {"servers": agent.servers.path(scope), "instructions": agent.instructions.path(scope)}
     if agent.hooks is not None:
-        places["hooks"] = agent.hooks.places.path(scope)
+        places["hooks"] = agent.hooks.file.path(scope)
     return {name: path for name, path in places.items() if path is not None}
 
 
@@ -77,8 +78,8 @@ def furnish(agent: Agent, scope: InstallScope, style: str) -> None:
     """Give an agent the configuration of somebody who has used it for a while."""
     windows = style == "windows"
     for name, path in files_of(agent, scope).items():
-        text = PROSE if name == "instructions" else TOML if agent.shape == "toml" and name == "servers" else STYLES[style]
-        text = text.replace("{name}", ".".join(agent.under))
+        text = PROSE if name == "instructions" else TOML if agent.entry_format == "toml" and name == "servers" else STYLES[style]
+        text = text.replace("{name}", agent.servers_key)
         if windows and "\r" not in text:
             text = text.replace("\n", "\r\n")
         if not path.exists():
@@ -92,20 +93,20 @@ def tree(top: Path) -> dict[str, bytes | None]:
 def install(
     agent: Agent, scope: InstallScope, tmp_path: Path, command: str = "whence", *, hooks: bool | None = True, over: bool = False
 ) -> int:
-    changes = to_install(agent, scope, [command], tmp_path / "records", hooks=hooks, over_others=over)
-    carry_out([one for one in changes if one.changes], tmp_path / "records")
-    return sum(one.changes for one in changes)
+    changes = plan_install(agent, scope, [command], tmp_path / "records", hooks=hooks, replace_foreign=over)
+    apply_changes([one for one in changes if one.has_effect], tmp_path / "records")
+    return sum(one.has_effect for one in changes)
 
 
 def uninstall(agent: Agent, scope: InstallScope, tmp_path: Path) -> int:
-    changes = to_uninstall(agent, scope, tmp_path / "records", {agent.name})
-    carry_out([one for one in changes if one.changes], tmp_path / "records")
-    return sum(one.changes for one in changes)
+    changes = plan_uninstall(agent, scope, tmp_path / "records", {agent.name})
+    apply_changes([one for one in changes if one.has_effect], tmp_path / "records")
+    return sum(one.has_effect for one in changes)
 
 
 def said_by(agent: Agent, path: Path) -> dict:
     text = path.read_bytes().decode()
-    return toml_text.read(text) if path.suffix == ".toml" else json_text.value_at(text, ())
+    return toml_edits.parse(text) if path.suffix == ".toml" else json_edits.value_at(text, ())
 
 
 @pytest.mark.parametrize(("agent", "user"), CASES)
@@ -113,7 +114,7 @@ def test_where_nothing_was_nothing_is_left(agent, user, tmp_path):
     scope = scope_of(tmp_path, user=user)
     before = tree(tmp_path / "home")
     install(agent, scope, tmp_path)
-    known = standing(agent, scope)
+    known = install_state(agent, scope)
     assert known.server
     assert known.hooks == (agent.hooks is not None)
     assert known.instructions == ("instructions" in files_of(agent, scope))
@@ -136,7 +137,7 @@ def test_files_that_were_there_get_every_byte_back(agent, user, style, tmp_path)
     said = said_by(agent, path)
     install(agent, scope, tmp_path)
     now = said_by(agent, path)
-    (key,) = agent.under
+    key = agent.servers_key
     assert {**now[key]}.keys() == {**said[key]}.keys() | {"whence"}
     assert {name: value for name, value in now[key].items() if name != "whence"} == said[key]
     assert {name: value for name, value in now.items() if name not in (key, "hooks")} == {
@@ -171,9 +172,9 @@ def test_hooks_alone_can_be_taken_out(tmp_path):
         before = tree(tmp_path / agent.name)
         install(agent, scope, tmp_path, hooks=False)
         without = tree(tmp_path / agent.name)
-        assert not standing(agent, scope).hooks
+        assert not install_state(agent, scope).hooks
         install(agent, scope, tmp_path, hooks=True)
-        assert standing(agent, scope).hooks
+        assert install_state(agent, scope).hooks
         assert "WHENCE_SESSION" in files_of(agent, scope)["servers"].read_text()
         install(agent, scope, tmp_path, hooks=False)
         assert tree(tmp_path / agent.name) == without
@@ -199,11 +200,11 @@ def test_an_entry_that_somebody_wrote_by_hand_is_left_unless_asked(tmp_path):
     path = files_of(agent, scope)["servers"]
     text = '{"mcpServers": {"whence": {"command": "whence", "args": ["mcp", "--root", "/x"]}}}'
     write(path.parent, {path.name: text})
-    changes = to_install(agent, scope, ["whence"], tmp_path / "records", hooks=None, over_others=False)
-    assert ["was written by hand" in said for one in changes for said in one.said] == [True]
+    changes = plan_install(agent, scope, ["whence"], tmp_path / "records", hooks=None, replace_foreign=False)
+    assert ["was written by hand" in said for one in changes for said in one.notes] == [True]
     install(agent, scope, tmp_path, hooks=None)
     assert path.read_text() == text
-    assert standing(agent, scope).server
+    assert install_state(agent, scope).server
     install(agent, scope, tmp_path, hooks=None, over=True)
     assert json.loads(path.read_text()) == {"mcpServers": {"whence": {"command": "whence", "args": ["mcp"]}}}
     uninstall(agent, scope, tmp_path)
@@ -216,7 +217,7 @@ def test_without_a_record_ours_is_known_by_its_looks(tmp_path):
         scope = scope_of(tmp_path / agent.name, user=False)
         furnish(agent, scope, "tidy")
         before = tree(tmp_path / agent.name)
-        carry_out(to_install(agent, scope, ["whence"], tmp_path / "there", hooks=True, over_others=False), tmp_path / "there")
+        apply_changes(plan_install(agent, scope, ["whence"], tmp_path / "there", hooks=True, replace_foreign=False), tmp_path / "there")
         assert install(agent, scope, tmp_path) == 0
         assert install(agent, scope, tmp_path, "/opt/whence") > 0
         uninstall(agent, scope, tmp_path)
@@ -231,7 +232,7 @@ def test_instructions_that_two_agents_read_stay_until_both_are_gone(tmp_path):
     install(codex, scope, tmp_path)
     install(opencode, scope, tmp_path)
     shared = files_of(codex, scope)["instructions"]
-    assert marked_text.block_of(shared.read_text()) == INSTRUCTIONS.strip()
+    assert marked_block(shared.read_text()) == INSTRUCTIONS.strip()
     uninstall(codex, scope, tmp_path)
     assert shared.exists()
     uninstall(opencode, scope, tmp_path)
@@ -243,7 +244,7 @@ def test_opencode_of_the_second_kind_gets_its_entry_where_it_looks_for_it(tmp_pa
     text = '{\n  // two\n  "mcp": { "servers": { "x": { "type": "local", "command": ["x"] } } }\n}\n'
     write(scope.root, {"opencode.jsonc": text})
     install(agent, scope, tmp_path)
-    servers = json_text.value_at((scope.root / "opencode.jsonc").read_text(), ("mcp", "servers"))
+    servers = json_edits.value_at((scope.root / "opencode.jsonc").read_text(), ("mcp", "servers"))
     assert servers["whence"] == {"type": "local", "command": ["whence", "mcp"]}
     uninstall(agent, scope, tmp_path)
     assert (scope.root / "opencode.jsonc").read_text() == text
@@ -278,12 +279,12 @@ def test_links_are_followed_and_rights_kept(tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b'{"mcpServers": {', "line 1: the text ends too early"),
+        (b'{"mcpServers": {', "line 1: unexpected end of file"),
         (b'{"a": 1 "b": 2}', "not valid JSON"),
         (b"\xff\xfe{}", "is not UTF-8"),
         (b'{"mcpServers": []}', "line 1: mcpServers is not an object; nothing was changed"),
         (b'{\n"mcpServers": "none"}', "line 2: mcpServers is not an object"),
-        (b"[]", "the whole is not an object"),
+        (b"[]", "the document is not an object"),
         (None, "is a folder"),
     ],
 )
@@ -313,7 +314,7 @@ def test_a_value_where_a_container_should_be_is_refused_whatever_is_asked_and_ho
         for over in (False, True):
             with pytest.raises(UsageError, match=complaint):
                 install(agent, scope, tmp_path, over=over)
-        assert not standing(agent, scope).configured
+        assert not install_state(agent, scope).configured
         assert uninstall(agent, scope, tmp_path) == 0
         assert tree(tmp_path / "home") == before
         path.unlink()
@@ -327,9 +328,9 @@ def test_a_value_where_a_container_should_be_is_refused_whatever_is_asked_and_ho
 def test_a_file_that_changes_under_our_hands_is_not_overwritten_and_others_are_taken_back(tmp_path):
     agent, scope = BY_NAME["codex"], scope_of(tmp_path, user=False)
     furnish(agent, scope, "tidy")
-    changes = to_install(agent, scope, ["whence"], tmp_path / "records", hooks=True, over_others=False)
+    changes = plan_install(agent, scope, ["whence"], tmp_path / "records", hooks=True, replace_foreign=False)
     files_of(agent, scope)["instructions"].write_text("new\n")
     before = tree(tmp_path / "home")
     with pytest.raises(StorageError, match="changed meanwhile"):
-        carry_out(changes, tmp_path / "records")
+        apply_changes(changes, tmp_path / "records")
     assert tree(tmp_path / "home") == before
