@@ -12,8 +12,16 @@ from sample_trees import write
 from whence.app.index import Index
 from whence.cli.main import main
 from whence.core.profiles import PROFILES
-from whence.search.confidence import NOTHING_FOUND, ConfidenceFeatures, confidence_of, facts_of, learned, probability_of
-from whence.search.pipeline import RankedFile
+from whence.ranking.confidence import (
+    NOTHING_FOUND,
+    ConfidenceFeatures,
+    confidence_of,
+    features_of,
+    fitted_weights,
+    nothing_found,
+    probability_of,
+)
+from whence.search.pipeline import RankedFile, leading_files
 
 LINE = 0.3
 TREE = {
@@ -68,7 +76,8 @@ def found(index, query):
 
 
 def asked(index, query, line=LINE, **how):
-    return confidence_of(found(index, query), line, **how)
+    files = found(index, query)
+    return confidence_of(leading_files(files), line, **how) if files else nothing_found(query, line)
 
 
 HERE = [
@@ -102,10 +111,10 @@ def test_it_can_tell_by_words_alone(tree):
 
 def test_similarities_of_another_model_have_no_part(index):
     question = "reserve stock in the warehouse"
-    facts = facts_of(found(index, question))
-    assert facts.meaning
-    assert asked(index, question, meaning=False).probability == probability_of(facts, learned()["words"])
-    assert "meaning" not in asked(index, "price of an abstract syntax tree", meaning=False).because
+    facts = features_of(leading_files(found(index, question)))
+    assert facts.has_vectors
+    assert asked(index, question, shipped_model=False).probability == probability_of(facts, fitted_weights()["words"])
+    assert "meaning" not in asked(index, "price of an abstract syntax tree", shipped_model=False).because
 
 
 @pytest.mark.parametrize(
@@ -126,8 +135,10 @@ def test_it_says_in_plain_words_what_speaks_against_it(index, query, said):
 
 def test_a_meaning_that_is_no_nearer_than_chance_is_said_with_both_numbers(index):
     question = "price of an abstract syntax tree in the parser"
-    facts = facts_of(found(index, question))
-    assert asked(index, question).because.endswith(f"nearest meaning {facts.nearest:.2f}, chance {learned()['similarity']['chance']:.2f}")
+    facts = features_of(leading_files(found(index, question)))
+    assert asked(index, question).because.endswith(
+        f"nearest meaning {facts.nearest:.2f}, chance {fitted_weights()['similarity']['chance']:.2f}"
+    )
 
 
 def test_what_was_found_for_certain_has_nothing_against_it(index):
@@ -141,20 +152,20 @@ def test_files_that_were_left_out_are_searched_for_what_is_missing(index):
 
 
 def test_an_answer_of_nothing_is_not_here_and_one_to_a_pattern_has_no_confidence(index):
-    nothing = confidence_of([], LINE, query="where are the queries of Rabbit")
+    nothing = nothing_found("where are the queries of Rabbit", LINE)
     assert (nothing.probability, nothing.here, nothing.because, nothing.sought) == (0.0, False, NOTHING_FOUND, ("quer", "rabbit"))
     grepped = index.search(pattern="class")
     assert grepped
-    assert confidence_of([result._found for result in grepped], LINE) is None
+    assert confidence_of(leading_files([result._found for result in grepped]), LINE) is None
 
 
 def test_a_line_of_nothing_never_says_no(index):
-    assert all(confidence_of(found(index, query), 0.0).here for query in NOT_HERE)
+    assert all(asked(index, query, line=0.0).here for query in NOT_HERE)
 
 
 def test_how_many_results_are_wanted_changes_nothing(index):
     every = found(index, HERE[0])
-    assert facts_of(every) == facts_of(every[:1])
+    assert features_of(leading_files(every)) == features_of(leading_files(every[:1]))
 
 
 def test_odd_questions_have_a_confidence_too(index):
@@ -170,7 +181,7 @@ FACTS = st.builds(ConfidenceFeatures, *[SHARE] * 7, st.sampled_from([0.0, 1.0]),
     FACTS, SHARE, st.sampled_from(["near", "nearest", "held", "together", "written", "file_name"]), st.sampled_from(["meaning", "words"])
 )
 def test_more_of_what_speaks_for_an_answer_never_makes_it_less_sure(facts, more, name, which):
-    weights = learned()[which]
+    weights = fitted_weights()[which]
     low, high = sorted((getattr(facts, name), more))
     assert probability_of(replace(facts, **{name: low}), weights) <= probability_of(replace(facts, **{name: high}), weights)
     assert 0 <= probability_of(facts, weights) <= 1

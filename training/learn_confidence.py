@@ -195,7 +195,7 @@ def reported(sets: list[list[confidence.Case]], line: float | None) -> list[dict
 
 def similarity(cases: list[confidence.Case], *, here: bool) -> float:
     """How near the nearest passage usually is, where the answer is there or is not."""
-    found = [one.facts.nearest for one in cases if one.taught and one.facts is not None and one.facts.meaning and one.here == here]
+    found = [one.facts.nearest for one in cases if one.taught and one.facts is not None and one.facts.has_vectors and one.here == here]
     return round(float(np.median(found)), 2)
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.note import Note
     from whence.memory.result import RecalledNote
+    from whence.ranking.confidence import Confidence
     from whence.ranking.receipt import Why
-    from whence.search.confidence import Confidence
     from whence.search.result import SearchResponse, SearchResult
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Confidence": "whence.search.confidence",
+    "Confidence": "whence.ranking.confidence",
     "ContextPack": "whence.context.pack",
     "Fleet": "whence.fleet.search",
     "Freshness": "whence.core.types",

@@ -10,7 +10,7 @@ import pytest
 
 from sample_trees import write
 from whence.core.errors import UsageError
-from whence.search.confidence import WEIGHTS, ConfidenceFeatures
+from whence.ranking.confidence import WEIGHTS, ConfidenceFeatures
 from whence_bench.search import confidence as benchmark
 from whence_bench.search import confidence_plot, corpus
 

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from whence.core.errors import QueryError
-
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.search.confidence import Confidence
+    from whence.context.pack import ContextPack
+    from whence.ranking.confidence import Confidence
     from whence.source.excluded import ExcludedMatches
-
-#: Of a task it is said that it is not here only below this share of the line.
-SHARE_FOR_TASKS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +49,9 @@ def nothing_for(diff: str | None) -> str:
     return "nothing found: only what is defined in code is looked at"
 
 
-def doubt_of_task(index: Index, task: str) -> str:
-    """That what a task speaks of is most likely not here; empty when it may be.
-
-    A task may ask for what is not there yet, so much less is said of it than of a question.
-    """
-    if not task.strip():
-        return ""
-    try:
-        sure = index.search(task, k=1, plain=True).confidence
-    except QueryError:
-        return ""
-    if sure is None or sure.probability >= sure.line * SHARE_FOR_TASKS:
-        return ""
-    return str(LowConfidence(sure))
+def task_warning(pack: ContextPack) -> str:
+    """A warning that the code a task speaks of is most likely not here; empty where it may be."""
+    return str(LowConfidence(pack.confidence)) if pack.confidence is not None else ""
 
 
 def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False) -> LowConfidence | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.low_confidence import doubt_of_task, nothing_for
+from whence.app.low_confidence import nothing_for, task_warning
 from whence.app.note_hints import NoteHint, by_file, hints_of, notes_json, print_hints
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.shared import (
@@ -120,8 +120,8 @@ def print_context(
     else:
         _print_pack(index, pack, options)
     say_notes([index])
-    if doubt := doubt_of_task(index, pack.task if not files and diff is None else ""):
-        click.echo(f"whence: {safe(doubt)}", err=True)
+    if warning := task_warning(pack):
+        click.echo(f"whence: {safe(warning)}", err=True)
     if not pack.symbols:
         click.echo(f"{nothing_for(diff)}; whence search --content all reads every file", err=True)
         return NOTHING_FOUND

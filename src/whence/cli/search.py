@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.cli.shared import Target
     from whence.query.parser import ParsedQuery
+    from whence.ranking.confidence import Confidence
     from whence.ranking.ledger import LedgerLine
-    from whence.search.confidence import Confidence
     from whence.search.result import SearchResult
 
 

@@ -23,10 +23,12 @@ from whence.context.review import rank_changes, rank_files
 from whence.core.errors import QueryError, StorageError, UsageError
 from whence.core.profiles import Profile
 from whence.core.trace import Trace
+from whence.embed.registry import is_shipped
 from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
 from whence.query.paste import question_in
 from whence.query.plan import make_plan
+from whence.ranking.confidence import Confidence
 from whence.retrieval.term_statistics import FieldWeights
 from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
@@ -35,6 +37,8 @@ from whence.storage.arrayfile import Array
 MOST_KEPT = 8
 #: Symbols that learned words may lead to.
 MOST_LEARNED = 40
+#: "Not here" is said of a task only below this share of the line for searches: a task may ask for what is yet to be written.
+LINE_SHARE = 1 / 15
 _HINT = "a larger budget gives more; callers, callees or search go on from a name"
 
 
@@ -67,8 +71,15 @@ class ContextBuilder:
                 most=wanted.symbols,
                 shown_path=_shown_path(self._reader.layout.root, wanted.caller),
                 shown=lambda keys: self._remember(wanted, keys, now),
+                confidence=lambda: self._confidence(wanted, ranked),
             )
         return self._kept[key]
+
+    def _confidence(self, wanted: ContextRequest, ranked: RankedSymbols) -> Confidence | None:
+        if not wanted.task:
+            return None
+        line = self._reader.settings.search.not_here * LINE_SHARE
+        return ranked.confidence(line, shipped_model=is_shipped(self._reader.encoder))
 
     def ranked(self, wanted: ContextRequest, now: float, include: Array | None = None) -> RankedSymbols:
         """The symbols, ranked."""

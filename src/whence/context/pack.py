@@ -13,6 +13,7 @@ from whence.context.budget import Detail, PackedText, PackHeader, PackItem, Show
 from whence.context.pipeline import RankedSymbols
 from whence.context.render import Flags, flags_shown, renderer
 from whence.core.types import Unit
+from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
 from whence.text.injection import Instruction
 
@@ -111,9 +112,10 @@ class ContextPack:
         most: int,
         shown: Callable[[list[str]], None],
         shown_path: Callable[[str], str],
+        confidence: Callable[[], Confidence | None],
     ) -> None:
         self._source, self._ranked, self._head, self._form, self._most, self._shown = source, ranked, head, form, most, shown
-        self._shown_path = shown_path
+        self._shown_path, self._confidence = shown_path, confidence
         self._flags: dict[tuple[str, Detail], list[Instruction]] = {}  # by what of a symbol was looked through
         self.task, self.budget = head.task, budget
 
@@ -121,6 +123,11 @@ class ContextPack:
     def symbols(self) -> list[Symbol]:
         """All symbols, best first, before the budget cuts."""
         return [Symbol(self._ranked, row) for row in self._ranked.order]
+
+    @cached_property
+    def confidence(self) -> Confidence | None:
+        """The confidence that what a task speaks of is here; None for files and changes."""
+        return self._confidence()
 
     @cached_property
     def packed(self) -> PackedText:

@@ -23,6 +23,8 @@ from whence.index.symbols import keyed
 from whence.parse.paths import Role
 from whence.query.concepts import is_generic, matching, name_key
 from whence.query.plan import QueryPlan, make_plan
+from whence.ranking.collapse import FileHit
+from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
 from whence.ranking.ledger import Ledger
 from whence.ranking.pool import ASKED, CONCEPTS, LEARNED, MEANING, CandidatePool, GraphFacts, union
 from whence.ranking.score import place, score, trace_ranking
@@ -79,6 +81,19 @@ class RankedSymbols:
     ledger: Ledger
     order: list[int]  # rows of the pool
     scores: Array  # of all rows of the pool
+
+    def confidence(self, line: float, *, shipped_model: bool) -> Confidence | None:
+        """The confidence that the task is about this code; None where nothing can be said."""
+        pool = self.pool
+        if not self.order:
+            known = any(term.is_known for term in pool.statistics.terms)
+            return None if known or not pool.plan.terms else nothing_found(pool.plan.text, line)
+        best: dict[int, FileHit] = {}
+        for row in self.order:
+            file = int(pool.files[row])
+            best.setdefault(file, FileHit(file, row, float(self.scores[row])))
+        leading = LeadingFiles(pool, self.ledger, list(best.values())[:MAX_LEADING], np.array(sorted(best)))
+        return confidence_of(leading, line, shipped_model=shipped_model)
 
 
 def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:

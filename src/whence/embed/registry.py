@@ -21,6 +21,11 @@ def check_model(name: str) -> None:
         raise SettingError(f"index.model = {name!r} is not allowed", hint=f"allowed: {ALLOWED}")
 
 
+def is_shipped(encoder: Encoder | None) -> bool:
+    """Whether vectors are of the shipped model, whose similarities are known."""
+    return encoder is not None and encoder.name == SHIPPED
+
+
 @cache
 def open_encoder(name: str) -> Encoder | None:
     """The encoder of a name, loaded once; None where none is wanted. Raises `ModelUnavailable`."""

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from whence.app.low_confidence import LowConfidence, doubt_of, doubt_of_task, nothing_for
+from whence.app.low_confidence import LowConfidence, doubt_of, nothing_for, task_warning
 from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
@@ -167,11 +167,12 @@ def _packed(task: str, asked: dict[str, Any], index: Index | None, progress: Bui
     from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
 
     whole = require_index(index, progress)
-    doubt = doubt_of_task(whole, task) if not progress.building else ""
-    said = [*progress_lines(progress), *([f"NOT HERE{safe(doubt).removeprefix('not here')}. The nearest:"] if doubt else [])]
-    above = "".join(f"{line}\n" for line in said)
     budget = asked["budget"] or whole.settings.mcp.context_budget
+    above = "".join(f"{line}\n" for line in progress_lines(progress))
     pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
+    if not progress.building and (warning := task_warning(pack)):
+        above += f"NOT HERE{safe(warning).removeprefix('not here')}. The nearest:\n"
+        pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
     if not pack.symbols:
         return f"{above}{nothing_for(asked['diff'])}; search reads every file\n"
     text = above + pack.text

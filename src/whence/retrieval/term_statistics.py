@@ -50,6 +50,11 @@ class TermPostings:
         owners = self._snapshot.file_of_unit[self.units[0]]
         return owners[first_of_each(owners)]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether any unit or path holds it."""
+        return bool(len(self.units[0]) or len(self.paths[0]))
+
     @cached_property
     def _known(self) -> Holding | None:
         """How many hold it, where not all that do are here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from whence.index.snapshot import Snapshot
 from whence.query.pattern import Pattern
 from whence.query.plan import NOTHING, QueryPlan, make_plan
 from whence.ranking.collapse import FileHit, break_ties, collapse
+from whence.ranking.confidence import MAX_LEADING, LeadingFiles
 from whence.ranking.ledger import Ledger
 from whence.ranking.pool import ASKED, MEANING, CandidatePool, union
 from whence.ranking.score import place, score, trace_ranking
@@ -87,6 +89,13 @@ class RankedFile:
     matched: str = ""  # the words that had to match, when some were let go (Q4)
     lines: tuple[int, ...] = ()  # lines that match the pattern
     alone: bool = False  # whether it is a unit by itself and does not stand for its file
+
+
+def leading_files(found: Sequence[RankedFile]) -> LeadingFiles:
+    """The first files of an answer, however few of them were asked for."""
+    ranked, first = found[0].ranked, found[0].hit
+    hits = [first, *(hit for hit in ranked.hits[:MAX_LEADING] if hit.file != first.file)][:MAX_LEADING]
+    return LeadingFiles(ranked.pool, ranked.ledger, hits, np.sort(np.array([one.hit.file for one in found])))
 
 
 def answer(query: str, run: SearchRun) -> list[RankedFile]:

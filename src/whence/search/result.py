@@ -15,9 +15,9 @@ from whence.core.settings_schema import Settings
 from whence.core.types import Unit
 from whence.parse.provenance import flags_of, sort_of
 from whence.ranking.collapse import candidates_of
+from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.receipt import Why
-from whence.search.confidence import Confidence
 from whence.search.excerpt import ShownLine, choose_lines, shown_line
 from whence.search.pipeline import RankedFile
 from whence.text.injection import Instruction

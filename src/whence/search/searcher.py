@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from whence.core.errors import UsageError
 from whence.core.profiles import Profile
 from whence.core.trace import Trace
-from whence.embed.registry import SHIPPED
+from whence.embed.registry import is_shipped
 from whence.index.reader import Reader
 from whence.query.parser import Condition, Leaf, ParsedQuery
+from whence.ranking.confidence import Confidence, confidence_of, nothing_found
 from whence.ranking.receipt import Why
 from whence.retrieval.filters import Restriction, file_mask, restrict, unit_mask
 from whence.retrieval.term_statistics import FieldWeights
-from whence.search.confidence import confidence_of
 from whence.search.explain import explain, find_target
-from whence.search.pipeline import RankedPool, SearchRun, answer, ranked_with
+from whence.search.pipeline import RankedFile, RankedPool, SearchRun, answer, leading_files, ranked_with
 from whence.search.related import RelatedQuery, related
 from whence.search.request import SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
@@ -50,9 +50,17 @@ class Searcher:
         found = answer(parsed.text, run)
         if run.restriction is not None and not run.restriction.units.any():
             return SearchResponse(notes=(*notes, self.nothing_left))
+        results = (SearchResult(self.reader, one) for one in found)
+        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=notes, found=found)
+
+    def _confidence(self, query: str, found: Sequence[RankedFile]) -> Confidence | None:
+        """The confidence in an answer; None where the query has no words."""
         line = self.reader.settings.search.not_here
-        sure = confidence_of(found, line, query=parsed.text, meaning=self._is_shipped) if parsed.text.strip() else None
-        return SearchResponse((SearchResult(self.reader, one) for one in found), confidence=sure, notes=notes, found=found)
+        if not query.strip():
+            return None
+        if not found:
+            return nothing_found(query, line)
+        return confidence_of(leading_files(found), line, shipped_model=is_shipped(self.reader.encoder))
 
     def find(self, target: str) -> Array:
         """The units that a target (a file, the end of a path, `file:line`, a symbol) stands for."""
@@ -143,7 +151,3 @@ class Searcher:
             raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
         units = self.find(target)
         return units, ranked_with(parsed.text, run, units)
-
-    @property
-    def _is_shipped(self) -> bool:
-        return self.reader.encoder is not None and self.reader.encoder.name == SHIPPED

@@ -21,8 +21,8 @@ from whence.app.index import Index
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES
 from whence.core.settings_schema import SearchSettings
-from whence.search.confidence import LEADING, ConfidenceFeatures, facts_of, learned, probability_of
-from whence.search.pipeline import RankedFile
+from whence.ranking.confidence import MAX_LEADING, ConfidenceFeatures, features_of, fitted_weights, probability_of
+from whence.search.pipeline import RankedFile, leading_files
 from whence.storage.arrayfile import Array
 from whence.text.analyzer import parts
 from whence_bench import metrics, report
@@ -68,7 +68,7 @@ CAUGHT_BAR, ALARM_BAR = 0.80, 0.05
 ALARMS = (0.01, 0.02, 0.03, 0.05, 0.10)
 BINS = 10
 #: Facts that are used with vectors and without.
-BY_MEANING = tuple(field.name for field in fields(ConfidenceFeatures) if field.name != "meaning")
+BY_MEANING = tuple(field.name for field in fields(ConfidenceFeatures) if field.name != "has_vectors")
 BY_WORDS = tuple(name for name in BY_MEANING if name not in ("near", "nearest"))
 
 Progress = Callable[[int, int], None]
@@ -142,8 +142,8 @@ def _case(index: Index, repository: Repository, source: str, kind: str, task: Ta
         ranked = index.ranked(task.query, PROFILES["default"])
     except QueryError:
         return Case(repository.name, source, task.category, kind, task.query, found=False, facts=None)
-    found = [RankedFile(ranked, hit) for hit in ranked.hits[:LEADING]]
-    facts = facts_of(found) if found else None
+    found = [RankedFile(ranked, hit) for hit in ranked.hits[:MAX_LEADING]]
+    facts = features_of(leading_files(found)) if found else None
     symbol = ranked.pool.plan.symbol
     if kind in (ELSEWHERE, LANGUAGE, FIELD) and symbol and len(ranked.pool.snapshot.definitions(symbol)):
         kind = DEFINED
@@ -157,7 +157,7 @@ def _case(index: Index, repository: Repository, source: str, kind: str, task: Ta
 
 def learn(cases: Sequence[Case], names: Sequence[str], *, ridge: float = RIDGE) -> Weights:
     """The logistic that tells questions with an answer from those without; both count alike, however many there are."""
-    chosen = [one for one in cases if one.taught and one.facts is not None and (one.facts.meaning or "near" not in names)]
+    chosen = [one for one in cases if one.taught and one.facts is not None and (one.facts.has_vectors or "near" not in names)]
     here = np.array([one.here for one in chosen], float)
     if not 0 < here.sum() < len(here):
         raise UsageError("there are not both questions with an answer and without", hint="give at least two repositories")
@@ -192,7 +192,7 @@ def learn_both(cases: Sequence[Case]) -> dict[str, Weights]:
 def chances(cases: Sequence[Case], weights: dict[str, Weights], *, vectors: bool = True) -> list[float]:
     """The probability of each case under some weights; at will as if there were no vectors."""
     return [
-        0.0 if one.facts is None else probability_of(one.facts, weights["meaning" if vectors and one.facts.meaning else "words"])
+        0.0 if one.facts is None else probability_of(one.facts, weights["meaning" if vectors and one.facts.has_vectors else "words"])
         for one in cases
     ]
 
@@ -224,8 +224,8 @@ def run(corpus: Corpus, index_dir: Path | None, progress: Progress, *, apart: bo
         found = figures(cases, left_out(cases), line)
         found["words_alone"] = _at_the_line(cases, left_out(cases, vectors=False), found["line"])
     else:
-        found = figures(cases, chances(cases, learned()), line)
-        found["words_alone"] = _at_the_line(cases, chances(cases, learned(), vectors=False), found["line"])
+        found = figures(cases, chances(cases, fitted_weights()), line)
+        found["words_alone"] = _at_the_line(cases, chances(cases, fitted_weights(), vectors=False), found["line"])
     weights = "learned without the repository asked" if apart else "as shipped"
     return {"benchmark": "confidence", "weights": weights, "repositories": len(corpus.repositories), **found}
 

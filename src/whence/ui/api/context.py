@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.low_confidence import doubt_of_task, nothing_for
+from whence.app.low_confidence import nothing_for, task_warning
 from whence.app.session import BuildProgress, require_index
 from whence.app.workspace import Workspace
 from whence.cli.context import freshness_facts
@@ -223,7 +223,7 @@ def _packed(options: dict[str, Any], asked: PackBody, index: Index, progress: Bu
     shown = PackCut(pack, pack.within(asked.budget or pack.budget)).shown(index)
     if not pack.symbols:
         return shown, nothing_for(asked.diff)
-    return shown, doubt_of_task(index, asked.task) if not progress.building else ""
+    return shown, "" if progress.building else task_warning(pack)
 
 
 @dataclass(frozen=True, slots=True)
