@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import whence as package
-from whence.storage.sqlite import add_checksums
+from whence.storage.sqlite import register_row_sum
 
 #: The folder that holds the package under test.
 SOURCES = Path(package.__file__).parents[1]
@@ -50,5 +50,5 @@ def git(*arguments: str, cwd: Path) -> str:
 def truth(path: Path) -> Iterator[sqlite3.Connection]:
     """The database of an index, to be written as only whence does: each row with its checksum."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
-        add_checksums(database)
+        register_row_sum(database)
         yield database

@@ -117,8 +117,8 @@ def test_damage_is_named_with_what_to_do_and_left_as_it_is(layout, damage):
 def killed_with_a_log(layout: Layout) -> None:
     """A writer that was killed: what it committed is in the log alone."""
     code = (
-        "import os, sqlite3, sys; from whence.storage.sqlite import add_checksums;"
-        "db = sqlite3.connect(sys.argv[1], isolation_level=None); add_checksums(db);"
+        "import os, sqlite3, sys; from whence.storage.sqlite import register_row_sum;"
+        "db = sqlite3.connect(sys.argv[1], isolation_level=None); register_row_sum(db);"
         "db.execute(\"INSERT OR REPLACE INTO meta VALUES ('odd', 'shape')\"); os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code, str(layout.database)], check=False, env={**os.environ, "PYTHONPATH": str(SOURCES)})
@@ -195,7 +195,7 @@ def writer(layout: Layout) -> Iterator[subprocess.Popen[str]]:
     """A process that holds the writer's lock."""
     code = (
         "import sys, time; from pathlib import Path; from whence.index.layout import Layout\n"
-        "with Layout(Path(sys.argv[1]), Path(sys.argv[2])).writing(0):\n    print('held', flush=True); time.sleep(60)"
+        "with Layout(Path(sys.argv[1]), Path(sys.argv[2])).write_lock(0):\n    print('held', flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", code, str(layout.data_dir), str(layout.root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as process:

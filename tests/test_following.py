@@ -16,7 +16,7 @@ import pytest
 from hindrances import environment
 from sample_trees import git, write
 from whence.app.index import Index
-from whence.index.watch import TreeWatcher, written_elsewhere
+from whence.index.watch import TreeWatcher, shared_file_system
 
 noted_by_the_kernel = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a tree is looked through")
 MOST_LOOKS = 10
@@ -39,7 +39,7 @@ class Tree:
     def settle(self) -> Tree:
         """Look until nothing is left to be looked at."""
         for _ in range(MOST_LOOKS):
-            if not self.follower.changed():
+            if not self.follower.has_changed():
                 return self
             self.index.refresh()
         raise AssertionError("it never settles")
@@ -100,7 +100,7 @@ def test_every_change_that_the_indexer_would_see_is_said_at_once_and_once(tree):
     for name, (change, expected) in CHANGES.items():
         before = set(tree.index.tree.files)
         change(tree.root)
-        assert tree.follower.changed(), name
+        assert tree.follower.has_changed(), name
         tree.index.refresh()
         tree.settle()
         assert tree.watched() == len(tree.index.tree.folders) + OF_GIT, name
@@ -128,7 +128,7 @@ def test_what_the_indexer_leaves_out_is_not_said_and_costs_no_watch(tree):
     (tree.root / "lib/4913").unlink()
     (tree.root / "app.py").read_bytes()
     git("status", cwd=tree.root)
-    assert not tree.follower.changed()
+    assert not tree.follower.has_changed()
     assert tree.watched() == watched == len(tree.index.tree.folders) + OF_GIT
 
 
@@ -136,7 +136,7 @@ def test_what_the_indexer_leaves_out_is_not_said_and_costs_no_watch(tree):
 def test_another_commit_or_branch_is_said(tree, tmp_path):
     def said(*arguments: str, cwd: Path = tree.root) -> bool:
         git(*arguments, cwd=cwd)
-        changed = tree.follower.changed()
+        changed = tree.follower.has_changed()
         tree.index.refresh()
         tree.settle()
         return changed
@@ -152,56 +152,56 @@ def test_another_commit_or_branch_is_said(tree, tmp_path):
     assert tree.index.freshness.commit == git("rev-parse", "HEAD", cwd=tree.root)
     git("worktree", "add", "-q", str(tmp_path / "beside"), "-b", "beside", cwd=tree.root)
     with Index.open(tmp_path / "beside", settings={"index.model": "none"}) as index, TreeWatcher(index.writer) as follower:
-        assert follower.changed()
+        assert follower.has_changed()
         index.refresh()
-        assert not follower.changed()
+        assert not follower.has_changed()
         git("commit", "-q", "--allow-empty", "-m", "fifth", cwd=tmp_path / "beside")
-        assert follower.changed()
+        assert follower.has_changed()
 
 
 @noted_by_the_kernel
 def test_what_changes_while_it_is_looked_at_is_said_afterwards(tree):
     write(tree.root, {"fresh/a.py": "a"})
-    assert tree.follower.changed()
+    assert tree.follower.has_changed()
     tree.index.refresh()
     write(tree.root, {"fresh/b.py": "b"})  # the folder was walked, and is not watched yet
-    assert tree.follower.changed()
+    assert tree.follower.has_changed()
     tree.index.refresh()
     assert "fresh/b.py" in tree.index.tree.files
     write(tree.root, {"fresh/b.py": "changed after it was read"})
-    assert tree.follower.changed()
+    assert tree.follower.has_changed()
 
 
 @noted_by_the_kernel
 def test_when_it_cannot_know_it_says_changed(tree, tmp_path):
     fresh = TreeWatcher(tree.index)
-    assert fresh.changed(), "the first time"
-    fresh.doubt()
-    assert fresh.changed(), "what was said could not be taken in"
-    assert not fresh.changed()
+    assert fresh.has_changed(), "the first time"
+    fresh.mark_changed()
+    assert fresh.has_changed(), "what was said could not be taken in"
+    assert not fresh.has_changed()
     write(tree.root, {"0.log": "left out", "1.log": "left out"})
     most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text(encoding="ascii"))
     if most <= 50_000:
         for count in range(most + 10):
             os.utime(tree.root / f"{count % 2}.log")
         write(tree.root, {"app.py": "more was noted before than the kernel keeps"})
-        assert fresh.changed()
+        assert fresh.has_changed()
         tree.index.refresh()
-        assert not fresh.changed()
+        assert not fresh.has_changed()
         write(tree.root, {"lib/deep/b.py": "after that"})
-        assert fresh.changed()
+        assert fresh.has_changed()
     shutil.copytree(tree.root, tmp_path / "copy/shop")
     tree.index.refresh()
     tree.root.rename(tmp_path / "moved")
     (tmp_path / "copy/shop").rename(tree.root)
-    assert fresh.changed(), "another folder is in its place"
+    assert fresh.has_changed(), "another folder is in its place"
     tree.index.refresh()
     write(tree.root, {"lib/deep/b.py": "after that, too"})
-    assert fresh.changed()
+    assert fresh.has_changed()
     shutil.rmtree(tree.root)
-    assert fresh.changed(), "everything is gone"
+    assert fresh.has_changed(), "everything is gone"
     fresh.close()
-    assert fresh.changed(), "closed and asked again"
+    assert fresh.has_changed(), "closed and asked again"
     fresh.close()
 
 
@@ -215,29 +215,29 @@ def test_it_needs_one_handle_no_thread_and_microseconds(tree):
     with TreeWatcher(tree.index) as another:
         assert open_handles() == handles + 1
         assert threading.active_count() == threads
-        another.changed()
+        another.has_changed()
         began = time.process_time()
-        assert not any(another.changed() for _ in range(1_000))
+        assert not any(another.has_changed() for _ in range(1_000))
         assert (time.process_time() - began) / 1_000 < 0.000_1
     assert open_handles() == handles
 
 
 def test_a_tree_with_too_many_folders_is_not_watched_at_all(tmp_path):
     tree = Tree(tmp_path / "shop", **{"watch.max_folders": 3})
-    assert all(tree.follower.changed() for _ in range(3))
-    assert (tree.follower.handle, tree.follower.folders) == (None, 0)
+    assert all(tree.follower.has_changed() for _ in range(3))
+    assert (tree.follower.handle, tree.follower.folder_count) == (None, 0)
     if sys.platform == "linux":
-        assert tree.follower.looking == "it has 7 folders to watch, and watch.max_folders is 3"
+        assert tree.follower.polling_reason == "it has 7 folders to watch, and watch.max_folders is 3"
 
 
 @noted_by_the_kernel
 def test_a_tree_that_grows_beyond_the_limit_is_not_watched_any_more(tmp_path):
     tree = Tree(tmp_path / "shop", **{"watch.max_folders": 10}).settle()
-    assert tree.follower.folders == 7
+    assert tree.follower.folder_count == 7
     write(tree.root, {f"many/{number}/m.py": "m" for number in range(10)})
-    assert tree.follower.changed()
+    assert tree.follower.has_changed()
     tree.index.refresh()
-    assert all(tree.follower.changed() for _ in range(3))
+    assert all(tree.follower.has_changed() for _ in range(3))
     assert tree.follower.handle is None
 
 
@@ -253,7 +253,7 @@ index = Index.open({str(tmp_path)!r}, settings={{"index.model": "none"}})
 for limit, most in (("instances", 0), ("instances", 10), ("watches", 2)):
     Path("/proc/sys/user/max_inotify_" + limit).write_text(str(most))
     with TreeWatcher(index.writer) as follower:
-        print(follower.changed(), follower.changed(), follower.handle is None, follower.looking)
+        print(follower.has_changed(), follower.has_changed(), follower.handle is None, follower.polling_reason)
 """
     command = ["unshare", "--user", "--map-root-user", sys.executable, "-c", program]
     if not shutil.which("unshare") or subprocess.run([*command[:3], "true"], capture_output=True, check=False).returncode:
@@ -272,18 +272,18 @@ def test_an_index_inside_its_own_tree_does_not_keep_itself_busy(tmp_path):
     write(tmp_path, {"a.py": "a"})
     with Index.open(tmp_path, data_dir=tmp_path / "kept", settings={"index.model": "none"}) as index, TreeWatcher(index.writer) as follower:
         for _ in range(MOST_LOOKS):
-            if not follower.changed():
+            if not follower.has_changed():
                 break
             index.refresh()
-        assert not follower.changed()
+        assert not follower.has_changed()
 
 
 def test_a_file_system_that_others_write_to_is_looked_through():
     mounts = """27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 28 27 0:25 / /home/me/far rw,nosuid - nfs4 server:/ rw
 29 27 0:26 / /home/me/near/a\\040b rw - fuse.sshfs other: rw"""
-    assert written_elsewhere("/home/me/far/shop", [""], mounts) == "nfs4"
-    assert written_elsewhere("/home/me/near", ["", "lib"], mounts) == ""
-    assert written_elsewhere("/home/me/near", ["", "a b"], mounts) == "fuse.sshfs"
-    assert written_elsewhere("/home/me/farther", [""], mounts) == ""
-    assert written_elsewhere("", [""], mounts) == ""
+    assert shared_file_system("/home/me/far/shop", [""], mounts) == "nfs4"
+    assert shared_file_system("/home/me/near", ["", "lib"], mounts) == ""
+    assert shared_file_system("/home/me/near", ["", "a b"], mounts) == "fuse.sshfs"
+    assert shared_file_system("/home/me/farther", [""], mounts) == ""
+    assert shared_file_system("", [""], mounts) == ""

@@ -105,7 +105,7 @@ def test_an_edited_tree_answers_as_one_built_afresh_with_the_same_model(tree: Pa
     (tree / "lib/close.js").unlink()
     with Index.open(tree, settings=own) as edited, Index.open(tree, settings=own, data_dir=tmp_path / "afresh") as afresh:
         assert answers(edited) == answers(afresh)
-        assert edited.refreshed.read == 2
+        assert edited.last_refresh.read == 2
 
 
 # Another model.
@@ -118,7 +118,7 @@ def test_another_model_makes_vectors_anew_and_nothing_else(tree: Path, models: P
     with Index.open(tree, settings=chosen(first, models)) as index:
         segments, units, words = index.store.segments(), units_table(index), paths(index, "read file", strategy="lexical")
     with Index.open(tree, settings=chosen(then, models)) as index:
-        assert (index.refreshed.read, index.notes) == (0, [])
+        assert (index.last_refresh.read, index.notes) == (0, [])
         assert index.store.segments() == segments
         assert units_table(index) == units
         assert paths(index, "read file", strategy="lexical") == words
@@ -133,7 +133,7 @@ def test_another_model_is_noticed_when_nothing_else_has_changed_for_long(tree: P
     time.sleep(1.1 * RACY_NS / 1e9)  # what is younger is looked at again in any case
     Index.open(tree, settings=chosen("shipped", models)).close()
     with Index.open(tree, settings=chosen("late", models)) as index:
-        assert index.refreshed.read == 0
+        assert index.last_refresh.read == 0
         assert {row.model for row in index.store.vectors().values()} == {index.writer.model}
 
 
@@ -160,7 +160,7 @@ def test_an_edit_gives_only_the_edited_file_to_a_slow_model(tree: Path, models: 
     write(tree, {"more/file7.py": edited})
     totals: list[int] = []
     with Index.open(tree, settings=own, progress=lambda _, total: totals.append(total)) as index:
-        assert index.refreshed.read == 1
+        assert index.last_refresh.read == 1
     assert totals
     assert max(totals) <= 2 * len(edited)
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from whence.embed.static import LONGEST_WORD, PATH_PIECES, SHORTEST_WORD, WordPieces, words_of
+from whence.embed.static import MAX_WORD_LENGTH, MIN_WORD_LENGTH, PATH_PIECES, WordPieces, words_of
 
 SEED = 5
 UNKNOWN = "[UNK]"
@@ -61,7 +61,7 @@ def learn_vocabulary(folder: Path, size: int) -> list[str]:
         texts = [record["path"], record["header"]]
         for unit in record["units"][:12]:
             texts += [unit["name"], *unit["parents"], unit["doc"], unit["body"]]
-        in_files.update({word.lower() for word in words_of(" ".join(texts)) if SHORTEST_WORD <= len(word) <= LONGEST_WORD})
+        in_files.update({word.lower() for word in words_of(" ".join(texts)) if MIN_WORD_LENGTH <= len(word) <= MAX_WORD_LENGTH})
     tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     repeated = (" ".join([word] * min(200, int(count**0.75) + 1)) for word, count in sorted(in_files.items()) if count >= 3)

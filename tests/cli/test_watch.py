@@ -193,7 +193,7 @@ def test_two_watchers_of_one_tree_read_each_change_once(root, watching):
 def test_while_another_process_writes_it_says_so_once_and_tries_again(root, watching, own_data_dir):
     watch = watching(root)
     watch.until(begun)
-    with Layout(own_data_dir, root).writing(0):
+    with Layout(own_data_dir, root).write_lock(0):
         write(root, {"new.py": "new"})
         watch.until(lambda said: said[-1]["event"] == "trouble")
         assert "another process is writing the index" in watch.said[-1]["message"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.core.types import Parsed
-from whence.embed.passages import FILLED, LONGEST, MOST_OF_VALUES, Passage, passages
+from whence.embed.passages import MAX_BYTES, MAX_CONFIG_PASSAGES, TARGET_BYTES, Passage, cut_passages
 from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN, language_of
 from whence.parse.units import own_spans, parse
 
@@ -23,7 +23,7 @@ def parsed(path: str, source: bytes) -> Parsed:
 
 
 def cut(path: str, source: bytes) -> list[Passage]:
-    return passages(path, source, parsed(path, source))
+    return cut_passages(path, source, parsed(path, source))
 
 
 def own_texts(source: bytes, found: Parsed) -> list[bytes]:
@@ -42,18 +42,18 @@ def said(text: bytes) -> bytes:
 def check(path: str, source: bytes) -> list[Passage]:
     """Everything that holds for the passages of any file."""
     found = parsed(path, source)
-    cuts = passages(path, source, found)
+    cuts = cut_passages(path, source, found)
     values = BY_NAME.get(found.language, UNKNOWN).content == CONFIG
     texts = own_texts(source, found)
     assert cuts
     assert cuts[0].first == 0
-    assert all(one.text.path == path and one.first <= one.last and len(one.text.body) <= LONGEST for one in cuts)
+    assert all(one.text.path == path and one.first <= one.last and len(one.text.body) <= MAX_BYTES for one in cuts)
     for before, after in pairwise(cuts):
         assert after.first in (before.last, before.last + 1)
         if after.first > before.last:  # neighbours that were not joined would have been too large together
-            assert len(before.text.body) + len(texts[after.first]) > FILLED
+            assert len(before.text.body) + len(texts[after.first]) > TARGET_BYTES
     if found.units:
-        assert len(cuts) <= MOST_OF_VALUES if values else cuts[-1].last == len(found.units) - 1
+        assert len(cuts) <= MAX_CONFIG_PASSAGES if values else cuts[-1].last == len(found.units) - 1
         joined, every = said(b"".join(one.text.body for one in cuts)), said(b"".join(texts))
         assert every.startswith(joined) if values else every == joined
         for one in cuts:
@@ -113,7 +113,7 @@ def test_small_neighbours_share_a_passage():
 def test_many_small_units_fill_passages_and_no_unit_is_in_two():
     found = cut("a.py", b"".join(b"def f%d(a):\n    return a\n\n" % number for number in range(200)))
     assert len(found) > 3
-    assert all(FILLED / 2 < len(one.text.body) <= FILLED + len(found) for one in found[:-1])
+    assert all(TARGET_BYTES / 2 < len(one.text.body) <= TARGET_BYTES + len(found) for one in found[:-1])
     assert [one.first for one in found[1:]] == [one.last + 1 for one in found[:-1]]
 
 
@@ -127,7 +127,7 @@ def test_a_long_unit_is_cut_at_line_ends_and_each_piece_has_its_name():
 
 def test_a_line_without_end_is_cut_all_the_same():
     found = cut("a.py", b"text = '" + b"x" * 10_000 + b"'\n")
-    assert [len(one.text.body) for one in found[:-1]] == [LONGEST] * (len(found) - 1)
+    assert [len(one.text.body) for one in found[:-1]] == [MAX_BYTES] * (len(found) - 1)
 
 
 def test_what_is_nested_belongs_to_the_inner_unit_alone():
@@ -144,18 +144,18 @@ def test_what_is_nested_belongs_to_the_inner_unit_alone():
 def test_a_long_table_of_values_keeps_its_beginning_only():
     source = b"[" + b"".join(b'{"key": "value number %d"},\n' % number for number in range(3000)) + b"{}]\n"
     found = cut("table.json", source)
-    assert len(found) == MOST_OF_VALUES
+    assert len(found) == MAX_CONFIG_PASSAGES
     assert b"value number 0" in found[0].text.body
 
 
 def test_prose_and_code_of_the_same_length_are_kept_whole():
     lines = b"".join(b"value number %d\n" % number for number in range(3000))
     for path in ("table.md", "table.unknown"):
-        assert len(cut(path, lines)) > MOST_OF_VALUES
+        assert len(cut(path, lines)) > MAX_CONFIG_PASSAGES
         assert b"value number 2999" in cut(path, lines)[-1].text.body
 
 
 def test_a_file_in_which_no_unit_was_found_is_one_passage_of_its_beginning():
     source = b"x" * 5000
-    (found,) = passages("a.bin", source, Parsed("text", ()))
-    assert (found.first, found.last, found.text.body, found.text.names) == (0, 0, source[:LONGEST], "")
+    (found,) = cut_passages("a.bin", source, Parsed("text", ()))
+    assert (found.first, found.last, found.text.body, found.text.names) == (0, 0, source[:MAX_BYTES], "")

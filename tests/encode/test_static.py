@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from whence.core.errors import ModelUnavailable
 from whence.embed import static
 from whence.embed.encoder import UnitText
-from whence.embed.static import LONGEST_WORD, MODEL, MOST_BODY, PATH_PIECES, StaticEncoder, WordPieces, words_of
+from whence.embed.static import MAX_BODY_BYTES, MAX_WORD_LENGTH, MODEL, PATH_PIECES, StaticEncoder, WordPieces, words_of
 
 #: What the package may spend on its model.
 MOST_BYTES = 12_000_000
@@ -86,7 +86,7 @@ def test_a_word_that_cannot_be_cut_into_pieces_is_left_out_whole():
 def test_single_letters_and_endless_words_say_nothing():
     vocabulary = WordPieces(["a", "r", "##r", "rr"])
     assert vocabulary.pieces("a r") == []
-    assert vocabulary.pieces("r" * (LONGEST_WORD + 1)) == []
+    assert vocabulary.pieces("r" * (MAX_WORD_LENGTH + 1)) == []
     assert vocabulary.pieces("rr") == [3]
 
 
@@ -134,7 +134,7 @@ def test_only_the_end_of_a_long_path_is_read(folder: Path):
 
 def test_only_the_beginning_of_a_long_body_is_read(folder: Path):
     encoder = StaticEncoder(folder)
-    body = (b"read file\n" * MOST_BODY)[:MOST_BODY]
+    body = (b"read file\n" * MAX_BODY_BYTES)[:MAX_BODY_BYTES]
     long, short = encoder.encode_units([UnitText("", "", body + b" socket" * 50), UnitText("", "", body)]).rows
     assert np.array_equal(long, short)
 
@@ -153,7 +153,7 @@ def test_how_much_is_held_at_a_time_and_remembered_does_not_change_a_row(
     plain = StaticEncoder(lasting_folder).encode_units(units).rows
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static, "_GATHERED", gathered)
-        patch.setattr(static, "KNOWN_WORDS", known)
+        patch.setattr(static, "MAX_CACHED_WORDS", known)
         short_of_memory = StaticEncoder(lasting_folder)
         for _ in range(2):
             assert np.array_equal(short_of_memory.encode_units(units).rows, plain)

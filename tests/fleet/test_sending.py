@@ -24,7 +24,7 @@ from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WAITING, Registry, Repository
 from whence.fleet.rows import decode_text, encode_text, file_key, join_blob, part_key
 from whence.fleet.sync import SyncSummary, fingerprint, sync_index
-from whence.index.archive_import import unpacked as unpacked_pack
+from whence.index.archive_import import unpack_archive as unpacked_pack
 from whence.index.layout import Layout
 from whence.index.segment_writer import name_hash
 

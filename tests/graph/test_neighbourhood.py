@@ -144,7 +144,7 @@ def graph(index: Index) -> Graph:
 
 def joined(graph: Graph, *keys: str) -> set[tuple[str, str, str]]:
     """The edges among some symbols, in words."""
-    nodes = [unit for key in keys for unit in graph.symbols.with_key(key)]
+    nodes = [unit for key in keys for unit in graph.symbols.find(key)]
     assert len(nodes) == len(keys)
     return {(graph.name(one.source), one.group, graph.name(one.target)) for one in edges_among(graph, nodes)}
 

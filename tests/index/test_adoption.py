@@ -63,19 +63,19 @@ def room(data_dir: Path, root: Path) -> int:
 def test_a_second_worktree_reads_only_what_differs_and_answers_like_a_clean_build(repository: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Index.open(repository, data_dir=data) as first:
-        assert first.refreshed.read == len(files())
+        assert first.last_refresh.read == len(files())
         assert first.open_graph().source.size
     git("worktree", "add", "-b", "topic", str(tmp_path / "second"), cwd=repository)
     (tmp_path / "second/lib/retry_0.py").write_text("def retried_otherwise():\n    return walrus\n")
     (tmp_path / "second/lib/new.py").write_text("def brand_new_walrus():\n    return 1\n")
     (tmp_path / "second/lib/limit_0.py").unlink()
     with Index.open(tmp_path / "second", data_dir=data) as second:
-        assert second.refreshed.read == 2
-        assert second.refreshed.adopted == len(files()) - 2
+        assert second.last_refresh.read == 2
+        assert second.last_refresh.adopted == len(files()) - 2
         assert second.notes == []
         assert answers(second) == of_a_clean_build(tmp_path / "second", tmp_path)
     with Index.open(repository, data_dir=data) as first:
-        assert first.refreshed.read == 0
+        assert first.last_refresh.read == 0
         assert answers(first) == of_a_clean_build(repository, tmp_path)
 
 
@@ -87,7 +87,7 @@ def test_an_equal_worktree_takes_over_the_graph_and_the_columns_too(repository: 
     git("worktree", "add", "--detach", str(tmp_path / "second"), cwd=repository)
     aged(tmp_path / "second")
     with Index.open(tmp_path / "second", data_dir=data) as second:
-        assert (second.refreshed.read, second.refreshed.adopted) == (0, len(files()))
+        assert (second.last_refresh.read, second.last_refresh.adopted) == (0, len(files()))
         assert answers(second) == before
     assert room(data, tmp_path / "second") < whole / 2  # of a tree this small the database is most
     segments = Layout(data, (tmp_path / "second").resolve()).segments
@@ -106,7 +106,7 @@ def test_what_one_worktree_does_with_its_index_does_not_touch_the_other(reposito
         assert answers(second) == of_a_clean_build(tmp_path / "second", tmp_path)
     with Index.open(repository, data_dir=data) as first:
         assert first.notes == []
-        assert first.refreshed.read == 0
+        assert first.last_refresh.read == 0
         assert answers(first) == before
 
 
@@ -115,7 +115,7 @@ def test_a_clone_at_the_same_commit_takes_over_too(repository: Path, tmp_path: P
     Index.open(repository, data_dir=data).close()
     subprocess.run(["git", "clone", "-q", str(repository), str(tmp_path / "clone")], check=True)
     with Index.open(tmp_path / "clone", data_dir=data) as clone:
-        assert clone.refreshed.read == 0
+        assert clone.last_refresh.read == 0
 
 
 def test_another_repository_or_other_settings_take_over_nothing(repository: Path, tmp_path: Path) -> None:
@@ -123,10 +123,10 @@ def test_another_repository_or_other_settings_take_over_nothing(repository: Path
     Index.open(repository, data_dir=data).close()
     stranger = write(tmp_path / "stranger", files())
     with Index.open(stranger, data_dir=data) as index:
-        assert index.refreshed.adopted == 0
+        assert index.last_refresh.adopted == 0
     git("worktree", "add", "--detach", str(tmp_path / "second"), cwd=repository)
     with Index.open(tmp_path / "second", data_dir=data, settings={"index.max_line_bytes": 5_000}) as index:
-        assert index.refreshed.adopted == 0
+        assert index.last_refresh.adopted == 0
 
 
 def test_going_back_to_a_branch_reads_nothing_again(repository: Path, tmp_path: Path) -> None:
@@ -138,16 +138,16 @@ def test_going_back_to_a_branch_reads_nothing_again(repository: Path, tmp_path: 
         (repository / f"lib/store_{n}.py").write_text(f"def stored_on_topic_{n}():\n    return walrus_{n}()\n")
     git("commit", "-am", "another store", cwd=repository)
     with Index.open(repository, data_dir=data) as index:
-        assert (index.refreshed.read, index.refreshed.adopted) == (3, 0)
+        assert (index.last_refresh.read, index.last_refresh.adopted) == (3, 0)
         on_topic = answers(index)
     git("switch", "main", cwd=repository)
     with Index.open(repository, data_dir=data) as index:
-        assert (index.refreshed.read, index.refreshed.adopted) == (0, 3)
+        assert (index.last_refresh.read, index.last_refresh.adopted) == (0, 3)
         assert answers(index)[:-1] == before[:-1]
         assert answers(index) == of_a_clean_build(repository, tmp_path)
     git("switch", "topic", cwd=repository)
     with Index.open(repository, data_dir=data) as index:
-        assert index.refreshed.read <= 3
+        assert index.last_refresh.read <= 3
         assert answers(index) == on_topic
 
 

@@ -41,14 +41,14 @@ def open_files(folder: Path) -> list[str]:
 
 def test_a_lock_whose_file_is_deleted_still_has_one_holder(tree: Path, own_data_dir: Path) -> None:
     layout = layout_of(tree, own_data_dir)
-    with layout.writing(0):
+    with layout.write_lock(0):
         layout.lock_file.unlink()
-        with pytest.raises(IndexBusy, match="another process is writing the index"), layout.writing(0):
+        with pytest.raises(IndexBusy, match="another process is writing the index"), layout.write_lock(0):
             pass
         taken = threading.Event()
 
         def wait() -> None:
-            with layout.writing(20):
+            with layout.write_lock(20):
                 taken.set()
 
         waiting = threading.Thread(target=wait)
@@ -57,7 +57,7 @@ def test_a_lock_whose_file_is_deleted_still_has_one_holder(tree: Path, own_data_
         layout.lock_file.unlink(missing_ok=True)  # under the one who waits, too
     waiting.join()
     assert taken.is_set()
-    with layout.writing(0):
+    with layout.write_lock(0):
         assert f"process {os.getpid()}, for 0 s" in layout.holder()
 
 
@@ -75,12 +75,12 @@ def test_files_that_another_replaced_meanwhile_are_no_damage_and_files_that_are_
             Index.open(tree).close()
         return sum(open_segment(layout.segments / row.name, row.stamp).files for row in rows)
 
-    assert store.steadily(read) == 12
+    assert store.read_consistently(read) == 12
     assert len(tries) == 2
     for path in layout.segments.glob("*.segment"):
         path.unlink()
     with pytest.raises(IndexDamaged):
-        store.steadily(read)
+        store.read_consistently(read)
     store.close()
 
 
@@ -117,7 +117,7 @@ def test_an_index_made_anew_under_one_that_is_open_is_taken_up_by_it(tree: Path,
         assert {"new.py", "newer.py"} < paths(kept)
     with Index.open(tree) as fresh:
         assert fresh.notes == []
-        assert fresh.refreshed.read == 0
+        assert fresh.last_refresh.read == 0
         assert len(paths(fresh)) == 14
 
 

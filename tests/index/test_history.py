@@ -17,7 +17,7 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from whence import Index
 from whence.core.profiles import Profile, Weight
-from whence.index.history import MOST_TERMS, CommitIndex, message_terms, open_past, read_past
+from whence.index.history import MAX_TERMS, CommitIndex, load_commits, message_terms, open_commits
 from whence.source.history import MOST_FILES, Commit
 from whence.source.walk import RACY_NS
 from whence.storage.arrayfile import ArrayFile, write_arrays
@@ -62,8 +62,8 @@ def said_by(index: Index, signal: str, query: str) -> dict[str, float]:
 
 def past_of(index: Index) -> list[tuple[int, list[str], list[str]]]:
     """Every commit that an index knows: time, terms, paths."""
-    file = open_past(index.layout, json.loads(index.store.meta().get("history", "{}")))
-    return read_past(file).listed() if file is not None else []
+    file = open_commits(index.layout, json.loads(index.store.meta().get("history", "{}")))
+    return load_commits(file).listed() if file is not None else []
 
 
 # Messages point at files.
@@ -241,7 +241,7 @@ def test_where_nothing_was_committed_the_past_is_not_read_again(repository: Path
         before = index.store.meta()["history"]
     write(repository, {"lib/retry.py": "def other(): pass\n"})
     with Index.open(repository) as index:
-        assert index.refreshed.read == 1
+        assert index.last_refresh.read == 1
         assert index.store.meta()["history"] == before
 
 
@@ -251,7 +251,7 @@ def test_where_nothing_was_committed_the_past_is_not_read_again(repository: Path
 def test_a_folder_without_git_has_no_past_and_nothing_is_said_of_it(tmp_path: Path):
     tree = write(tmp_path / "plain", FILES)
     with Index.open(tree) as index:
-        assert (index.notes, past_of(index), index.snapshot.past) == ([], [], None)
+        assert (index.notes, past_of(index), index.snapshot.commits) == ([], [], None)
         assert said_by(index, "recency", "send request")["lib/retry.py"] == 0
         assert said_by(index, "precedent", "send request")["lib/retry.py"] == 0
 
@@ -299,7 +299,7 @@ def test_another_wish_is_followed_at_the_next_opening_and_costs_no_file(reposito
     time.sleep(1.1 * RACY_NS / 1e9)  # what is younger is looked at again in any case
     assert found(repository, "walrus", settings={"index.history": 0}) == set()
     with Index.open(repository) as index:
-        assert index.refreshed.read == 0
+        assert index.last_refresh.read == 0
         assert len(past_of(index)) == 2
     assert found(repository, "walrus") == {"lib/retry.py"}
     assert found(repository, "walrus", settings={"index.history": 0}) == set()
@@ -315,7 +315,7 @@ def test_a_damaged_past_costs_only_itself_and_comes_back_with_the_next_commit(re
         (file,) = index.layout.segments.glob("*.history")
     harm(file)
     with Index.open(repository) as index:
-        assert index.refreshed.read == 0
+        assert index.last_refresh.read == 0
         assert index.search("send request")[0].path == "lib/retry.py"
     change(repository, "Ducks cannot", "lib/socket.py", day=3)
     assert found(repository, "walrus") == {"lib/retry.py"}
@@ -352,7 +352,7 @@ def test_a_past_comes_back_as_it_was_written(tmp_path_factory, newer: list[Commi
     place = tmp_path_factory.mktemp("past") / "past"
     past = CommitIndex.of(newer, CommitIndex.of(older, count=count), count=count)
     file = ArrayFile(place, write_arrays(place, past.arrays(), {}))
-    listed = read_past(file).listed()
+    listed = load_commits(file).listed()
     assert listed == past.listed()
     assert [time for time, _, _ in listed] == sorted((time for time, _, _ in listed), reverse=True)
     newest = sorted((one.time for one in [*newer, *sorted(older, key=lambda one: -one.time)[:count]]), reverse=True)[:count]
@@ -364,5 +364,5 @@ def test_a_past_comes_back_as_it_was_written(tmp_path_factory, newer: list[Commi
 
 def test_a_message_counts_by_its_distinct_terms_without_stop_words_up_to_a_limit():
     assert message_terms("The retry of the retries") == message_terms("retry")
-    assert len(message_terms(" ".join(f"word{letter}x" for letter in map(str, range(500))))) == MOST_TERMS
+    assert len(message_terms(" ".join(f"word{letter}x" for letter in map(str, range(500))))) == MAX_TERMS
     assert message_terms("") == []

@@ -115,7 +115,7 @@ def test_a_process_killed_in_the_middle_loses_no_finished_work(
         process.kill()
         process.communicate()
     with Index.open(tree) as index:
-        assert index.refreshed.read <= COUNT - kept
+        assert index.last_refresh.read <= COUNT - kept
         assert index.notes == []
     assert asked(tree, own_data_dir) == clean
 

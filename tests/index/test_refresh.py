@@ -58,7 +58,7 @@ def directory_of(root: Path, data_dir: Path) -> Path:
 
 def test_the_first_opening_reads_every_file(tree: Path) -> None:
     with Index.open(tree) as index:
-        assert index.refreshed.read == len(FILES)
+        assert index.last_refresh.read == len(FILES)
         assert index.notes == []
 
 
@@ -67,7 +67,7 @@ def test_a_new_file_is_found(tree: Path) -> None:
     write(tree, {"lib/walrus.py": "def walrus(): pass\n"})
     with Index.open(tree) as index:
         assert paths(index, "walrus") == ["lib/walrus.py"]
-        assert index.refreshed.read == 1
+        assert index.last_refresh.read == 1
 
 
 def test_an_edited_file_is_found_by_its_new_words_and_no_longer_by_its_old(tree: Path) -> None:
@@ -76,7 +76,7 @@ def test_an_edited_file_is_found_by_its_new_words_and_no_longer_by_its_old(tree:
     with Index.open(tree) as index:
         assert paths(index, "walrus") == ["web/app.js"]
         assert paths(index, "render") == []
-        assert index.refreshed.read == 1
+        assert index.last_refresh.read == 1
 
 
 def test_a_deleted_file_is_no_longer_found(tree: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_deleted_file_is_no_longer_found(tree: Path) -> None:
     (tree / "web/app.js").unlink()
     with Index.open(tree) as index:
         assert paths(index, "render") == []
-        assert (index.refreshed.read, index.refreshed.deleted) == (0, 1)
+        assert (index.last_refresh.read, index.last_refresh.deleted) == (0, 1)
 
 
 def test_a_renamed_file_is_found_under_its_new_name(tree: Path) -> None:
@@ -131,9 +131,9 @@ def test_a_new_time_stamp_alone_makes_nothing_be_read(tree: Path) -> None:
     Index.open(tree).close()
     os.utime(tree / "lib/store.py")
     with Index.open(tree) as index:
-        assert (index.refreshed.read, index.refreshed.touched) == (0, 1)
+        assert (index.last_refresh.read, index.last_refresh.touched) == (0, 1)
     with Index.open(tree) as index:
-        assert (index.refreshed.read, index.refreshed.touched) == (0, 1)  # the new stamp is young now
+        assert (index.last_refresh.read, index.last_refresh.touched) == (0, 1)  # the new stamp is young now
         assert index.notes == []
 
 
@@ -164,7 +164,7 @@ def test_the_commit_of_an_answer_follows_git(tree: Path) -> None:
     git("commit", "--allow-empty", "-m", "second", cwd=tree)
     with Index.open(tree) as index:
         assert index.freshness.commit == git("rev-parse", "HEAD", cwd=tree)
-        assert index.refreshed.read == 0
+        assert index.last_refresh.read == 0
 
 
 # However it came to be, an index answers like one built afresh.
@@ -403,14 +403,14 @@ def test_changed_index_settings_rebuild_the_index_and_say_so(tree: Path) -> None
     Index.open(tree).close()
     with Index.open(tree, settings={"index.hidden": True}) as index:
         assert index.notes == ["the index was made with other index settings; rebuilt"]
-        assert index.refreshed.read == len(FILES) + 1
+        assert index.last_refresh.read == len(FILES) + 1
         assert paths(index, "walrus") == [".hidden.py"]
 
 
 def test_settings_that_do_not_shape_the_index_leave_it_alone(tree: Path) -> None:
     Index.open(tree).close()
     with Index.open(tree, settings={"index.workers": 1, "search.k": 3}) as index:
-        assert (index.refreshed.read, index.notes) == (0, [])
+        assert (index.last_refresh.read, index.notes) == (0, [])
 
 
 def test_without_a_refresh_an_index_that_does_not_fit_is_refused_with_a_hint(tree: Path, own_data_dir: Path) -> None:
@@ -444,7 +444,7 @@ def test_one_bad_file_never_stops_an_index_run(tree: Path) -> None:
         assert len(found) == len(index_paths)
         assert {"latin.py", "wrong.py", os.fsdecode(b"caf\xe9_walrus.py"), "two\nlines.py", "***/stars.py"} <= found
         assert not found & {"binary.py", "long.js"}
-        left_out = {one.path: one.reason for one in index.store.left_out()}
+        left_out = {one.path: one.reason for one in index.store.skipped_files()}
         assert set(left_out) >= {"binary.py", "empty.py", "long.js"}
         assert paths(index, "save record")[0] == "lib/store.py"
 
@@ -473,7 +473,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from whence.index.layout import Layout
-with Layout(Path(sys.argv[1]), Path(sys.argv[2])).writing(0):
+with Layout(Path(sys.argv[1]), Path(sys.argv[2])).write_lock(0):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -500,7 +500,7 @@ def test_a_lock_held_by_a_live_process_is_refused_by_its_number(tree: Path, hold
         finally:
             process.kill()
     with Index.open(tree, settings={"index.lock_wait": 0}) as index:
-        assert index.refreshed.read == len(FILES)
+        assert index.last_refresh.read == len(FILES)
 
 
 def test_an_index_that_is_being_written_still_answers_and_says_who_writes(tree: Path, holder: Callable[[], subprocess.Popen[str]]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from sample_histories import commit
 from sample_trees import SOURCES, git, write
 from whence import Index
-from whence.index.build_log import ADOPTED, BUILT, MOST_RUNS, REFRESHED, REPAIRED, BuildRecord, keep_run, read_runs
+from whence.index.build_log import ADOPTED, BUILT, MAX_RECORDS, REFRESHED, REPAIRED, BuildRecord, append_record, read_log
 from whence.index.layout import Layout
 
 FILES = {"app/cart.py": "def total(items):\n    return sum(items)\n", "app/price.py": "def price(item):\n    return item.price\n"}
@@ -37,7 +37,7 @@ def opened(tree: Path, data: Path, **settings: object) -> list[BuildRecord]:
 
 
 def runs(tree: Path, data: Path) -> list[BuildRecord]:
-    return read_runs(Layout(data, tree.resolve()).runs_file)
+    return read_log(Layout(data, tree.resolve()).build_log_file)
 
 
 def test_a_first_build_is_noted_with_what_it_read(tree, data):
@@ -121,12 +121,12 @@ def test_what_is_taken_over_from_another_worktree_is_said(tree, data, tmp_path):
 
 def test_runs_outlive_a_repair_and_only_the_last_hundred_are_kept(tree, data):
     opened(tree, data)
-    place = Layout(data, tree.resolve()).runs_file
-    for number in range(MOST_RUNS + 20):
-        keep_run(place, BuildRecord(at=float(number), seconds=1.0, what=REFRESHED))
-    kept = read_runs(place)
-    assert len(kept) == MOST_RUNS
-    assert [kept[0].at, kept[-1].at] == [20.0, MOST_RUNS + 19.0]
+    place = Layout(data, tree.resolve()).build_log_file
+    for number in range(MAX_RECORDS + 20):
+        append_record(place, BuildRecord(at=float(number), seconds=1.0, what=REFRESHED))
+    kept = read_log(place)
+    assert len(kept) == MAX_RECORDS
+    assert [kept[0].at, kept[-1].at] == [20.0, MAX_RECORDS + 19.0]
     assert not list(place.parent.glob("*.part"))
 
 
@@ -144,7 +144,7 @@ def test_runs_outlive_a_repair_and_only_the_last_hundred_are_kept(tree, data):
 )
 def test_a_damaged_file_is_no_trouble_and_the_next_run_is_noted(tree, data, damage):
     opened(tree, data)
-    Layout(data, tree.resolve()).runs_file.write_bytes(damage)
+    Layout(data, tree.resolve()).build_log_file.write_bytes(damage)
     assert runs(tree, data) == []
     write(tree, {"app/tax.py": "RATE = 7\n"})
     assert [one.what for one in opened(tree, data)] == [REFRESHED]
@@ -152,22 +152,22 @@ def test_a_damaged_file_is_no_trouble_and_the_next_run_is_noted(tree, data, dama
 
 def test_lines_that_are_whole_are_read_beside_one_that_is_not(tmp_path):
     place = tmp_path / "runs.jsonl"
-    keep_run(place, BuildRecord(at=1.0, seconds=1.0, what=BUILT))
+    append_record(place, BuildRecord(at=1.0, seconds=1.0, what=BUILT))
     with place.open("a", encoding="utf-8") as file:
         file.write('{"at": 2.0, "seco')
-    assert [one.at for one in read_runs(place)] == [1.0]
+    assert [one.at for one in read_log(place)] == [1.0]
 
 
 def test_what_a_later_version_notes_besides_is_passed_over(tmp_path):
     place = tmp_path / "runs.jsonl"
     place.write_text(json.dumps({"at": 1, "seconds": 2, "what": BUILT, "mood": "good"}) + "\n", encoding="utf-8")
-    assert read_runs(place) == [BuildRecord(at=1.0, seconds=2.0, what=BUILT)]
+    assert read_log(place) == [BuildRecord(at=1.0, seconds=2.0, what=BUILT)]
 
 
 @pytest.mark.parametrize("make", [lambda place: place.mkdir(), os.mkfifo], ids=["folder", "fifo"])
 def test_something_else_in_its_place_stops_no_build(tree, data, make):
     opened(tree, data)
-    place = Layout(data, tree.resolve()).runs_file
+    place = Layout(data, tree.resolve()).build_log_file
     place.unlink()
     make(place)
     write(tree, {"app/tax.py": "RATE = 7\n"})
@@ -178,7 +178,7 @@ def test_something_else_in_its_place_stops_no_build(tree, data, make):
 
 def test_what_a_killed_writer_left_is_taken_away_by_the_next_run(tree, data):
     opened(tree, data)
-    place = Layout(data, tree.resolve()).runs_file
+    place = Layout(data, tree.resolve()).build_log_file
     place.with_name(f"{place.name}-0badf00d.part").write_text("half")
     write(tree, {"app/tax.py": "RATE = 7\n"})
     opened(tree, data)
@@ -187,20 +187,20 @@ def test_what_a_killed_writer_left_is_taken_away_by_the_next_run(tree, data):
 
 def test_it_is_for_the_eyes_of_its_owner(tree, data):
     opened(tree, data)
-    assert Layout(data, tree.resolve()).runs_file.stat().st_mode & 0o077 == 0
+    assert Layout(data, tree.resolve()).build_log_file.stat().st_mode & 0o077 == 0
 
 
 def test_a_full_disk_costs_the_note_and_nothing_else(tmp_path):
     place = tmp_path / "runs.jsonl"
-    keep_run(place, BuildRecord(at=1.0, seconds=1.0, what=BUILT))
+    append_record(place, BuildRecord(at=1.0, seconds=1.0, what=BUILT))
     limited = (
         "import resource, signal, sys; from pathlib import Path; from whence.index.build_log import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10));"
-        "keep_run(Path(sys.argv[1]), BuildRecord(at=2.0, seconds=1.0, what=BUILT))"
+        "append_record(Path(sys.argv[1]), BuildRecord(at=2.0, seconds=1.0, what=BUILT))"
     )
     done = subprocess.run(
         [sys.executable, "-c", limited, str(place)], capture_output=True, text=True, check=False, env={"PYTHONPATH": str(SOURCES)}
     )
     assert done.returncode == 0, done.stderr
-    assert [one.at for one in read_runs(place)] == [1.0]
+    assert [one.at for one in read_log(place)] == [1.0]
     assert list(tmp_path.iterdir()) == [place]

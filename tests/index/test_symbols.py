@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_edges import opened
-from whence.index.symbols import NameTable, SymbolTable, paths_of
+from whence.index.symbols import NameTable, SymbolTable, possible_paths
 
 
 def owners(symbols: SymbolTable) -> dict[str, str]:
@@ -65,10 +65,10 @@ def test_a_key_leads_to_its_definitions_and_no_others(tmp_path: Path) -> None:
     }
     with opened(tmp_path / "tree", files) as index:
         symbols = index.snapshot.symbols
-        assert [symbols.key(unit) for unit in symbols.with_key("a.py#go")] == ["a.py#go", "a.py#go"]
-        assert len(symbols.with_key("a.py#A.go")) == 1
-        assert len(symbols.with_key("we#ird/a#b.py#go")) == 1
-        assert symbols.with_key("a.py#gone") == symbols.with_key("gone.py#go") == symbols.with_key("a.py") == symbols.with_key("") == []
+        assert [symbols.key(unit) for unit in symbols.find("a.py#go")] == ["a.py#go", "a.py#go"]
+        assert len(symbols.find("a.py#A.go")) == 1
+        assert len(symbols.find("we#ird/a#b.py#go")) == 1
+        assert symbols.find("a.py#gone") == symbols.find("gone.py#go") == symbols.find("a.py") == symbols.find("") == []
 
 
 def test_every_definition_is_found_by_its_own_key(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_every_definition_is_found_by_its_own_key(tmp_path: Path) -> None:
     with opened(tmp_path / "tree", files) as index:
         symbols = index.snapshot.symbols
         for unit in np.flatnonzero(symbols.defines).tolist():
-            assert unit in symbols.with_key(symbols.key(unit))
+            assert unit in symbols.find(symbols.key(unit))
 
 
 def test_files_that_are_gone_define_nothing(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_files_that_are_gone_define_nothing(tmp_path: Path) -> None:
         index.refresh()
         symbols = index.snapshot.symbols
         assert owners(symbols) == {}
-        assert symbols.with_key("a.py#A") == []
+        assert symbols.find("a.py#A") == []
         assert {symbols.key(unit) for unit in np.flatnonzero(symbols.defines).tolist()} == {"b.py#stay"}
 
 
@@ -105,9 +105,9 @@ def test_languages_that_call_one_another_are_a_family_and_others_are_not(tmp_pat
 
 
 def test_a_path_may_hold_the_mark_that_ends_it() -> None:
-    assert paths_of("a.py#go") == ["a.py"]
-    assert paths_of("c#/a.js#A.#kept") == ["c", "c#/a.js", "c#/a.js#A."]
-    assert paths_of("a.py") == []
+    assert possible_paths("a.py#go") == ["a.py"]
+    assert possible_paths("c#/a.js#A.#kept") == ["c", "c#/a.js", "c#/a.js#A."]
+    assert possible_paths("a.py") == []
 
 
 pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 99)), max_size=30)
@@ -125,5 +125,5 @@ def test_a_table_gives_the_rows_of_each_key_in_the_order_they_came(rows: list[tu
 
     asked = np.array(keys, np.int64)
     assert given_by(table.pairs(asked)) == under
-    assert given_by(table.few(asked, most)) == [found if len(found) <= most else [] for found in under]
-    assert given_by(table.first(asked, most)) == [found[:most] for found in under]
+    assert given_by(table.pairs_up_to(asked, most)) == [found if len(found) <= most else [] for found in under]
+    assert given_by(table.first_pairs(asked, most)) == [found[:most] for found in under]

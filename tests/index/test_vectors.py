@@ -17,7 +17,7 @@ from whence.embed.encoder import UnitText, Vectors, unit_length
 from whence.embed.passages import Passage
 from whence.index import vectors
 from whence.index.segment import open_segment
-from whence.index.vectors import PassageRows, SegmentVectors, VectorView, merge_vectors, open_vectors, sketch_of
+from whence.index.vectors import PassageRows, SegmentVectors, SnapshotVectors, binary_vectors, merge_vectors, open_vectors
 from whence.source.walk import RACY_NS
 from whence.storage.arrayfile import write_arrays
 
@@ -77,9 +77,9 @@ def true_order(rows: np.ndarray, query: Vectors) -> np.ndarray:
     return np.argsort(-(unit_length(rows) @ query.rows[0]), kind="stable")
 
 
-def view_of(parts: Sequence[SegmentVectors], each: int = 1) -> VectorView:
+def view_of(parts: Sequence[SegmentVectors], each: int = 1) -> SnapshotVectors:
     sizes = [part.passages * each for part in parts]
-    return VectorView(parts, np.cumsum([0, *sizes])[:-1].tolist())
+    return SnapshotVectors(parts, np.cumsum([0, *sizes])[:-1].tolist())
 
 
 # Nearest.
@@ -122,12 +122,12 @@ def test_rows_lose_little_on_their_way_to_disk(tmp_path: Path):
     for row in random_rows(5, 9, 256):
         query = asking(row)
         exact = rows @ query.rows[0]
-        assert np.abs(view.similar(query, np.arange(500)) - exact).max() < 0.005
+        assert np.abs(view.compare(query, np.arange(500)) - exact).max() < 0.005
 
 
 def test_a_passage_that_says_nothing_is_like_nothing(tmp_path: Path):
     view = view_of([kept(tmp_path / "rows", np.zeros((3, WIDTH), np.float32))])
-    assert view.similar(asking(random_rows(1)), np.arange(3)).tolist() == [0, 0, 0]
+    assert view.compare(asking(random_rows(1)), np.arange(3)).tolist() == [0, 0, 0]
 
 
 def test_an_index_with_no_passages_finds_nothing(tmp_path: Path):
@@ -142,9 +142,9 @@ def test_equal_passages_are_equally_near_wherever_they_stand(tmp_path: Path):
     rows[[3, 97, 250, 251, 404, 599]] = rows[0]
     parts = [kept(tmp_path / f"{number}", cut) for number, cut in enumerate((rows[:97], rows[97:405], rows[405:]))]
     view, query = view_of(parts), asking(rows[0] + random_rows(1, 5, 256)[0])
-    assert len(set(view.similar(query, np.array([0, 3, 97, 250, 251, 404, 599])).tolist())) == 1
+    assert len(set(view.compare(query, np.array([0, 3, 97, 250, 251, 404, 599])).tolist())) == 1
     _, similarity = view.nearest(query, 600, None)
-    assert np.array_equal(np.sort(similarity), np.sort(view.similar(query, np.arange(600))))
+    assert np.array_equal(np.sort(similarity), np.sort(view.compare(query, np.arange(600))))
 
 
 # Sketches.
@@ -153,12 +153,12 @@ def test_equal_passages_are_equally_near_wherever_they_stand(tmp_path: Path):
 @pytest.fixture
 def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sketches at a size that a test can afford, choosing as small a share as they do of a large tree."""
-    monkeypatch.setattr(vectors, "SKETCHED", 1_000)
-    monkeypatch.setattr(vectors, "COMPARED", 800)
-    monkeypatch.setattr(vectors, "COMPARED_EACH", 8)
+    monkeypatch.setattr(vectors, "MAX_FULL_SCAN", 1_000)
+    monkeypatch.setattr(vectors, "MIN_CANDIDATES", 800)
+    monkeypatch.setattr(vectors, "CANDIDATES_PER_RESULT", 8)
 
 
-def recall(view: VectorView, rows: np.ndarray, queries: np.ndarray, count: int, allowed: np.ndarray | None = None) -> float:
+def recall(view: SnapshotVectors, rows: np.ndarray, queries: np.ndarray, count: int, allowed: np.ndarray | None = None) -> float:
     """The share of the truly best that is found."""
     hits = 0
     for row in queries:
@@ -213,7 +213,7 @@ def test_more_can_be_asked_for_than_sketches_choose_from(tmp_path: Path):
 @pytest.mark.parametrize("width", [1, 8, 63, 64, 65, 256])
 def test_a_sketch_has_a_bit_for_each_sign_whatever_the_width(width: int):
     rows = random_rows(5, width, width)
-    sketch = sketch_of(rows)
+    sketch = binary_vectors(rows)
     assert sketch.shape == (-(-width // 64), 5)
     differing = np.bitwise_count(sketch[:, 1:] ^ sketch[:, :1]).sum(axis=0)
     assert differing.tolist() == ((rows[1:] > 0) != (rows[:1] > 0)).sum(axis=1).tolist()
@@ -229,12 +229,12 @@ def test_a_unit_knows_the_passages_it_has_a_part_in(tmp_path: Path):
     found.add([Passage(UnitText("", "", body), first, last) for first, last in spans], 0)
     found.add([Passage(UnitText("", "", body), 0, 0)], 9)  # units 7 and 8 have none
     view = view_of([open_vectors(tmp_path / "v", write_arrays(tmp_path / "v", found.arrays(), {"width": WIDTH}))])
-    low, high = view.of_units(np.arange(10))
+    low, high = view.passages_of_units(np.arange(10))
     assert [list(range(a, b)) for a, b in zip(low, high, strict=True)] == [[0], [0], [0], [1, 2, 3], [3], [3], [4], [], [], [5]]
     mask = np.zeros(10, bool)
     mask[[4, 8]] = True
-    assert np.flatnonzero(view.allowed(mask)).tolist() == [3]
-    assert view.allowed(None) is None
+    assert np.flatnonzero(view.passages_with_units(mask)).tolist() == [3]
+    assert view.passages_with_units(None) is None
 
 
 # Merging.
@@ -271,11 +271,11 @@ def test_token_rows_lose_little_and_are_compared_the_best_of_each(tmp_path: Path
     view = view_of([kept(tmp_path / "a", texts[:25], late=True), kept(tmp_path / "b", texts[25:], late=True)])
     query = asking(chance.standard_normal((6, width)))
     exact = np.array([(text @ query.rows.T).max(axis=0).mean() for text in texts])
-    found = view.similar(query, np.arange(60))
+    found = view.compare(query, np.arange(60))
     assert np.abs(found - exact).max() < 0.05
     assert np.corrcoef(found, exact)[0, 1] > 0.99
     some = np.array([59, 3, 30, 3])
-    assert np.allclose(view.similar(query, some), found[some])
+    assert np.allclose(view.compare(query, some), found[some])
 
 
 def test_the_nearest_by_tokens_come_in_their_order(tmp_path: Path):
@@ -286,7 +286,7 @@ def test_the_nearest_by_tokens_come_in_their_order(tmp_path: Path):
     found, similarity = view.nearest(query, 10, None)
     assert found[0] == 17
     assert (np.diff(similarity) <= 0).all()
-    assert np.allclose(similarity, view.similar(query, found))
+    assert np.allclose(similarity, view.compare(query, found))
 
 
 def test_token_rows_take_half_a_byte_for_each_number(tmp_path: Path):
@@ -355,7 +355,7 @@ def test_an_edited_tree_has_exactly_the_vectors_and_answers_of_one_built_afresh(
     Index.open(tree).close()
     write(tree, {"ui/color.py": "def mix_paint(brush):\n    return brush\n", "net/new.py": "def dial(number):\n    return number\n"})
     with Index.open(tree) as index:
-        assert index.refreshed.read == 2
+        assert index.last_refresh.read == 2
     (tree / "ui/window.js").rename(tree / "ui/frame.js")
     (tree / "settings.json").unlink()
     write(tree, {"data/long.py": "def long():\n" + "    total = add(total, 1)\n" * 400})
@@ -401,7 +401,7 @@ def test_a_new_time_stamp_alone_makes_no_vector_anew(tree: Path):
     for path in FILES:
         (tree / path).touch()
     with Index.open(tree) as index:
-        assert (index.refreshed.read, index.refreshed.touched) == (0, len(FILES))
+        assert (index.last_refresh.read, index.last_refresh.touched) == (0, len(FILES))
         assert index.store.vectors() == before
 
 
@@ -447,7 +447,7 @@ def test_a_damaged_vector_file_is_noticed_and_made_again_and_the_rest_is_kept(tr
         harm(directory / row.name)
     with Index.open(tree) as index:
         assert len(index.notes) == 1, index.notes
-        assert index.refreshed.read == 0
+        assert index.last_refresh.read == 0
         assert index.store.segments() == segments
         assert vectors_by_path(index) == rows
         assert answers(index) == before
@@ -463,7 +463,7 @@ def test_a_vector_file_that_is_not_listed_is_made_again(tree: Path):
         db.execute("DELETE FROM vectors")
     db.close()
     with Index.open(tree) as index:
-        assert (index.refreshed.read, index.notes) == (0, [])
+        assert (index.last_refresh.read, index.notes) == (0, [])
         assert index.store.segments() == segments
         assert answers(index) == before
 

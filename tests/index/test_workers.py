@@ -57,7 +57,7 @@ def test_only_the_files_that_crash_or_never_end_are_left_out_and_it_is_said_how_
 
 def test_a_small_build_falls_once_over_a_file_and_never_again(tmp_path: Path, own_data_dir: Path, bad_grammar: dict[str, str]) -> None:
     root = write(tmp_path / "tree", {f"good{ENDING}": GOOD.format(1), f"crash{ENDING}": BAD.format(CRASHES)})
-    ask = "import sys, whence\nindex = whence.Index.open(sys.argv[1])\nprint(*(hit.path for hit in index.search('walrus falls')), index.refreshed.read)"
+    ask = "import sys, whence\nindex = whence.Index.open(sys.argv[1])\nprint(*(hit.path for hit in index.search('walrus falls')), index.last_refresh.read)"
 
     def asked() -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(SOURCES), **bad_grammar}

@@ -75,7 +75,7 @@ def remove_index(root: Path, *, learned: bool = False) -> Path | None:
     layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
     if not layout.directory.is_dir():
         return None
-    with layout.writing(wait=0):
+    with layout.write_lock(wait=0):
         return layout.directory if remove_index_folder(layout.directory, learned=learned) else None
 
 

@@ -27,7 +27,7 @@ from whence.fleet.registry import Repository
 from whence.fleet.rows import file_key
 from whence.fleet.search import Fleet
 from whence.fleet.texts import fetch_texts
-from whence.index.archive_import import unpacked
+from whence.index.archive_import import unpack_archive
 from whence.index.layout import Layout
 from whence.index.writer import Progress
 
@@ -150,8 +150,8 @@ def _opened(fleet: Fleet, repository: Repository, tree: Path, where: Path, progr
             file = Path(scratch) / "pack"
             file.write_bytes(raw)
             made_with = load_settings(layout.root)[0].index_fingerprint()
-            with unpacked(file, layout, made_with, portable.digest) as (_, estate):
-                return Index.open(tree, data_dir=where, progress=progress, inherit=estate), ()
+            with unpack_archive(file, layout, made_with, portable.digest) as (_, estate):
+                return Index.open(tree, data_dir=where, progress=progress, reuse=estate), ()
     except ArchiveRefused as refused:
         said = refused.message.replace(str(tree.parent.parent), "").rpartition("/pack ")[2]
         return Index.open(tree, data_dir=where, progress=progress), (f"the portable index of {repository.name} is not used: it {said}",)

@@ -75,7 +75,7 @@ class Index:
         refresh: bool = True,
         progress: Progress | None = None,
         trace: Trace | None = None,
-        inherit: ReusableIndex | None = None,
+        reuse: ReusableIndex | None = None,
     ) -> Self:
         """Open the index of a folder, building or refreshing it first.
 
@@ -83,7 +83,7 @@ class Index:
         inherits (`index.archive`), else with what the index of another worktree has.
         """
         writer = IndexWriter.open(
-            path, data_dir=data_dir, settings=settings, command_line=command_line, refresh=refresh, progress=progress, inherit=inherit
+            path, data_dir=data_dir, settings=settings, command_line=command_line, refresh=refresh, progress=progress, reuse=reuse
         )
         return cls(writer, trace)
 
@@ -101,9 +101,9 @@ class Index:
         """Take in what changed on disk since the index was opened or last refreshed."""
         return self.writer.refresh(progress)
 
-    def look(self) -> PendingWork:
+    def poll(self) -> PendingWork:
         """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
-        return self.writer.look()
+        return self.writer.poll()
 
     def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
         """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
@@ -140,9 +140,9 @@ class Index:
         return self.writer.notes
 
     @property
-    def refreshed(self) -> RefreshSummary:
+    def last_refresh(self) -> RefreshSummary:
         """What the last refresh did."""
-        return self.writer.refreshed
+        return self.writer.last_refresh
 
     @property
     def tree(self) -> Tree:
@@ -179,7 +179,7 @@ class Index:
         def named(parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
             return self._named_units(reader, parsed, leaf)
 
-        return reader.derived("searcher", lambda: Searcher(reader, named, self.trace))
+        return reader.compute_once("searcher", lambda: Searcher(reader, named, self.trace))
 
     def search(self, query: str | SearchRequest = "", **options: Unpack[SearchOptions]) -> SearchResponse:
         """The best files for a query, best first: exactly k of them when that many match.
@@ -205,7 +205,7 @@ class Index:
         except UsageError as error:
             from whence.search.explain import Absence, left_out  # noqa: PLC0415  -- only where it is asked for
 
-            found = left_out(target, self.root, [*self.tree.skipped, *self.store.left_out()], self.tree.changed)
+            found = left_out(target, self.root, [*self.tree.skipped, *self.store.skipped_files()], self.tree.changed)
             return found or Absence("unknown", error.message, error.hint)
         return searcher.absence(request, units)
 
@@ -226,7 +226,7 @@ class Index:
         from whence.source.excluded import count_matching  # noqa: PLC0415  -- only where an answer is in doubt
 
         until = time.monotonic() + EXCLUDED_SECONDS
-        return count_matching(self.root, [*self.tree.skipped, *self.store.left_out()], words, in_time=lambda: time.monotonic() < until)
+        return count_matching(self.root, [*self.tree.skipped, *self.store.skipped_files()], words, in_time=lambda: time.monotonic() < until)
 
     def _named_units(self, reader: IndexReader, parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
         """The units that `sym:`, `callers:` or `callees:` stands for, surest first; a name that nothing bears is refused."""
@@ -277,7 +277,7 @@ class Index:
         from whence.context.builder import ContextBuilder  # noqa: PLC0415
 
         graph = self._graph_of(reader)
-        return reader.derived(
+        return reader.compute_once(
             "context", lambda: ContextBuilder(reader, graph, lambda key: self._package_hash(reader, key), self.notes, self.trace)
         )
 
@@ -293,13 +293,13 @@ class Index:
     def _graph_of(self, reader: IndexReader) -> Graph:
         from whence.graph.reader import open_graph  # noqa: PLC0415  -- a search does without
 
-        return reader.derived("graph", lambda: open_graph(reader, self.notes))
+        return reader.compute_once("graph", lambda: open_graph(reader, self.notes))
 
     def _questions_of(self, reader: IndexReader) -> Questions:
         from whence.graph.questions import Questions  # noqa: PLC0415
 
         graph = self._graph_of(reader)
-        return reader.derived("questions", lambda: Questions(graph))
+        return reader.compute_once("questions", lambda: Questions(graph))
 
     def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """Who calls a symbol, surest first; with other kinds of edge, who uses it so; with depth, through others."""
@@ -331,14 +331,14 @@ class Index:
         from whence.graph.neighbourhood import NeighbourhoodFinder  # noqa: PLC0415
 
         reader, graph = self.reader, self.open_graph()
-        return reader.derived("neighbourhoods", lambda: NeighbourhoodFinder(graph)).around(symbol, **how)
+        return reader.compute_once("neighbourhoods", lambda: NeighbourhoodFinder(graph)).around(symbol, **how)
 
     def completed(self, text: str, most: int) -> list[tuple[NamedSymbol, int]]:
         """Symbols for the beginning or a part of a name, the most used first, each with how often it is used."""
         from whence.graph.names import Completion  # noqa: PLC0415
 
         reader, graph = self.reader, self.open_graph()
-        return reader.derived("completion", lambda: Completion(graph)).symbols(text, most)
+        return reader.compute_once("completion", lambda: Completion(graph)).symbols(text, most)
 
     def symbol_keys(self, name: str) -> list[str]:
         """The keys, `path#qualified.name`, of every symbol that a name may mean."""
@@ -351,7 +351,7 @@ class Index:
     def _package_hash(self, reader: IndexReader, key: str) -> str:
         from whence.graph.package_hash import PackageHashes  # noqa: PLC0415
 
-        return reader.derived("packages", lambda: PackageHashes(reader.snapshot.symbols, reader.store.hashes)).of(key)
+        return reader.compute_once("packages", lambda: PackageHashes(reader.snapshot.symbols, reader.store.hashes)).of(key)
 
 
 def _example(reader: IndexReader, unit: int) -> RelatedQuery:

@@ -104,7 +104,7 @@ def _directory(index: Index) -> Path | None:
 
 def _database(index: Index, directory: Path) -> Path | None:
     """The index over a folder of notes that was used last: there is one for each language and model."""
-    place = type(index.layout)(index.layout.data_dir, directory).notes
+    place = type(index.layout)(index.layout.data_dir, directory).note_index
     try:
         with os.scandir(place) as entries:
             found = [(entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith((".db", ".db-wal"))]

@@ -275,10 +275,10 @@ class IndexSession:
             self._index = Index.open(self.root, refresh=False, command_line=self._given)
             self._file = _file_of(self._index)
             self._follower = TreeWatcher(self._index.writer) if self._index.settings.mcp.watch else None
-        changed = self._follower is None or self._follower.changed()
+        changed = self._follower is None or self._follower.has_changed()
         if self._settled and not changed:
             return PendingWork(0, needed=False)
-        return self._index.look()
+        return self._index.poll()
 
     def _whole(self) -> Index:
         if self._index is None:

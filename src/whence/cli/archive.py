@@ -40,8 +40,8 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
     any other. The digest that is printed stands for every byte: hand it on by
     another way, for --expect.
     """
-    from whence.index.archive import DIGEST, write_pack  # noqa: PLC0415
-    from whence.index.changes import as_committed  # noqa: PLC0415
+    from whence.index.archive import DIGEST, write_archive  # noqa: PLC0415
+    from whence.index.changes import hash_committed_files  # noqa: PLC0415
     from whence.source.history import committed_blobs  # noqa: PLC0415
 
     target = _target(path)
@@ -53,10 +53,10 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
         chosen, blobs = index.settings.index, committed_blobs(index.root, head.commit)
         if blobs is None:
             raise StorageError("git cannot tell what is in the commit", hint="whence needs the git program for this")
-        committed = as_committed(index.root, index.tree.files, blobs, chosen.max_file_bytes)
+        committed = hash_committed_files(index.root, index.tree.files, blobs, chosen.max_file_bytes)
         file = Path(output or f"{index.root.name}-{head.commit[:12]}{SUFFIX}")
         try:
-            manifest = write_pack(index.store, index.layout, chosen, committed, head.commit, file)
+            manifest = write_archive(index.store, index.layout, chosen, committed, head.commit, file)
         except FileExistsError as error:
             raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it") from error
         left = index.snapshot.live_files - manifest.files
@@ -83,7 +83,7 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     it is used; of it only what was made of content that is here is taken.
     """
     from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.index.archive_import import unpacked  # noqa: PLC0415
+    from whence.index.archive_import import unpack_archive  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target, values = _target(path), settings_of(assignments)
@@ -93,11 +93,11 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     if not Path(file).is_file():
         raise UsageError(f"{file}: no such file")
     made_with = load_settings(target.root, command_line=values)[0].index_fingerprint()
-    with unpacked(Path(file), layout, made_with, expect) as (manifest, estate):
-        index = _opened(target, values, inherit=estate)
+    with unpack_archive(Path(file), layout, made_with, expect) as (manifest, estate):
+        index = _opened(target, values, reuse=estate)
     with index:
         say_notes([index])
-        did, here = index.refreshed, index.freshness.commit
+        did, here = index.last_refresh, index.freshness.commit
     if as_json:
         print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.adopted, "read": did.read})
     else:

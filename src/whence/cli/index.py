@@ -84,7 +84,7 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
         say_notes(opened)
         done: list[dict[str, Any]] = []
         for one, graph in zip(opened, graphs, strict=True):
-            did, snapshot = one.refreshed, one.snapshot
+            did, snapshot = one.last_refresh, one.snapshot
             done.append(
                 {
                     "root": str(one.root),

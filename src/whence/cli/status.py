@@ -98,7 +98,7 @@ def _left_out_when_read(root: Path) -> dict[str, str]:
     if store is None:
         return {}
     try:
-        return {one.path: one.reason for one in store.left_out()}
+        return {one.path: one.reason for one in store.skipped_files()}
     except StorageError:
         return {}
     finally:
@@ -154,7 +154,7 @@ def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
 def _no_longer_trusted(root: Path) -> None:
     """Have the next who opens the index compare everything with its checksums, and mend what is damaged."""
     with suppress(OSError):
-        _layout_of(root).seal_file.unlink(missing_ok=True)
+        _layout_of(root).clean_marker_file.unlink(missing_ok=True)
 
 
 def _damaged(root: Path) -> list[str]:
@@ -165,7 +165,7 @@ def _damaged(root: Path) -> list[str]:
         opened,
     )
     from whence.core.errors import IndexBusy, IndexDamaged  # noqa: PLC0415
-    from whence.index.clean_marker import unlike  # noqa: PLC0415
+    from whence.index.clean_marker import describe_difference  # noqa: PLC0415
     from whence.index.store import FORMAT  # noqa: PLC0415
 
     layout = _layout_of(root)
@@ -186,7 +186,11 @@ def _damaged(root: Path) -> list[str]:
         return [damage.message]
     try:
         rows = [f"{layout.database.name}: {said}" for said in store.verify()]
-        return rows or [f"{name}: {said}" for name, stamp in store.derived().items() if (said := unlike(layout.segments / name, stamp))]
+        return rows or [
+            f"{name}: {said}"
+            for name, stamp in store.derived_files().items()
+            if (said := describe_difference(layout.segments / name, stamp))
+        ]
     finally:
         store.close()
 
@@ -208,7 +212,7 @@ def _print_damaged(root: Path, damaged: list[str], as_json: bool) -> int:
 
 def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
     store, snapshot, layout = index.store, index.snapshot, index.layout
-    skipped = [*index.tree.skipped, *store.left_out()]
+    skipped = [*index.tree.skipped, *store.skipped_files()]
     facts: dict[str, Any] = {
         "root": str(index.root),
         "directory": str(layout.directory),
@@ -222,7 +226,7 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
         "model": index.settings.index.model,
         "model_fingerprint": index.writer.model,
         "passages": snapshot.vectors.passages if snapshot.vectors is not None else 0,
-        "commits": len(snapshot.past["times"]) if snapshot.past is not None else 0,
+        "commits": len(snapshot.commits["times"]) if snapshot.commits is not None else 0,
         "made_with": store.meta().get("version", ""),
         "last_run": _last_run(layout),
         "freshness": freshness_json(index.freshness),
@@ -237,9 +241,9 @@ def _last_run(layout: Layout) -> dict[str, Any] | None:
     """What was last done to the index; None where that is not known."""
     from dataclasses import asdict  # noqa: PLC0415
 
-    from whence.index.build_log import read_runs  # noqa: PLC0415
+    from whence.index.build_log import read_log  # noqa: PLC0415
 
-    runs = read_runs(layout.runs_file)
+    runs = read_log(layout.build_log_file)
     return asdict(runs[-1]) if runs else None
 
 

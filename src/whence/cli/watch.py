@@ -207,7 +207,7 @@ class Kept:
             yield from self._refresh()
 
     def _changed(self) -> bool:
-        return self._follower is not None and self._follower.changed()
+        return self._follower is not None and self._follower.has_changed()
 
     def _pause(self) -> float:
         """How long to wait for quiet; not less than the last refresh took, so that at most half the time goes into them."""
@@ -230,10 +230,10 @@ class Kept:
     def _settle(self, *, fresh: bool) -> None:
         now, follower = time.monotonic(), self._follower
         if follower is not None and not fresh:
-            follower.doubt()
-        if not fresh or follower is None or follower.looking:
+            follower.mark_changed()
+        if not fresh or follower is None or follower.polling_reason:
             self.due = now + self._settings.poll
-        elif follower.changed():  # also where new folders are watched only now: what came into them before is looked for
+        elif follower.has_changed():  # also where new folders are watched only now: what came into them before is looked for
             self._since, self.due = now, now + self._pause()
         else:
             self.due = None
@@ -246,15 +246,15 @@ class Kept:
             index, follower = self._open()
             built = True
         else:
-            before = index.refreshed
+            before = index.last_refresh
             built = index.refresh() is not before
-        did, freshness = index.refreshed, index.freshness
+        did, freshness = index.last_refresh, index.freshness
         moved, self._commit = self._commit not in (None, freshness.commit), freshness.commit
         happened: list[Happening] = [WatchError(self._root, note) for note in index.notes]
         index.notes.clear()
-        if self._said != follower.looking:
-            self._said = follower.looking
-            happened.append(WatchedIndex(self._root, len(index.tree.files), len(index.tree.folders), follower.looking))
+        if self._said != follower.polling_reason:
+            self._said = follower.polling_reason
+            happened.append(WatchedIndex(self._root, len(index.tree.files), len(index.tree.folders), follower.polling_reason))
         if built:
             self._took = time.monotonic() - began
             if did.read or did.deleted or moved:

@@ -157,7 +157,7 @@ class ContextBuilder:
             self._notes.append(f"what was learned has no part in this answer: {trouble.message}")
             return ()
         symbols = self._reader.snapshot.symbols
-        return [(unit, weight) for key, weight in found for unit in symbols.with_key(key)]
+        return [(unit, weight) for key, weight in found for unit in symbols.find(key)]
 
     def _session(self, name: str) -> FeedbackSession | None:
         """What is remembered under a name; without one nothing is, and the same question has the same answer (L1)."""
@@ -177,7 +177,7 @@ class ContextBuilder:
 
     def _returned(self, key: str) -> ReturnedSymbol:
         snapshot = self._reader.snapshot
-        units = snapshot.symbols.with_key(key)
+        units = snapshot.symbols.find(key)
         first, last = (snapshot.column(name)[units].astype(int) for name in ("units.first", "units.last"))
         return ReturnedSymbol(key, self._package_hash(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
 

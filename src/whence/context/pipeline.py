@@ -19,7 +19,7 @@ from whence.graph.reader import IS_KIN, IS_USE, Graph
 from whence.graph.walk import walk
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import keyed
+from whence.index.symbols import scoped_key
 from whence.parse.paths import Role
 from whence.query.concepts import is_generic, matching, name_key
 from whence.query.plan import QueryPlan, make_plan
@@ -167,8 +167,8 @@ def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePo
 
 
 def _members_of_best_types(pool: CandidatePool, allowed: Array) -> tuple[Array, Array]:
-    types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed, pool.snapshot.unit_places)
-    place, units = pool.snapshot.symbols.with_members.members.pairs(types)
+    types, scores = lexical.top(pool.class_text.scores, BY_CLASS, allowed, pool.snapshot.unit_order)
+    place, units = pool.snapshot.symbols.type_table.members.pairs(types)
     return _best_of_each(pool, place, units, scores, allowed)
 
 
@@ -198,7 +198,7 @@ def _named(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, 
 def _usual_names(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, Array]:
     """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
     found: dict[int, float] = {}
-    sounds = snapshot.symbols.by_sound
+    sounds = snapshot.symbols.by_folded_name
     for match in matching(plan.text[:MOST_READ], frozenset(snapshot.languages)):
         for target in match.concept.targets:
             if is_generic(target):
@@ -232,14 +232,14 @@ def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include
     What was asked for comes in after the walk has begun: a question about one symbol changes nothing for the others.
     """
     graph = pool.graph
-    places = pool.snapshot.unit_places
+    places = pool.snapshot.unit_order
     rows, best = highest(np.arange(len(scores)), np.round(scores, DIGITS), SEEDS, lambda rows: places(pool.units[rows]))
     if graph is None or not len(rows):
         return _with_asked(pool, include)
     seeds, restart = pool.units[rows], np.exp(best - best.max())
     walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
     walked = np.round(walked, DIGITS)
-    near = lexical.top(walked[: len(allowed)], BY_WALK, allowed, pool.snapshot.unit_places)
+    near = lexical.top(walked[: len(allowed)], BY_WALK, allowed, pool.snapshot.unit_order)
     asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
     units, retrieved = union({**_found(pool), "graph": near, **asked})
     beside = _beside(graph, seeds, restart / restart.sum(), units)
@@ -272,5 +272,5 @@ def _ordered(pool: CandidatePool, scores: Array, *, by_file: bool) -> list[int]:
     lines = snapshot.column("units.first")[pool.units]
     order = np.lexsort((lines, pool.by_file(paths), -np.round(np.nan_to_num(scores, nan=-np.inf), DIGITS)))
     names = snapshot.symbols.full[pool.units]
-    _, first = np.unique((keyed(pool.files, names) if by_file else names)[order], return_index=True)
+    _, first = np.unique((scoped_key(pool.files, names) if by_file else names)[order], return_index=True)
     return [int(row) for row in order[np.sort(first)]]

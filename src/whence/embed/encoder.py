@@ -33,7 +33,7 @@ class Vectors:
     starts: Array  # of each text its first row, and one past the last of all; every text has at least one row
 
     @classmethod
-    def one_each(cls, rows: Array) -> Vectors:
+    def one_per_text(cls, rows: Array) -> Vectors:
         """Vectors of an encoder that gives one row for each text."""
         return cls(rows, np.arange(len(rows) + 1))
 

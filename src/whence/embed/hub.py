@@ -20,7 +20,7 @@ from whence.core.errors import ModelUnavailable
 #: A file that must be there, or several of which one must be, the best first.
 Needed = str | tuple[str, ...]
 #: Seconds that the hub has to answer: without a network, a search must not wait long for its words.
-PATIENCE = 5.0
+TIMEOUT_SECONDS = 5.0
 _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 _LATER = "download it once while online, or give the directory of a model"
 #: What names a neighbour that holds the weights of a file, when they are too large for one.
@@ -35,15 +35,15 @@ def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = 
     """The directory of a model, downloaded if it is not on this machine; `also` names files it may have besides."""
     directory = Path(model).expanduser()
     if directory.is_dir():
-        chosen_files(model, _Files(directory), needed)
+        choose_files(model, _Files(directory), needed)
         return directory
     if not _HUB_ID.fullmatch(model):
         raise ModelUnavailable(f"model {model}: no such directory", hint="give a directory or a hub id such as owner/name")
-    hub = library("huggingface_hub", model, "pip install huggingface_hub, or give the directory of a model")
+    hub = import_library("huggingface_hub", model, "pip install huggingface_hub, or give the directory of a model")
     return _kept(hub, model, needed, also) or _downloaded(hub, model, needed, also)
 
 
-def library(name: str, model: str, hint: str) -> Any:
+def import_library(name: str, model: str, hint: str) -> Any:
     """A library that only some models need."""
     try:
         return importlib.import_module(name)
@@ -54,7 +54,7 @@ def library(name: str, model: str, hint: str) -> Any:
 
 
 @contextmanager
-def reading(model: str, what: str) -> Iterator[None]:
+def model_errors(model: str, what: str) -> Iterator[None]:
     """Where a library reads what a model holds: its errors have no common class, and its traces help nobody."""
     try:
         yield
@@ -64,7 +64,7 @@ def reading(model: str, what: str) -> Iterator[None]:
         raise ModelUnavailable(f"model {model}: {what} cannot be used: {_one_line(error)}", hint="is the download complete?") from error
 
 
-def chosen_files(model: str, files: Container[str], needed: Sequence[Needed]) -> list[str]:
+def choose_files(model: str, files: Container[str], needed: Sequence[Needed]) -> list[str]:
     """Of each needed file its name, of several that would do the first that is there."""
     chosen = []
     for names in needed:
@@ -121,7 +121,7 @@ def _kept(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str]) -
     """Where an earlier download is kept, if it is whole."""
     try:
         directory = Path(hub.snapshot_download(model, local_files_only=True, allow_patterns=list(also)))
-        chosen_files(model, _Files(directory), needed)
+        choose_files(model, _Files(directory), needed)
     except Exception:  # noqa: BLE001  -- whatever is wrong with it, the next step is the same
         return None
     return directory
@@ -129,15 +129,15 @@ def _kept(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str]) -
 
 def _downloaded(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str]) -> Path:
     listed = {file.rfilename for file in _answer(hub, model).siblings or ()}
-    chosen = chosen_files(model, listed, needed)
+    chosen = choose_files(model, listed, needed)
     # What is needed comes last: where it is, a download was not cut off before the rest.
     steps = list(also), _with_parts(chosen)
     try:
         with _no_progress_bars(hub):
-            directory = [hub.snapshot_download(model, allow_patterns=step, etag_timeout=PATIENCE) for step in steps][-1]
+            directory = [hub.snapshot_download(model, allow_patterns=step, etag_timeout=TIMEOUT_SECONDS) for step in steps][-1]
     except Exception as error:
         raise ModelUnavailable(f"model {model}: the download failed: {_one_line(error)}", hint="try again") from error
-    chosen_files(model, _Files(Path(directory)), needed)
+    choose_files(model, _Files(Path(directory)), needed)
     return Path(directory)
 
 
@@ -145,7 +145,7 @@ def _answer(hub: Any, model: str) -> Any:
     """What the hub knows of a model; one question, and a few seconds to answer it."""
     errors = importlib.import_module("huggingface_hub.errors")
     try:
-        return _in_time(lambda: hub.HfApi().model_info(model, timeout=PATIENCE))
+        return _in_time(lambda: hub.HfApi().model_info(model, timeout=TIMEOUT_SECONDS))
     except errors.GatedRepoError as error:
         raise ModelUnavailable(f"model {model}: its owner asks for a login", hint="hf auth login") from error
     except errors.RepositoryNotFoundError as error:
@@ -169,7 +169,7 @@ def _in_time(ask: Callable[[], Any]) -> Any:
 
     thread = Thread(target=asking, daemon=True)
     thread.start()
-    thread.join(PATIENCE + 1)
+    thread.join(TIMEOUT_SECONDS + 1)
     if problems:
         raise problems[0]
     if not answers:

@@ -20,7 +20,7 @@ import numpy as np
 
 from whence.core.errors import ModelUnavailable
 from whence.embed.encoder import Array, UnitText, Vectors, unit_length
-from whence.embed.hub import fingerprint_of, library, local_directory, reading
+from whence.embed.hub import fingerprint_of, import_library, local_directory, model_errors
 from whence.text.analyzer import parts, words
 
 #: Counts the changes of how texts are given to the model; one more makes all vectors anew.
@@ -65,9 +65,9 @@ class Recipe:
         given: dict[str, Any] = {}
         for name in _CONFIGURATION:
             if (directory / name).is_file():
-                with reading(model, name):
+                with model_errors(model, name):
                     given |= json.loads((directory / name).read_text(encoding="utf-8"))
-        with reading(model, "its configuration"):
+        with model_errors(model, "its configuration"):
             recipe = cls(**{f.name: _as_is(f.name, given[f.name], f.default) for f in fields(cls) if given.get(f.name) is not None})
         if min(recipe.query_length, recipe.document_length) < _SHORTEST_LENGTH:
             raise ModelUnavailable(f"model {model}: it allows texts of less than {_SHORTEST_LENGTH} tokens")
@@ -98,23 +98,23 @@ class LateEncoder:
     noise = 0.0
 
     def __init__(self, model: str, threads: int = 2) -> None:
-        runtime = library("onnxruntime", model, _INSTALL)
-        tokenizers = library("tokenizers", model, _INSTALL)
+        runtime = import_library("onnxruntime", model, _INSTALL)
+        tokenizers = import_library("tokenizers", model, _INSTALL)
         directory = local_directory(model, (_TOKENIZER, _WEIGHTS), _CONFIGURATION)
         self.name = model
         self._recipe = Recipe.of(model, directory)
-        with reading(model, _TOKENIZER):
+        with model_errors(model, _TOKENIZER):
             self._tokenizer = tokenizers.Tokenizer.from_file(str(directory / _TOKENIZER))
             self._tokenizer.no_padding()
             self._tokenizer.no_truncation()
         weights = next(name for name in _WEIGHTS if (directory / name).is_file())
-        with reading(model, weights):
+        with model_errors(model, weights):
             self._session = runtime.InferenceSession(str(directory / weights), _options(runtime, threads), ["CPUExecutionProvider"])
         # Integer models scale each run by its largest value, so that a text's vectors would depend on its neighbours.
         self._batch = 1 if weights == _QUANTIZED else _BATCH
         self.fingerprint = "late-" + fingerprint_of(directory, [*_CONFIGURATION, _TOKENIZER, weights], FORM)
         self._set_inputs()
-        with reading(model, _TOKENIZER):
+        with model_errors(model, _TOKENIZER):
             self._set_tokens()
         trial = [self._pad, *self._asks, *self._answers, self._mask]
         self.width = self._run([_Tokens(trial, len(trial), [])]).shape[2]
@@ -172,7 +172,7 @@ class LateEncoder:
         text = text.strip()[: length * _CHARACTERS_PER_TOKEN].encode("utf-8", "replace").decode()  # names of files may be no Unicode
         if not text:
             return []
-        with reading(self.name, _TOKENIZER):
+        with model_errors(self.name, _TOKENIZER):
             found = self._tokenizer.encode(text.lower() if self._recipe.do_lower_case else text)
         ids: list[int] = found.ids
         room = length - len(marker)
@@ -199,7 +199,7 @@ class LateEncoder:
         for row, text in enumerate(texts):
             feeds["input_ids"][row, : len(text.ids)] = text.ids
             feeds["attention_mask"][row, : text.attended] = 1
-        with reading(self.name, "the network"):
+        with model_errors(self.name, "the network"):
             answer = self._session.run([self._output], {name: feeds[name].astype(kind) for name, kind in self._inputs.items()})[0]
             vectors = np.asarray(answer, np.float32)
         if vectors.ndim != 3 or vectors.shape[:2] != shape:

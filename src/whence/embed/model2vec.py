@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from whence.embed.encoder import Array, UnitText, Vectors, unit_length
-from whence.embed.hub import fingerprint_of, library, local_directory, reading
+from whence.embed.hub import fingerprint_of, import_library, local_directory, model_errors
 from whence.text.analyzer import parts, words
 
 #: Counts the changes of how texts are given to the model; one more makes all vectors anew.
@@ -23,7 +23,7 @@ PATH_WEIGHT, NAMES_WEIGHT, BODY_WEIGHT = 1.0, 1.2, 1.7
 #: Words of a path that count: the last ones, nearest to the file.
 PATH_WORDS = 24
 #: Bytes of a body that are read: enough to know what it is about.
-MOST_BODY = 6000
+MAX_BODY_BYTES = 6000
 #: Units that are encoded at a time, so that a large tree needs no more memory than a small one.
 _AT_ONCE = 1024
 _INSTALL = "pip install 'whence[model2vec]'"
@@ -41,9 +41,9 @@ class Model2VecEncoder:
     noise = 0.0
 
     def __init__(self, model: str) -> None:
-        static_models = library("model2vec", model, _INSTALL)
+        static_models = import_library("model2vec", model, _INSTALL)
         directory = local_directory(model, _NEEDED, _CONFIGURATION)
-        with reading(model, "the static model"):
+        with model_errors(model, "the static model"):
             self._model = static_models.StaticModel.from_pretrained(str(directory))
             self.width = int(self._model.dim)
         self.name = model
@@ -53,23 +53,23 @@ class Model2VecEncoder:
 
     def encode_query(self, text: str) -> Vectors:
         """A question as the mean of its words."""
-        return Vectors.one_each(self._means([" ".join(_words(text))]))
+        return Vectors.one_per_text(self._means([" ".join(_words(text))]))
 
     def encode_units(self, units: Sequence[UnitText]) -> Vectors:
         """One row for each unit: its path, its names and its body, each of equal length, weighted and added."""
         rows = [np.zeros((0, self.width), np.float32)]
         rows += [self._sums(units[at : at + _AT_ONCE]) for at in range(0, len(units), _AT_ONCE)]
-        return Vectors.one_each(np.concatenate(rows))
+        return Vectors.one_per_text(np.concatenate(rows))
 
     def _sums(self, units: Sequence[UnitText]) -> Array:
         texts = [" ".join(_words(unit.path)[-PATH_WORDS:]) for unit in units]
         texts += [" ".join(_words(unit.names)) for unit in units]
-        texts += [" ".join(_words(unit.body[:MOST_BODY].decode("utf-8", "replace"))) for unit in units]
+        texts += [" ".join(_words(unit.body[:MAX_BODY_BYTES].decode("utf-8", "replace"))) for unit in units]
         places, names, bodies = self._means(texts).reshape(3, len(units), self.width)
         return unit_length(PATH_WEIGHT * places + NAMES_WEIGHT * names + BODY_WEIGHT * bodies)
 
     def _means(self, texts: list[str]) -> Array:
-        with reading(self.name, "the static model"):
+        with model_errors(self.name, "the static model"):
             found = self._model.encode(texts, max_length=None, show_progress_bar=False, use_multiprocessing=False)
         return unit_length(np.asarray(found, np.float32))
 

@@ -16,11 +16,11 @@ from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN
 from whence.parse.units import own_spans
 
 #: Neighbouring units share a passage while it stays below this many bytes.
-FILLED = 1_000
+TARGET_BYTES = 1_000
 #: A longer one is cut, at the end of a line.
-LONGEST = 2_000
+MAX_BYTES = 2_000
 #: What a file of settings or data is about shows in its beginning; the rest are values.
-MOST_OF_VALUES = 8
+MAX_CONFIG_PASSAGES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class Passage:
     last: int
 
 
-def passages(path: str, source: bytes, parsed: Parsed) -> list[Passage]:
+def cut_passages(path: str, source: bytes, parsed: Parsed) -> list[Passage]:
     """The passages of a file, in order. Tables of values get a few, all else as many as it takes."""
-    found = _cut(path, source, parsed.units) or [Passage(UnitText(path, "", source[:LONGEST]), 0, 0)]
-    return found[:MOST_OF_VALUES] if BY_NAME.get(parsed.language, UNKNOWN).content == CONFIG else found
+    found = _cut(path, source, parsed.units) or [Passage(UnitText(path, "", source[:MAX_BYTES]), 0, 0)]
+    return found[:MAX_CONFIG_PASSAGES] if BY_NAME.get(parsed.language, UNKNOWN).content == CONFIG else found
 
 
 def _cut(path: str, source: bytes, units: Sequence[Unit]) -> list[Passage]:
@@ -46,12 +46,12 @@ def _cut(path: str, source: bytes, units: Sequence[Unit]) -> list[Passage]:
     names: list[str] = []
     body, first = b"", 0
     for row, unit in enumerate(units):
-        if row > first and len(body) + len(bodies[row]) > FILLED:
+        if row > first and len(body) + len(bodies[row]) > TARGET_BYTES:
             found.append(Passage(UnitText(path, " ".join(names), body), first, row - 1))
             names, body, first = [], b"", row
         names += [*unit.parents, unit.name]
         body += b"\n" + bodies[row]
-        while len(body) > LONGEST:
+        while len(body) > MAX_BYTES:
             cut = _line_end(body)
             found.append(Passage(UnitText(path, " ".join(names), body[:cut]), first, row))
             names, body, first = [*unit.parents, unit.name], body[cut:], row
@@ -62,5 +62,5 @@ def _cut(path: str, source: bytes, units: Sequence[Unit]) -> list[Passage]:
 
 def _line_end(body: bytes) -> int:
     """Where to cut a body that is too long: after the last line that fits."""
-    at = body.rfind(b"\n", LONGEST // 2, LONGEST)
-    return at if at > 0 else LONGEST
+    at = body.rfind(b"\n", MAX_BYTES // 2, MAX_BYTES)
+    return at if at > 0 else MAX_BYTES

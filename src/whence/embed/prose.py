@@ -66,7 +66,7 @@ class ProseEncoder:
         there = np.where(known, rows, 0)
         return np.asarray(self._table.take(there, axis=0) * (self._scale.take(there) * known)[:, None], np.float32)
 
-    def likeness(self, rows: Array, others: Array) -> Array:
+    def word_similarities(self, rows: Array, others: Array) -> Array:
         """The similarity of each of some words to each of others.
 
         Products of small whole numbers are exact in whatever order they are added up, so that a word is as like
@@ -126,7 +126,7 @@ class ProseEncoder:
                 high += 1
             self._add_up(found[low:high], sums[low:high])
             low = high
-        return Vectors.one_each(unit_length(sums))
+        return Vectors.one_per_text(unit_length(sums))
 
     def _add_up(self, found: list[list[int]], sums: Array) -> None:
         """Fill the sums of some texts that are not too long to be gathered at once."""

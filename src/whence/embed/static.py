@@ -21,16 +21,16 @@ from whence.embed.encoder import Array, UnitText, Vectors, unit_length
 MODEL = Path(__file__).with_name("static_model")
 #: Words inside an identifier, as the model was trained on them.
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-SHORTEST_WORD, LONGEST_WORD = 2, 24
+MIN_WORD_LENGTH, MAX_WORD_LENGTH = 2, 24
 #: Pieces of a path that count: the last ones, nearest to the file.
 PATH_PIECES = 24
 #: Bytes of a body that are read: enough to know what it is about.
-MOST_BODY = 6000
+MAX_BODY_BYTES = 6000
 #: Everything that cannot be part of a word becomes a space; the zero byte stands between texts.
 _MARK = b"\0"
 _SPACED_OUT = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0 else ord(" ") for byte in range(256))
 #: Identifiers whose pieces are remembered; beyond this all are forgotten, to stay small.
-KNOWN_WORDS = 1 << 17
+MAX_CACHED_WORDS = 1 << 17
 #: Words that do not exist reach less than this in nine trees of ten, questions that have an answer more in 98 of 100
 #: (docs/experiments.md).
 NOISE = 0.28
@@ -57,12 +57,12 @@ class WordPieces:
 
     def pieces(self, text: str) -> list[int]:
         """The pieces of all words of a text."""
-        return [row for word in words_of(text) if SHORTEST_WORD <= len(word) <= LONGEST_WORD for row in self._of_word(word.lower())]
+        return [row for word in words_of(text) if MIN_WORD_LENGTH <= len(word) <= MAX_WORD_LENGTH for row in self._of_word(word.lower())]
 
     def _of_word(self, word: str) -> tuple[int, ...]:
         found = self._known.get(word)
         if found is None:
-            if len(self._known) >= KNOWN_WORDS:
+            if len(self._known) >= MAX_CACHED_WORDS:
                 self._known.clear()
             found = self._known[word] = self._cut(word)
         return found
@@ -114,17 +114,17 @@ class StaticEncoder:
     def encode_query(self, text: str) -> Vectors:
         """A question as the weighted mean of its pieces."""
         pieces = np.array(self._vocabulary.pieces(text), np.int64)
-        return Vectors.one_each(unit_length(self._means(np.zeros(len(pieces), np.int64), pieces, self._asked, 1)))
+        return Vectors.one_per_text(unit_length(self._means(np.zeros(len(pieces), np.int64), pieces, self._asked, 1)))
 
     def encode_units(self, units: Sequence[UnitText]) -> Vectors:
         """One row for each unit: its path, its names and its body, each of equal length, weighted and added."""
         names = self._bags([unit.names.encode("utf-8", "replace") for unit in units])
-        bodies = self._bags([unit.body[:MOST_BODY] for unit in units])
+        bodies = self._bags([unit.body[:MAX_BODY_BYTES] for unit in units])
         paths = sorted({unit.path for unit in units})
         row = {path: number for number, path in enumerate(paths)}
         places = self._paths(paths)[[row[unit.path] for unit in units]] if units else np.zeros((0, self.width), np.float32)
         rows = self._fields[0] * places + self._fields[1] * names + self._fields[2] * bodies
-        return Vectors.one_each(unit_length(rows))
+        return Vectors.one_per_text(unit_length(rows))
 
     def _paths(self, paths: list[str]) -> Array:
         pieces = [self._vocabulary.pieces(path)[-PATH_PIECES:] for path in paths]
@@ -133,7 +133,7 @@ class StaticEncoder:
 
     def _bags(self, texts: list[bytes]) -> Array:
         """The mean of each text, of length 1; all words are looked up in one sweep, with a mark between the texts."""
-        if len(self._ids) > KNOWN_WORDS:
+        if len(self._ids) > MAX_CACHED_WORDS:
             self._forget()
         joined = b" \0 ".join([text.replace(_MARK, b" ") for text in texts])
         ids = self._look_up(joined.translate(_SPACED_OUT).split())

@@ -13,8 +13,8 @@ from whence.fleet.counts import delete_keys
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
 from whence.fleet.rows import Owner, Row, archive_key, join_blob, part_key, same_groups, split_blob
-from whence.index.archive import write_pack
-from whence.index.changes import as_committed
+from whence.index.archive import write_archive
+from whence.index.changes import hash_committed_files
 from whence.index.writer import IndexWriter
 from whence.source import git
 from whence.source.history import committed_blobs
@@ -48,7 +48,7 @@ def send_archive(engine: Engine, owner: Owner, index: IndexWriter, *, known: boo
         return 0, 0, 0
     with TemporaryDirectory(dir=index.layout.directory) as scratch:
         file = Path(scratch) / "pack"
-        manifest = write_pack(index.store, index.layout, index.settings.index, files, commit, file)
+        manifest = write_archive(index.store, index.layout, index.settings.index, files, commit, file)
         blobs = split_blob(file.read_bytes()) if file.stat().st_size <= MAX_BYTES else []
     key = archive_key(owner.repository)
     rows = [
@@ -93,5 +93,5 @@ def _committed(index: IndexWriter) -> tuple[str, dict[str, bytes]] | None:
     if head is None or blobs is None:
         return None
     indexed = {path: content for path, content, _, _, _, row, _ in index.store.known_files() if row >= 0}
-    files = as_committed(os.fspath(index.root), indexed, blobs, index.settings.index.max_file_bytes)
+    files = hash_committed_files(os.fspath(index.root), indexed, blobs, index.settings.index.max_file_bytes)
     return (head.commit, files) if indexed and files == indexed else None

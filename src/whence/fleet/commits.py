@@ -11,7 +11,7 @@ from whence.fleet.counts import delete_keys
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import equals
 from whence.fleet.rows import MAX_WORDS, Owner, Row, commit_key, same_groups, truncate
-from whence.index.history import read_past
+from whence.index.history import load_commits
 from whence.index.snapshot import Snapshot
 
 #: Letters of the list of files at most.
@@ -29,10 +29,10 @@ def send_commits(engine: Engine, owner: Owner, snapshot: Snapshot, *, force: boo
 
 def _rows(owner: Owner, snapshot: Snapshot) -> Iterator[Row]:
     """One row for each commit. Its key is of its time and of what it says: no commit is two, and none becomes another."""
-    if snapshot.past is None:
+    if snapshot.commits is None:
         return
     alike: Counter[str] = Counter()
-    for time, terms, paths in read_past(snapshot.past).listed():
+    for time, terms, paths in load_commits(snapshot.commits).listed():
         words, touched = truncate(" ".join(terms), MAX_WORDS), _listed(paths)
         said = hashlib.blake2s(f"{time}\n{words}\n{touched}".encode(), digest_size=16).hexdigest()
         alike[said] += 1

@@ -19,7 +19,7 @@ from whence.index.name_parts import PathParts
 from whence.index.parsed import find_units
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
-from whence.index.vectors import SegmentVectors, sketch_of
+from whence.index.vectors import SegmentVectors, binary_vectors
 from whence.storage.arrayfile import Array, StringTable
 
 
@@ -129,11 +129,11 @@ class RemoteSnapshot(Snapshot):
         """How many windows were searched."""
         return self._counts.windows
 
-    def holding(self, term: str) -> Holding | None:
+    def term_counts(self, term: str) -> Holding | None:
         """How many hold a term, wherever they are."""
         return self._counts.terms.get(name_hash(term), Holding(0, 0, 0))
 
-    def mentioning(self, word: str) -> int:
+    def count_mentions(self, word: str) -> int:
         """How many files mention a word, wherever they are."""
         return max(self._counts.mentions.get(name_hash(word), 0), len(self.mentions(word)))
 
@@ -181,7 +181,7 @@ class RemoteSnapshot(Snapshot):
         rows = np.concatenate([piece["passages.rows"] for piece in self._pieces])
         arrays = {name: np.concatenate([piece[f"passages.{name}"] for piece in self._pieces]) + bases for name in ("first", "last")}
         arrays |= {"rows": rows, "scale": np.concatenate([piece["passages.scale"] for piece in self._pieces])}
-        arrays["sketch"] = sketch_of(rows.reshape(-1, width)).reshape(-1)
+        arrays["sketch"] = binary_vectors(rows.reshape(-1, width)).reshape(-1)
         self.open_vectors({0: SegmentVectors(arrays, width)})
 
 

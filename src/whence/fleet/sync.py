@@ -147,7 +147,7 @@ class _FileSync:
     def files(self, *, force: bool, progress: Progress) -> dict[str, ExpectedRows]:
         """Send the files that are not there as they are; what is expected of every one."""
         known = self._known()
-        contents = {path: content for path, content, _, _, _, row, _ in self._index.store.known_files() if row >= 0}
+        contents = {path: content for path, content, _, _, _, row, _ in self._index.store.file_rows() if row >= 0}
         expected: dict[str, ExpectedRows] = {}
         waiting: list[tuple[FileBlob, str]] = []
         total = self._index.reader.snapshot.live_files

@@ -15,7 +15,7 @@ from whence.graph.neighbours import place_of, written
 from whence.graph.paths import edges_of
 from whence.graph.reader import Adjacency, Graph
 from whence.graph.walk import walk
-from whence.index.symbols import NameTable, keyed
+from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each, member, ranges
 
@@ -139,7 +139,7 @@ class NeighbourhoodFinder:
         """The place of each node: the first node that has the same key."""
         units, nodes = self._symbols.units, self._graph.nodes
         spots = np.arange(nodes)
-        same = keyed(self._symbols.file, self._symbols.full)
+        same = scoped_key(self._symbols.file, self._symbols.full)
         order = np.argsort(same, kind="stable")
         first = first_of_each(same[order])
         spots[order] = np.repeat(order[first], np.diff(first, append=units))

@@ -26,7 +26,7 @@ from whence.graph.builder.resolve import CONFIDENCE, Resolved, Resolver
 from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
-from whence.index.symbols import SymbolTable, paths_of
+from whence.index.symbols import SymbolTable, possible_paths
 from whence.storage.arrayfile import Array, ArrayFile, open_columns, pack_strings, unpack_strings, write_arrays
 from whence.storage.rows import first_of_each
 
@@ -243,7 +243,7 @@ def _known(symbols: SymbolTable, outside: list[str], extra: Sequence[Edge]) -> l
     if not extra:
         return []
     wanted = {key for edge in extra for key in (edge.source, edge.target)}
-    paths = {path for key in wanted for path in paths_of(key)}
+    paths = {path for key in wanted for path in possible_paths(key)}
     rows: dict[str, int] = {text: symbols.units + at for at, text in enumerate(outside)}
     for file, path in enumerate(symbols.snapshot.paths):
         if path in paths and symbols.snapshot.alive[file]:
@@ -269,7 +269,7 @@ def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
     """The graph of a generation: as it was written, or made now and, where that is possible, kept. `notes` is told of damage."""
     layout, store, snapshot = reader.layout, reader.store, reader.snapshot
     facts = graph_facts(store, snapshot)
-    known = store.facts("graph")
+    known = store.json_meta("graph")
     if known.get("facts") == facts:
         try:
             return Graph(open_columns(layout.segments / known["name"], known["stamp"]), snapshot.symbols)
@@ -277,7 +277,7 @@ def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
             notes.append(f"{getattr(damage, 'message', f'the graph lacks {damage}')}; made again")
     arrays = make_graph(snapshot, reader.read_text, store.edges())
     # Where nothing can be written it is made again next time; beside an indexer, which removes what nobody lists, too.
-    with suppress(StorageError, OSError), layout.writing(0):
+    with suppress(StorageError, OSError), layout.write_lock(0):
         name = f"{os.urandom(8).hex()}.graph"
         stamp = write_arrays(layout.segments / name, arrays, {})
         with store.transaction():

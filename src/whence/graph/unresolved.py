@@ -15,7 +15,7 @@ from whence.graph.paths import edges_of
 from whence.graph.reader import Graph
 from whence.index.relations import OF_RECEIVER
 from whence.index.segment_writer import name_hash
-from whence.index.symbols import keyed
+from whence.index.symbols import scoped_key
 from whence.parse.references import EXPRESSION, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import distinct, member
@@ -177,10 +177,10 @@ class UnresolvedFinder:
         edges, _ = edges_of(graph.starts, distinct(calls.unit))
         edges = edges[(graph.kind[edges] == _CALLS) & (graph.target[edges] < symbols.units)]
         source, named = graph.source[edges], symbols.name[graph.target[edges]]
-        said = keyed(calls.unit, calls.hashed)
-        renamed = edges[~member(keyed(source, named), np.sort(said))]
-        by_name = member(said, np.sort(keyed(source, named)))
-        by_line = member(keyed(calls.unit, calls.line), np.sort(keyed(graph.source[renamed], graph.line[renamed])))
+        said = scoped_key(calls.unit, calls.hashed)
+        renamed = edges[~member(scoped_key(source, named), np.sort(said))]
+        by_name = member(said, np.sort(scoped_key(source, named)))
+        by_line = member(scoped_key(calls.unit, calls.line), np.sort(scoped_key(graph.source[renamed], graph.line[renamed])))
         own = OWN - {SUPER} | {""}
         itself = np.array([receiver in own for receiver in calls.receiver], bool) & (calls.hashed == symbols.name[calls.unit])
         return np.asarray(by_name | by_line | itself)

@@ -24,14 +24,14 @@ from whence.core.errors import StorageError
 from whence.core.settings_schema import IndexSettings
 from whence.embed.registry import SHIPPED
 from whence.index.layout import Layout
-from whence.index.reuse import KnownFile, estate_of
+from whence.index.reuse import KnownFile, reusable_index
 from whence.index.store import FORMAT, IndexStore, SegmentRow, VectorRow
-from whence.index.worker import Batch, run_batch, vectors_beside
+from whence.index.worker import Batch, run_batch, vectors_path
 from whence.storage.arrayfile import Stamp
-from whence.storage.files import give_name
+from whence.storage.files import link_new
 
 MANIFEST = "manifest.json"
-PACK_FORMAT = 1
+ARCHIVE_FORMAT = 1
 #: What a digest of a pack begins with, where people see it.
 DIGEST = "blake2b:"
 _CHUNK = 1 << 20
@@ -59,7 +59,7 @@ class _Packed:
     files: list[tuple[str, KnownFile]]
 
 
-def write_pack(
+def write_archive(
     store: IndexStore, layout: Layout, settings: IndexSettings, committed: Mapping[str, bytes], commit: str, file: Path
 ) -> Manifest:
     """Write what an index holds of a commit to a new file, which is there when it is whole; FileExistsError where one is.
@@ -73,7 +73,7 @@ def write_pack(
             manifest = _write(packed, store.meta(), commit, into)
             into.flush()
             os.fsync(into.fileno())
-        give_name(beside, file)
+        link_new(beside, file)
         return manifest
     except FileExistsError:
         raise
@@ -87,7 +87,7 @@ def write_pack(
 
 def _to_pack(store: IndexStore, layout: Layout, settings: IndexSettings, committed: Mapping[str, bytes], scratch: Path) -> list[_Packed]:
     """The segments that hold files of the commit and nothing else; the others made anew of their files that are."""
-    estate = estate_of(layout.segments, store)
+    estate = reusable_index(layout.segments, store)
     owned: dict[int, list[tuple[str, KnownFile]]] = {}
     for path, known in estate.files.items():
         if known.row >= 0 and committed.get(path) == known.hash:
@@ -117,7 +117,7 @@ def _made_anew(
         if not others and done.stamp is not None:
             files = [(one.path, KnownFile(one.hash, one.language, "", 0, one.row)) for one in done.records]
             row = SegmentRow(0, out.name, len(files), done.bytes, done.stamp)
-            beside = vectors_beside(str(out))
+            beside = vectors_path(str(out))
             return _Packed(out, row, (beside, VectorRow(0, model, beside.name, done.vectors)) if done.vectors else None, files)
         paths = [path for path in paths if path not in others]  # changed while it was read
     return None
@@ -125,7 +125,7 @@ def _made_anew(
 
 def _write(packed: Collection[_Packed], meta: Mapping[str, str], commit: str, target: IO[bytes]) -> Manifest:
     described: dict[str, Any] = {
-        "pack": PACK_FORMAT,
+        "pack": ARCHIVE_FORMAT,
         "format": FORMAT,
         "version": meta.get("version", ""),
         "settings": meta.get("settings", ""),

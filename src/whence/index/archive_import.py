@@ -23,8 +23,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from whence.core.errors import ArchiveRefused, IndexDamaged, StorageError
-from whence.index.archive import DIGEST, MANIFEST, PACK_FORMAT, Manifest, manifest_of
-from whence.index.layout import OLD_NS, UNPACKED, Layout
+from whence.index.archive import ARCHIVE_FORMAT, DIGEST, MANIFEST, Manifest, manifest_of
+from whence.index.layout import ABANDONED_NS, UNPACK_PREFIX, Layout
 from whence.index.reuse import KnownFile, ReusableIndex
 from whence.index.segment import Segment
 from whence.index.store import FORMAT, SegmentRow, VectorRow
@@ -46,14 +46,14 @@ _CHUNK = 1 << 20
 
 
 @contextmanager
-def unpacked(file: Path, layout: Layout, settings: str, expect: str = "") -> Iterator[tuple[Manifest, ReusableIndex]]:
+def unpack_archive(file: Path, layout: Layout, settings: str, expect: str = "") -> Iterator[tuple[Manifest, ReusableIndex]]:
     """A pack, unpacked beside the indexes for as long as it takes to take it over; made with the index settings that are given."""
     with _scratch(layout) as scratch:
         begun = Path(scratch).stat().st_mtime_ns
-        for left in layout.unpacked():
-            if begun - left.stat().st_mtime_ns > OLD_NS:  # of one that was killed; a younger one may be at work
+        for left in layout.unpack_folders():
+            if begun - left.stat().st_mtime_ns > ABANDONED_NS:  # of one that was killed; a younger one may be at work
                 shutil.rmtree(left, ignore_errors=True)
-        manifest, estate = read_pack(file, Path(scratch), expect)
+        manifest, estate = read_archive(file, Path(scratch), expect)
         if manifest.settings != settings:
             raise ArchiveRefused(f"{file} was made with other index settings", hint="make it with the settings that are used here")
         yield manifest, estate
@@ -65,7 +65,7 @@ def _scratch(layout: Layout) -> TemporaryDirectory[str]:
         layout.data_dir.parent.mkdir(parents=True, exist_ok=True)
         for folder in (layout.data_dir, place):
             folder.mkdir(0o700, exist_ok=True)
-        return TemporaryDirectory(prefix=f"{UNPACKED}{layout.directory.name}-", dir=place, ignore_cleanup_errors=True)
+        return TemporaryDirectory(prefix=f"{UNPACK_PREFIX}{layout.directory.name}-", dir=place, ignore_cleanup_errors=True)
     except OSError as error:
         raise _unwritten(place, error) from error
 
@@ -76,7 +76,7 @@ def _unwritten(place: Path, error: OSError) -> StorageError:
     )
 
 
-def read_pack(file: Path, into: Path, expect: str = "") -> tuple[Manifest, ReusableIndex]:
+def read_archive(file: Path, into: Path, expect: str = "") -> tuple[Manifest, ReusableIndex]:
     """Unpack a pack into an empty folder; ArchiveRefused where it is not what it says it is."""
     try:
         with zipfile.ZipFile(file) as archive:
@@ -107,7 +107,7 @@ def _sizes(archive: zipfile.ZipFile) -> dict[str, int]:
 
 
 def _checked_manifest(described: Mapping[str, Any], text: bytes, sizes: Mapping[str, int], expect: str) -> Manifest:
-    if described["pack"] != PACK_FORMAT or described["format"] != FORMAT:
+    if described["pack"] != ARCHIVE_FORMAT or described["format"] != FORMAT:
         raise ArchiveRefused(
             "the pack was made by another version of whence", hint=f"this one writes format {FORMAT}; make it again with it"
         )

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 from whence.core.types import RefreshSummary
 from whence.core.version import __version__
 from whence.index.store import IndexStore
-from whence.storage.files import put_whole, remove_parts
+from whence.storage.files import remove_part_files, write_atomically
 
-MOST_RUNS = 100
+MAX_RECORDS = 100
 #: A line is a few hundred bytes; of a file that is longer than all of them could be only the end is read.
-MOST_BYTES = 100_000
-MOST_WORDS = 200
+MAX_LOG_BYTES = 100_000
+MAX_REASON_CHARACTERS = 200
 KINDS = BUILT, REFRESHED, REPAIRED, ADOPTED = ("built", "refreshed", "repaired", "adopted")
 
 
@@ -62,7 +62,7 @@ class BuildBaseline:
     @classmethod
     def of(cls, store: IndexStore) -> BuildBaseline:
         """As it is now."""
-        return cls(store.counts()[0], frozenset(store.derived()), "indexed_at" in store.meta())
+        return cls(store.count_files()[0], frozenset(store.derived_files()), "indexed_at" in store.meta())
 
     def cause(self, adopted: str, repaired: str, otherwise: str) -> BuildCause:
         """Why it is written: from whom it was taken over, what was damaged, how it had been made; each empty where it was not so."""
@@ -77,19 +77,19 @@ class BuildBaseline:
         )
 
 
-def run_since(
+def record_of_build(
     before: BuildBaseline, store: IndexStore, done: RefreshSummary, cause: BuildCause, *, at: float, seconds: float, units: int
 ) -> BuildRecord | None:
     """What a run did; None where nothing is different after it."""
-    files, unfit = store.counts()
-    if not (done.read or done.adopted or done.deleted) and before.derived == frozenset(store.derived()):
+    files, unfit = store.count_files()
+    if not (done.read or done.adopted or done.deleted) and before.derived == frozenset(store.derived_files()):
         return None
     added = max(files - before.files + done.deleted, 0)
     return BuildRecord(
         at=round(at, 3),
         seconds=round(seconds, 3),
         what=cause.what,
-        because=" ".join(cause.because.split())[:MOST_WORDS],
+        because=" ".join(cause.because.split())[:MAX_REASON_CHARACTERS],
         added=added,
         changed=max(done.read + done.adopted - added, 0),
         removed=done.deleted,
@@ -97,32 +97,32 @@ def run_since(
         bytes=done.bytes,
         files=files - unfit,
         units=units,
-        skipped=unfit + store.places_left_out(),
+        skipped=unfit + store.count_skipped_places(),
     )
 
 
-def keep_run(place: Path, run: BuildRecord | None) -> None:
+def append_record(place: Path, run: BuildRecord | None) -> None:
     """Note a run after those before it, and let the oldest go; where nothing can be written it is not noted."""
     with suppress(OSError):
         if run is None:
-            remove_parts(place)  # of a writer that was killed
+            remove_part_files(place)  # of a writer that was killed
             return
-        kept = [*read_runs(place), run][-MOST_RUNS:]
-        put_whole(place, "".join(f"{json.dumps(asdict(one))}\n" for one in kept))
+        kept = [*read_log(place), run][-MAX_RECORDS:]
+        write_atomically(place, "".join(f"{json.dumps(asdict(one))}\n" for one in kept))
 
 
-def read_runs(place: Path) -> list[BuildRecord]:
+def read_log(place: Path) -> list[BuildRecord]:
     """The last runs, the oldest first; lines that cannot be read are left out. Only a file is read, for to open a FIFO is to wait."""
     try:
         if not place.is_file():
             return []
         with place.open("rb") as file:
-            file.seek(max(place.stat().st_size - MOST_BYTES, 0))
-            lines = file.read(MOST_BYTES).split(b"\n")
+            file.seek(max(place.stat().st_size - MAX_LOG_BYTES, 0))
+            lines = file.read(MAX_LOG_BYTES).split(b"\n")
     except OSError:
         return []
     found = (_run_of(line) for line in lines)
-    return [run for run in found if run is not None][-MOST_RUNS:]
+    return [run for run in found if run is not None][-MAX_RECORDS:]
 
 
 def _run_of(line: bytes) -> BuildRecord | None:

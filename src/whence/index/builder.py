@@ -15,19 +15,19 @@ from whence.core.errors import ModelUnavailable
 from whence.core.settings_schema import IndexSettings
 from whence.core.types import RefreshSummary
 from whence.embed.encoder import Encoder
-from whence.embed.passages import passages
+from whence.embed.passages import cut_passages
 from whence.embed.registry import NONE, SHIPPED
-from whence.index.changes import read_now, split_changed
-from whence.index.history import columns_of_past, update_history
-from whence.index.layout import OLD_NS, Layout
+from whence.index.changes import read_state, split_changed
+from whence.index.history import history_columns, update_history
+from whence.index.layout import ABANDONED_NS, Layout
 from whence.index.opening import is_shared_current, past_of
 from whence.index.parsed import unpack_parsed
 from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
 from whence.index.snapshot import Snapshot
 from whence.index.store import FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.index.vectors import PassageRows, merge_vectors, open_vectors
-from whence.index.worker import Batch, BatchResult, vectors_beside
-from whence.index.workers import WorkerPool, outcomes_here
+from whence.index.worker import Batch, BatchResult, vectors_path
+from whence.index.workers import WorkerPool, run_batches_here
 from whence.source.read import read_masked
 from whence.source.walk import Tree
 from whence.storage.arrayfile import Array, write_arrays
@@ -59,7 +59,7 @@ def _make(layout: Layout, store: IndexStore, encoder: Encoder, row: SegmentRow, 
     for at, path in store.paths_of(row.id):
         source = _source(layout.root, path, max_file_bytes)
         if source is not None:
-            found.add(passages(path, source, unpack_parsed(segment.parsed_of(at))), firsts[at])
+            found.add(cut_passages(path, source, unpack_parsed(segment.parsed_of(at))), firsts[at])
             seen(len(source))
     name = f"{os.urandom(8).hex()}.vectors"
     stamp = write_arrays(layout.segments / name, found.arrays(), {"width": encoder.width})
@@ -127,8 +127,8 @@ class Builder:
 
     def _enter(self, tree: Tree, touched: Sequence[str], revived: Mapping[str, tuple[FileRecord, int]]) -> None:
         """Note what takes no reading: files that are gone, that were only touched, or that are again what they were."""
-        self._store.forget(tree.deleted)
-        self._store.touch((path, tree.files[path]) for path in touched)
+        self._store.remove_files(tree.deleted)
+        self._store.update_states((path, tree.files[path]) for path in touched)
         for record, segment in revived.values():
             self._store.revive(record, segment)
 
@@ -136,8 +136,8 @@ class Builder:
         """Files that are again what they were before, as after a change of branch: what was made of them then still lies there."""
         found: dict[str, tuple[FileRecord, int]] = {}
         for path in paths if self._store.dead_rows() else ():
-            before = self._store.dead_files(path)
-            now = read_now(self._layout.root, path, self._settings.max_file_bytes, self._now_ns) if before else None
+            before = self._store.dead_file_rows(path)
+            now = read_state(self._layout.root, path, self._settings.max_file_bytes, self._now_ns) if before else None
             same = [one for one in before if now is not None and one[1] == now.hash]
             if same and now is not None:
                 _, known, language, segment, row = same[-1]
@@ -185,7 +185,7 @@ class Builder:
     def _outcomes(self, batches: list[Batch], total: int) -> Iterator[tuple[BatchResult, Batch]]:
         workers = min(self._workers(), len(batches))
         if workers <= 1 or total < SMALL_BUILD_BYTES:
-            yield from outcomes_here(batches, self._layout.directory / "parsing", os.environ)
+            yield from run_batches_here(batches, self._layout.directory / "parsing", os.environ)
             return
         with WorkerPool(workers, os.environ) as pool:
             yield from pool.run(batches)
@@ -193,9 +193,9 @@ class Builder:
     def _add(self, outcome: BatchResult, path: Path) -> None:
         rows = sum(1 for record in outcome.records if record.row >= 0)
         segment = self._store.add_segment(path.name, rows, outcome.bytes, outcome.stamp) if outcome.stamp else 0
-        self._store.add(outcome.records, segment)
+        self._store.add_files(outcome.records, segment)
         if outcome.vectors and self._encoder is not None:
-            beside = vectors_beside(str(path))
+            beside = vectors_path(str(path))
             self._store.set_vectors(VectorRow(segment, self._encoder.fingerprint, beside.name, outcome.vectors))
 
     # Few pieces, none too large to rewrite.
@@ -222,7 +222,7 @@ class Builder:
         path = self._layout.segments / f"{os.urandom(8).hex()}.segment"
         stamp = write_arrays(path, arrays, {})
         total = int(arrays["files.bytes"].sum(dtype=np.int64))
-        vectors = self._merged_vectors(rows, keeps, vectors_beside(str(path)))
+        vectors = self._merged_vectors(rows, keeps, vectors_path(str(path)))
         with self._store.transaction():
             new = self._store.add_segment(path.name, len(moved), total, stamp)
             self._store.replace_segments([row.id for row in rows], new, moved)
@@ -251,7 +251,7 @@ class Builder:
         columns = {
             "centrality": snapshot.count_centrality(),
             "order": snapshot.count_order(),
-            **columns_of_past(self._layout, self._store, snapshot),
+            **history_columns(self._layout, self._store, snapshot),
         }
         stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
@@ -260,12 +260,12 @@ class Builder:
 
     def _remove_strays(self) -> None:
         """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
-        listed = self._store.derived()
+        listed = self._store.derived_files()
         for path in self._layout.segments.iterdir():
             if path.name not in listed and (path.is_symlink() or not path.is_dir()):  # a folder is none of ours
                 path.unlink(missing_ok=True)
-        for place in self._layout.unpacked():  # of somebody who was killed over a pack; a young one may be at work
-            if self._now_ns - place.stat().st_mtime_ns > OLD_NS:
+        for place in self._layout.unpack_folders():  # of somebody who was killed over a pack; a young one may be at work
+            if self._now_ns - place.stat().st_mtime_ns > ABANDONED_NS:
                 shutil.rmtree(place, ignore_errors=True)
 
 

@@ -20,7 +20,7 @@ def content_hash(raw: bytes) -> bytes:
     return blake2b(raw, digest_size=16).digest()
 
 
-def as_committed(root: str | os.PathLike[str], paths: Iterable[str], blobs: Mapping[str, str], limit: int) -> dict[str, bytes]:
+def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blobs: Mapping[str, str], limit: int) -> dict[str, bytes]:
     """The files that lie there as a commit has them, with what stands for their content; `blobs` is what git calls that."""
     found = {}
     for path in paths:
@@ -49,7 +49,7 @@ class DiskState(NamedTuple):
     hash: bytes
 
 
-def read_now(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -> DiskState | None:
+def read_state(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -> DiskState | None:
     """The state and the hash of a file as it is; None when it cannot be read."""
     try:
         handle = open_inside(root, path)
@@ -66,12 +66,12 @@ def split_changed(store: IndexStore, root: Path, paths: Sequence[str], limit: in
     changed: list[str] = []
     touched: list[str] = []
     for path in paths:
-        same = bool(known.get(path)) and known[path] == hash_of(root, path, limit)
+        same = bool(known.get(path)) and known[path] == hash_file(root, path, limit)
         (touched if same else changed).append(path)
     return changed, touched
 
 
-def hash_of(root: str | os.PathLike[str], path: str, limit: int) -> bytes:
+def hash_file(root: str | os.PathLike[str], path: str, limit: int) -> bytes:
     """What stands for the content of a file as it is now; the hash of no content when it cannot be read."""
     try:
         return content_hash(beginning_of(open_inside(root, path), limit + 1))

@@ -14,7 +14,7 @@ from whence.core.errors import ColumnsDamaged, IndexDamaged, VectorsDamaged
 from whence.index.layout import Layout
 from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.storage.arrayfile import Stamp, checksum_of
-from whence.storage.files import put_whole
+from whence.storage.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class CleanMarker:
         return cls(found.st_size, found.st_mtime_ns, found.st_ino, verified)
 
 
-def read_seal(place: Path) -> CleanMarker | None:
+def read_marker(place: Path) -> CleanMarker | None:
     """What the last user of a database left, where there is such; only a file is read, for to open a FIFO is to wait."""
     try:
         return CleanMarker(**json.loads(place.read_text(encoding="utf-8"))) if place.is_file() else None
@@ -41,17 +41,17 @@ def read_seal(place: Path) -> CleanMarker | None:
         return None
 
 
-def write_seal(layout: Layout, verified: float) -> None:
+def mark_clean(layout: Layout, verified: float) -> None:
     """Note that a database is as it should be; where nothing can be written it is verified again next time."""
     with suppress(OSError):
         seal = CleanMarker.of(layout.database, verified)
-        if seal != read_seal(layout.seal_file):
-            put_seal(seal, layout.seal_file)
+        if seal != read_marker(layout.clean_marker_file):
+            write_marker(seal, layout.clean_marker_file)
 
 
-def put_seal(seal: CleanMarker, place: Path) -> None:
+def write_marker(seal: CleanMarker, place: Path) -> None:
     """Write a seal; whose own is lost meanwhile seals it next time."""
-    put_whole(place, json.dumps(asdict(seal)))
+    write_atomically(place, json.dumps(asdict(seal)))
 
 
 def check(layout: Layout, store: IndexStore, now: float, verify_after: float) -> float:
@@ -63,11 +63,11 @@ def check(layout: Layout, store: IndexStore, now: float, verify_after: float) ->
     made = store.meta().get("format")
     if made is not None and made != str(FORMAT):
         return 0.0  # of another version, which may have had no checksums: it is made anew
-    seal = read_seal(layout.seal_file)
+    seal = read_marker(layout.clean_marker_file)
     recent = seal is not None and 0 <= now - seal.verified < verify_after
     if seal is not None and recent and seal == CleanMarker.of(layout.database, seal.verified):
         return seal.verified
-    store.steadily(lambda: verify(layout, store, derived=not recent))
+    store.read_consistently(lambda: verify(layout, store, derived=not recent))
     return seal.verified if seal is not None and recent else now
 
 
@@ -75,8 +75,8 @@ def verify(layout: Layout, store: IndexStore, *, derived: bool = True) -> None:
     """Compare an index with its checksums; raises IndexDamaged where it is not what was written."""
     if trouble := store.verify():
         raise IndexDamaged(f"{layout.database.name} is damaged: {trouble[0]}")
-    for name, stamp in store.derived().items() if derived else ():
-        if said := unlike(layout.segments / name, stamp):
+    for name, stamp in store.derived_files().items() if derived else ():
+        if said := describe_difference(layout.segments / name, stamp):
             raise _damage(name)(f"{name}: {said}")
 
 
@@ -87,7 +87,7 @@ def _damage(name: str) -> type[IndexDamaged]:
     return ColumnsDamaged if name.endswith(tuple(f".{column}" for column in COLUMNS)) else IndexDamaged
 
 
-def unlike(path: Path, stamp: Stamp) -> str:
+def describe_difference(path: Path, stamp: Stamp) -> str:
     """How a derived file differs from what was written; empty when it does not."""
     try:
         size = path.stat().st_size

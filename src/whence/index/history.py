@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from whence.source.history import Commit
 
 #: Terms of a message that are kept, the first.
-MOST_TERMS = 60
+MAX_TERMS = 60
 #: A change counts half as much after so long.
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
@@ -93,7 +93,7 @@ class CommitIndex:
 
 def update_history(layout: Layout, store: IndexStore, head: str, count: int) -> bool:
     """Bring the past up to a commit; whether it is another one than before."""
-    known = store.facts("history")
+    known = store.json_meta("history")
     if known.get("head", "") == head and known.get("count", count) == count:
         return False
     past = _past_up_to(layout, known, head, count) if head and count else None
@@ -109,26 +109,26 @@ def update_history(layout: Layout, store: IndexStore, head: str, count: int) -> 
 def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) -> CommitIndex | None:
     from whence.source.history import read_history  # noqa: PLC0415  -- a process is started; queries never need it
 
-    before = open_past(layout, known) if known.get("count") == count else None
+    before = open_commits(layout, known) if known.get("count") == count else None
     if before is not None:
         newer = read_history(layout.root, head, count, since=known["head"])
         if newer is not None:
-            return CommitIndex.of(newer, read_past(before), count=count)
+            return CommitIndex.of(newer, load_commits(before), count=count)
     commits = read_history(layout.root, head, count)
     return CommitIndex.of(commits, count=count) if commits else None
 
 
-def open_past(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
+def open_commits(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
     """The file of the past, where there is one."""
     return open_columns(layout.segments / known["name"], known["stamp"]) if "name" in known else None
 
 
-def columns_of_past(layout: Layout, store: IndexStore, snapshot: Snapshot) -> dict[str, Array]:
+def history_columns(layout: Layout, store: IndexStore, snapshot: Snapshot) -> dict[str, Array]:
     """Where the paths of the past are in a snapshot, and how lately each file was changed."""
-    file = open_past(layout, store.facts("history"))
+    file = open_commits(layout, store.json_meta("history"))
     if file is None:
         return {}
-    past = read_past(file)
+    past = load_commits(file)
     row_of = {path: row for row, path in enumerate(snapshot.paths) if snapshot.alive[row]}
     rows = np.array([row_of.get(path, -1) for path in past.paths], np.int64)
     recency = np.zeros(snapshot.files, np.float32)
@@ -136,7 +136,7 @@ def columns_of_past(layout: Layout, store: IndexStore, snapshot: Snapshot) -> di
     return {"recency": recency, "past.rows": rows.astype(np.int32)}
 
 
-def read_past(file: Columns) -> CommitIndex:
+def load_commits(file: Columns) -> CommitIndex:
     """The past as it was written."""
     names = ("times", "term_ends", "term_rows", "path_ends", "path_rows")
     return CommitIndex(unpack_strings(file, "terms").all(), unpack_strings(file, "paths").all(), *(file[name] for name in names))
@@ -145,4 +145,4 @@ def read_past(file: Columns) -> CommitIndex:
 def message_terms(message: str) -> list[str]:
     """The distinct terms of a message, in order."""
     found = dict.fromkeys(term for word in words(message) if word.lower() not in STOP_WORDS for term in terms(word))
-    return list(found)[:MOST_TERMS]
+    return list(found)[:MAX_TERMS]

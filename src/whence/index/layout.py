@@ -21,7 +21,7 @@ APPLICATION = "whence"
 #: What is in the folder of an index.
 DATABASE, SEGMENTS = "truth.db", "segments"
 #: What the folder begins with in which a pack is unpacked; after so long without a touch it is left over.
-UNPACKED, OLD_NS = "pack-", 3_600_000_000_000
+UNPACK_PREFIX, ABANDONED_NS = "pack-", 3_600_000_000_000
 _POLL_SECONDS = 0.05
 
 
@@ -59,7 +59,7 @@ class Layout:
         return self.directory / SEGMENTS
 
     @property
-    def notes(self) -> Path:
+    def note_index(self) -> Path:
         """The index over notes, when the root is a folder of notes."""
         return self.data_dir / "memory" / self.directory.name
 
@@ -74,12 +74,12 @@ class Layout:
         return self.directory / "writer.lock"
 
     @property
-    def seal_file(self) -> Path:
+    def clean_marker_file(self) -> Path:
         """Says how the database was left, and when it was verified."""
         return self.directory / "sealed"
 
     @property
-    def runs_file(self) -> Path:
+    def build_log_file(self) -> Path:
         """Says what was last done to the index."""
         return self.directory / "runs.jsonl"
 
@@ -97,12 +97,12 @@ class Layout:
                 f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
             ) from error
 
-    def unpacked(self) -> list[Path]:
+    def unpack_folders(self) -> list[Path]:
         """Folders in which packs for this index are unpacked, beside it."""
-        found = self.directory.parent.glob(f"{UNPACKED}{glob.escape(self.directory.name)}-*")
+        found = self.directory.parent.glob(f"{UNPACK_PREFIX}{glob.escape(self.directory.name)}-*")
         return [place for place in found if place.is_dir() and not place.is_symlink()]
 
-    def neighbours(self) -> list[Path]:
+    def sibling_indexes(self) -> list[Path]:
         """The folders of the other indexes beside this one."""
         try:
             places = [place for place in self.directory.parent.iterdir() if place != self.directory]
@@ -114,13 +114,13 @@ class Layout:
         """Whether anything was ever indexed here."""
         return self.database.exists()
 
-    def orphaned(self) -> bool:
+    def is_orphaned(self) -> bool:
         """Whether derived files are there without the truth they belong to."""
         lost = not self.database.exists() or not self.database.stat().st_size
         return lost and next(self.segments.glob("*.segment"), None) is not None
 
     @contextmanager
-    def writing(self, wait: float) -> Iterator[None]:
+    def write_lock(self, wait: float) -> Iterator[None]:
         """Be the only writer. Fails after `wait` seconds, naming the holder.
 
         The lock is the kernel's: it is gone when its process is, however that ended. The folder is locked beside the

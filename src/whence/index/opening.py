@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.index.history import open_past
+from whence.index.history import open_commits
 from whence.index.layout import Layout
 from whence.index.reader import Generation
 from whence.index.segment import open_segment
@@ -32,25 +32,25 @@ def is_behind(store: IndexStore, head: Head | None, commits: int, model: str) ->
     commit, branch = (head.commit, head.branch) if head else ("", "")
     if not is_shared_current(store) or (meta.get("commit", ""), meta.get("branch", "")) != (commit, branch):
         return True
-    other_commits: bool = store.facts("history").get("count", commits) != commits
+    other_commits: bool = store.json_meta("history").get("count", commits) != commits
     return other_commits or bool(model and len(vectors_of(store, model)) < len(store.segments()))
 
 
 def is_shared_current(store: IndexStore) -> bool:
     """Whether the columns of all files together are of the files and the past that the store lists: a build may have been cut off."""
-    rows, dead, shared = store.segments(), store.dead_rows(), store.facts("shared")
+    rows, dead, shared = store.segments(), store.dead_rows(), store.json_meta("shared")
     alive = np.concatenate([np.empty(0, bool), *(~dead_mask(row.files, dead.get(row.id, [])) for row in rows)])
     return shared.get("of") == identity_of([row.name for row in rows], alive) and shared.get("past") == past_of(store)
 
 
 def past_of(store: IndexStore) -> str:
     """The name of the file of the past; empty where there is none."""
-    return str(store.facts("history").get("name", ""))
+    return str(store.json_meta("history").get("name", ""))
 
 
 def open_snapshot(layout: Layout, store: IndexStore, model: str) -> Snapshot:
     """The view that answers are of; `model` is the fingerprint whose vectors belong to it, empty for none."""
-    return store.steadily(lambda: _opened(layout, store, model))
+    return store.read_consistently(lambda: _opened(layout, store, model))
 
 
 def _opened(layout: Layout, store: IndexStore, model: str) -> Snapshot:
@@ -59,10 +59,10 @@ def _opened(layout: Layout, store: IndexStore, model: str) -> Snapshot:
         [open_segment(layout.segments / row.name, row.stamp) for row in rows],
         [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
     )
-    shared = store.facts("shared")
+    shared = store.json_meta("shared")
     if shared and shared["of"] == snapshot.identity and shared.get("past") == past_of(store):
         snapshot.shared = open_columns(layout.segments / shared["name"], shared["stamp"])
-        snapshot.past = open_past(layout, store.facts("history")) if "past.rows" in snapshot.shared else None
+        snapshot.commits = open_commits(layout, store.json_meta("history")) if "past.rows" in snapshot.shared else None
     known = vectors_of(store, model)
     places = {place: known[row.id] for place, row in enumerate(rows) if row.id in known}
     snapshot.open_vectors({place: open_vectors(layout.segments / row.name, row.stamp) for place, row in places.items()})

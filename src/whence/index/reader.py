@@ -63,7 +63,7 @@ class IndexReader:
         """The folder that is indexed."""
         return self.layout.root
 
-    def derived(self, what: str, make: Callable[[], _Made]) -> _Made:
+    def compute_once(self, what: str, make: Callable[[], _Made]) -> _Made:
         """What follows from this generation, worked out once for all who ask."""
         found: _Made = self._derived[what] if what in self._derived else self._derived.setdefault(what, make())
         return found
@@ -71,12 +71,12 @@ class IndexReader:
     def release(self) -> None:
         """Break reference cycles, so that files are closed with the last answer, not when the collector comes."""
         self._derived.clear()
-        self.snapshot.let_go()
+        self.snapshot.release()
 
     def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
         """The text of a file as it is on disk now, without its secrets; None when it is gone, no text, or not wanted."""
         most, store = self.settings.index.max_file_bytes + 1, self.store
-        return read_text(self.root, path, most, wanted, lambda raw: store.is_clean(path, content_hash(raw)))
+        return read_text(self.root, path, most, wanted, lambda raw: store.has_no_secret(path, content_hash(raw)))
 
     def parsed(self, path: str) -> Parsed | None:
         """What a file holds, as it was indexed."""

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from whence.core.errors import IndexDamaged, StorageError
-from whence.index.changes import read_now
-from whence.index.clean_marker import unlike
+from whence.index.changes import read_state
+from whence.index.clean_marker import describe_difference
 from whence.index.layout import DATABASE, SEGMENTS, Layout
 from whence.index.store import COLUMNS, FORMAT, FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.source import git
 from whence.source.walk import Tree
 from whence.storage.arrayfile import Stamp, stamp_of
-from whence.storage.files import NO_LINKS
+from whence.storage.files import NO_HARD_LINKS
 
 #: A segment of which fewer files are the same here is not worth dragging along.
-WORTH_TAKING = 0.5
+MIN_SHARED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ class ReusableIndex:
     columns: Mapping[str, dict[str, Any]]
 
 
-def estate_of(folder: Path, store: IndexStore) -> ReusableIndex:
+def reusable_index(folder: Path, store: IndexStore) -> ReusableIndex:
     """What an index has to give, as of one moment."""
-    with store.reading():
-        files = {one[0]: KnownFile(*one[1:]) for one in store.known_files()}
+    with store.read_transaction():
+        files = {one[0]: KnownFile(*one[1:]) for one in store.file_rows()}
         return ReusableIndex(
-            folder, store.segments(), store.vectors(), files, store.dead_files(), {key: store.facts(key) for key in COLUMNS}
+            folder, store.segments(), store.vectors(), files, store.dead_file_rows(), {key: store.json_meta(key) for key in COLUMNS}
         )
 
 
-def estates_nearby(layout: Layout, commit: str, settings: str) -> Iterator[ReusableIndex]:
+def find_reusable_indexes(layout: Layout, commit: str, settings: str) -> Iterator[ReusableIndex]:
     """What other trees of the same repository, or at the same commit, have to give: the likest first."""
     repository = git.common_dir(layout.root)
     found: list[tuple[bool, float, Path]] = []
-    for place in layout.neighbours():
+    for place in layout.sibling_indexes():
         meta = _meta_of(place)
         if meta.get("format") == str(FORMAT) and meta.get("settings") == settings:
             same = bool(commit) and meta.get("commit") == commit
@@ -76,7 +76,7 @@ def estates_nearby(layout: Layout, commit: str, settings: str) -> Iterator[Reusa
                 found.append((not same, -float(meta.get("indexed_at", 0)), place))
     for *_, place in sorted(found):
         with suppress(StorageError), closing(IndexStore(place / DATABASE)) as store:
-            yield estate_of(place / SEGMENTS, store)
+            yield reusable_index(place / SEGMENTS, store)
 
 
 def _meta_of(place: Path) -> dict[str, str]:
@@ -87,11 +87,11 @@ def _meta_of(place: Path) -> dict[str, str]:
         return {}
 
 
-def take_over(layout: Layout, store: IndexStore, estate: ReusableIndex, tree: Tree, *, model: str, limit: int, now_ns: int) -> int:
+def reuse_segments(layout: Layout, store: IndexStore, estate: ReusableIndex, tree: Tree, *, model: str, limit: int, now_ns: int) -> int:
     """Take from another index what is the same here; how many files that were. What is taken is no longer `tree.changed`."""
     same = _same_files(layout.root, estate, tree, limit, now_ns)
     alive = Counter(estate.files[path].segment for path in same if estate.files[path].row >= 0)
-    segments = [row for row in estate.segments if alive[row.id] >= WORTH_TAKING * row.files]
+    segments = [row for row in estate.segments if alive[row.id] >= MIN_SHARED * row.files]
     taken = {row.id for row in segments}
     same = {path: record for path, record in same.items() if record.row < 0 or estate.files[path].segment in taken}
     vectors = [row for row in estate.vectors.values() if row.segment in taken and row.model == model]
@@ -120,7 +120,7 @@ def _same_files(root: Path, estate: ReusableIndex, tree: Tree, limit: int, now_n
     found = {}
     for path in tree.changed:
         known = estate.files.get(path)
-        if known is not None and known.hash and (now := read_now(root, path, limit, now_ns)) is not None and now.hash == known.hash:
+        if known is not None and known.hash and (now := read_state(root, path, limit, now_ns)) is not None and now.hash == known.hash:
             found[path] = FileRecord(path, now.state, known.hash, known.language, known.reason, known.row, bool(known.hidden))
     return found
 
@@ -136,12 +136,12 @@ def _enter(
     for path, record in same.items():
         grouped.setdefault(new[estate.files[path].segment] if record.row >= 0 else 0, []).append(record)
     for segment, records in grouped.items():
-        store.add(records, segment)
+        store.add_files(records, segment)
     others = [
         (path, one.hash, one.language, one.segment, one.row) for path, one in estate.files.items() if path not in same and one.row >= 0
     ]
     buried = [*estate.dead, *others]
-    store.bury((path, known, language, new[segment], row) for path, known, language, segment, row in buried if segment in new)
+    store.add_dead_rows((path, known, language, new[segment], row) for path, known, language, segment, row in buried if segment in new)
 
 
 def _given(layout: Layout, estate: ReusableIndex, name: str, stamp: Stamp) -> Stamp:
@@ -151,10 +151,10 @@ def _given(layout: Layout, estate: ReusableIndex, name: str, stamp: Stamp) -> St
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
-        if error.errno not in NO_LINKS:
+        if error.errno not in NO_HARD_LINKS:
             raise
         shutil.copyfile(source, target)
         target.chmod(0o600)
-    if said := unlike(target, stamp):
+    if said := describe_difference(target, stamp):
         raise IndexDamaged(f"{name}: {said}")
     return stamp_of(target, stamp.checksum)

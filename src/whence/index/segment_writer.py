@@ -28,8 +28,8 @@ from whence.text import analyzer
 FIELDS = ("name", "parents", "signature", "doc", "body")
 NAME, PARENTS, SIGNATURE, DOC, BODY = range(len(FIELDS))
 #: Usual lengths of the fields, in terms, over many repositories (docs/experiments.md).
-USUAL_LENGTH = np.array([3.0, 3.0, 12.0, 20.0, 45.0], np.float32)
-LONGEST_RATIO = 20.0
+AVERAGE_LENGTH = np.array([3.0, 3.0, 12.0, 20.0, 45.0], np.float32)
+MAX_LENGTH_RATIO = 20.0
 #: Bits of each field in a posting's code, lowest first, and the weights its levels stand for.
 BITS = (3, 3, 3, 3, 4)
 SHIFTS = (0, 3, 6, 9, 12)
@@ -42,7 +42,7 @@ WINDOW_BYTES = 800
 #: A path posting says where on the path the term stands.
 IN_STEM, IN_DIRECTORY = 1, 2
 #: Words this short are mentioned everywhere and say nothing of who needs whom.
-SHORTEST_MENTION = 4
+MIN_MENTION_LENGTH = 4
 #: Stands between the pieces of a file while its words are looked up; never a word of its own.
 MARK = b"\0"
 _SPACED_MARK = b" \0 "
@@ -68,7 +68,7 @@ def name_hash(word: str) -> int:
         return zlib.crc32(word.encode("utf-8", "replace"))
 
 
-def sound(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name without case and underscores, so that `http_client` is HttpClient; one of the language's own stays as it is."""
     return name if name.startswith("__") else analyzer.joined(name)
 
@@ -230,7 +230,7 @@ class SegmentWriter:
             "units.flags": np.array(self._flags, np.uint8),
             "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
             "units.scope_hash": np.array([name_hash(".".join(unit.parents)) if unit.parents else 0 for unit in self._units], np.uint32),
-            "units.sound_hash": np.array([name_hash(sound(unit.name)) if unit.name else 0 for unit in self._units], np.uint32),
+            "units.sound_hash": np.array([name_hash(fold_name(unit.name)) if unit.name else 0 for unit in self._units], np.uint32),
             "units.full_hash": np.array([name_hash(unit.qualified_name) if unit.name else 0 for unit in self._units], np.uint32),
         }
 
@@ -241,7 +241,7 @@ class SegmentWriter:
         key, count = counted(term * slots + slot)
         slot, term = key % slots, key // slots
         unit, where = slot // len(FIELDS), slot % len(FIELDS)
-        ratio = np.minimum(lengths[slot] / USUAL_LENGTH[where], LONGEST_RATIO)
+        ratio = np.minimum(lengths[slot] / AVERAGE_LENGTH[where], MAX_LENGTH_RATIO)
         code = np.zeros(len(key), np.uint32)
         for number, levels in enumerate(LEVELS):
             mine = where == number
@@ -264,7 +264,7 @@ class SegmentWriter:
         """Which files mention which word, as written: (hash of word) -> files."""
         hashes = np.zeros(len(self._words.ids), np.uint32)
         for word, row in self._words.ids.items():
-            if len(word) >= SHORTEST_MENTION:
+            if len(word) >= MIN_MENTION_LENGTH:
                 hashes[row] = zlib.crc32(word)
         pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._mentions)]
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)

@@ -17,14 +17,14 @@ import numpy as np
 from whence.core.types import Holding
 from whence.index.name_parts import NameParts, PathParts
 from whence.index.segment import SegmentReader
-from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, SHORTEST_MENTION, name_hash
+from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_MENTION_LENGTH, name_hash
 from whence.index.symbols import SymbolTable
-from whence.index.vectors import SegmentVectors, VectorView
+from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.rows import distinct, member
 
 #: A name defined in more files than this says nothing of which one is meant.
-MOST_DEFINITIONS = 3
+MAX_DEFINITIONS = 3
 
 
 class Snapshot:
@@ -33,9 +33,9 @@ class Snapshot:
     def __init__(self, segments: Sequence[SegmentReader], dead: Sequence[Array]) -> None:
         self.segments = list(segments)
         self.shared: Columns | None = None  # columns that depend on all files at once, worked out beforehand
-        self.past: Columns | None = None  # commits, where there are any: see `index.history`
+        self.commits: Columns | None = None  # commits, where there are any: see `index.history`
         self.precedents: Array | None = None  # what commits say of each file of one question, where that was found out elsewhere
-        self.vectors: VectorView | None = None  # of the model in use, where there are any
+        self.vectors: SnapshotVectors | None = None  # of the model in use, where there are any
         self._dead = list(dead)
         self._columns: dict[str, Array] = {}
         self._masks: dict[str, Array] = {}
@@ -56,7 +56,7 @@ class Snapshot:
 
     def open_vectors(self, parts: Mapping[int, SegmentVectors]) -> None:
         """Take in the vectors of some segments, by their place among all."""
-        self.vectors = VectorView(list(parts.values()), [int(self._unit_base[place]) for place in parts])
+        self.vectors = SnapshotVectors(list(parts.values()), [int(self._unit_base[place]) for place in parts])
 
     @cached_property
     def identity(self) -> str:
@@ -74,11 +74,11 @@ class Snapshot:
         return np.concatenate(masks)
 
     # Counts of what is alive, which is what rarity is measured against.
-    def holding(self, _: str) -> Holding | None:
+    def term_counts(self, _: str) -> Holding | None:
         """How many units, windows and files hold a term, where that is not to be counted here."""
         return None
 
-    def mentioning(self, word: str) -> int:
+    def count_mentions(self, word: str) -> int:
         """How many files mention a word exactly as written."""
         return len(self.mentions(word))
 
@@ -147,11 +147,11 @@ class Snapshot:
         place[sorted(range(self.files), key=self.paths.__getitem__)] = np.arange(self.files, dtype=np.uint32)
         return place
 
-    def file_places(self, files: Array) -> Array:
+    def file_order(self, files: Array) -> Array:
         """Where files stand in the order of their paths, which is the same however they were indexed."""
         return self._order[files]
 
-    def unit_places(self, units: Array) -> Array:
+    def unit_order(self, units: Array) -> Array:
         """Where units stand in the order of paths and lines."""
         return self._order[self.file_of_unit[units]].astype(np.int64) << 32 | units
 
@@ -161,7 +161,7 @@ class Snapshot:
             self._masks[content] = self.alive & (self.column("files.content") == CONTENTS.index(content))
         return self._masks[content]
 
-    def units_of(self, files: Array) -> Array:
+    def unit_mask(self, files: Array) -> Array:
         """A mask over files as one over units; the last is remembered, for most queries ask for the same."""
         known = self._spread  # taken once: another thread may ask for others meanwhile
         if known is None or known[0] is not files:
@@ -253,7 +253,7 @@ class Snapshot:
 
     def mentions(self, word: str) -> Array:
         """The files that mention a word exactly as written (words too short to tell: none)."""
-        return self._mentions(name_hash(word)) if len(word) >= SHORTEST_MENTION else np.empty(0, np.int64)
+        return self._mentions(name_hash(word)) if len(word) >= MIN_MENTION_LENGTH else np.empty(0, np.int64)
 
     def _mentions(self, hashed: int) -> Array:
         found = []
@@ -292,7 +292,7 @@ class Snapshot:
             columns.append((np.concatenate([[0], np.cumsum(_joined(sizes), dtype=np.int64)]), _joined(values)))
         return PathParts(names, columns[0], columns[1], self.alive)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Part with what refers back to it: it is made again for whoever still asks."""
         self.__dict__.pop("symbols", None)
 
@@ -332,7 +332,7 @@ class Snapshot:
         """Centrality from the tables of definitions and mentions."""
         hashes, owners = self._defined_names()
         names, first, counts = np.unique(hashes, return_index=True, return_counts=True)
-        eligible = counts <= MOST_DEFINITIONS
+        eligible = counts <= MAX_DEFINITIONS
         pairs = []
         for segment, base, gone in zip(self.segments, self._file_base.tolist(), self._dead, strict=False):
             table, offsets = segment.arrays["mentions.hash"], segment.arrays["mentions.files"]
@@ -346,7 +346,7 @@ class Snapshot:
             name = np.repeat(row[known], np.diff(offsets)[known])
             keep = ~gone[mention]
             mention, name = mention[keep] + base, name[keep]
-            for nth in range(MOST_DEFINITIONS):
+            for nth in range(MAX_DEFINITIONS):
                 has = counts[name] > nth
                 definer = owners[first[name[has]] + nth]
                 pairs.append((definer * self.files + mention[has])[definer != mention[has]])
@@ -362,7 +362,7 @@ class Snapshot:
             if self.segments
             else np.empty(0, np.uint32)
         )
-        keep = ((flags & DEFINES) > 0) & (lengths >= SHORTEST_MENTION) & self.alive[owners]
+        keep = ((flags & DEFINES) > 0) & (lengths >= MIN_MENTION_LENGTH) & self.alive[owners]
         key = distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
         return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF
 

@@ -13,7 +13,7 @@ from whence.core.errors import IndexDamaged
 from whence.core.types import RUNTIME, Edge, Skipped
 from whence.source.walk import FileState, Tree
 from whence.storage.arrayfile import Stamp
-from whence.storage.sqlite import SCHEMA, Database, explained, is_sound, trouble_in
+from whence.storage.sqlite import SCHEMA, Database, is_sound, storage_error, trouble_in
 
 #: Changes with anything that makes an old index unreadable or its postings different.
 FORMAT = 6
@@ -31,7 +31,7 @@ class FileRecord:
     language: str = ""
     reason: str = ""
     row: int = -1
-    hidden: bool = True  # whether there is a secret in it, as far as is known
+    has_secret: bool = True  # whether there is a secret in it, as far as is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class IndexStore(Database):
         """Note facts; call inside a transaction."""
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
-    def facts(self, key: str) -> dict[str, Any]:
+    def json_meta(self, key: str) -> dict[str, Any]:
         """A fact that is made of several; empty when it is not there."""
         try:
             found = json.loads(self.meta().get(key, "{}"))
@@ -75,7 +75,7 @@ class IndexStore(Database):
         except ValueError as error:
             raise IndexDamaged(f"{self.path.name} is damaged: {key} cannot be read") from error
 
-    def forget_facts(self, *keys: str) -> None:
+    def delete_meta(self, *keys: str) -> None:
         """Let facts go; call inside a transaction."""
         self._db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
 
@@ -92,16 +92,16 @@ class IndexStore(Database):
         if observed:
             self.replace_edges(RUNTIME, observed)
 
-    def derived(self) -> dict[str, Stamp]:
+    def derived_files(self) -> dict[str, Stamp]:
         """The files that belong to the snapshot, each as it was when it was written."""
         found = {row.name: row.stamp for row in self.segments()} | {row.name: row.stamp for row in self.vectors().values()}
         for key in COLUMNS:
-            noted = self.facts(key)
+            noted = self.json_meta(key)
             if "name" in noted:
                 found[noted["name"]] = Stamp(**noted["stamp"])
         return found
 
-    def settle(self) -> None:
+    def checkpoint(self) -> None:
         """Put what was written into the database itself: of a log that is damaged SQLite takes what comes before, without a word."""
         self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # where another process reads, it says so and does it later
 
@@ -110,7 +110,7 @@ class IndexStore(Database):
         try:
             return trouble_in(self._db)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise explained(self.path, error) from error
+            raise storage_error(self.path, error) from error
 
     # The tree as it was last seen.
     def tree(self) -> Tree:
@@ -144,12 +144,12 @@ class IndexStore(Database):
                 found[path] = known
         return found
 
-    def touch(self, states: Iterable[tuple[str, FileState]]) -> None:
+    def update_states(self, states: Iterable[tuple[str, FileState]]) -> None:
         """Note new time stamps of files whose content is the same; call inside a transaction."""
         rows = [(s.size, s.mtime_ns, s.ctime_ns, s.inode, s.asked_ns, os.fsencode(path)) for path, s in states]
         self._db.executemany("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, asked_ns = ? WHERE path = ?", rows)
 
-    def forget(self, paths: Iterable[str]) -> None:
+    def remove_files(self, paths: Iterable[str]) -> None:
         """Let files go: their rows are dead from now on; call inside a transaction."""
         for path in map(os.fsencode, paths):
             self._db.execute(
@@ -158,10 +158,10 @@ class IndexStore(Database):
             self._db.execute("DELETE FROM files WHERE path = ?", [path])
             self._db.execute("DELETE FROM edges WHERE path = ? AND provenance != ?", [path, RUNTIME])
 
-    def add(self, records: Iterable[FileRecord], segment: int) -> None:
+    def add_files(self, records: Iterable[FileRecord], segment: int) -> None:
         """Take in files as read, in place of what was known of them; call inside a transaction."""
         records = list(records)
-        self.forget(record.path for record in records)
+        self.remove_files(record.path for record in records)
         self._db.executemany(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
@@ -177,50 +177,50 @@ class IndexStore(Database):
                     r.language,
                     segment,
                     r.row,
-                    int(r.hidden),
+                    int(r.has_secret),
                 )
                 for r in records
             ],
         )
 
-    def is_clean(self, path: str, hashed: bytes) -> bool:
+    def has_no_secret(self, path: str, hashed: bytes) -> bool:
         """Whether a file with this content was found to hold no secret."""
         return bool(self._rows("SELECT 1 FROM files WHERE path = ? AND hash = ? AND hidden = 0", [os.fsencode(path), hashed]))
 
-    def known_files(self) -> list[tuple[str, bytes, str, str, int, int, int]]:
+    def file_rows(self) -> list[tuple[str, bytes, str, str, int, int, int]]:
         """(path, hash, language, reason, segment, row, hidden) of every file."""
         found = self._rows("SELECT path, hash, language, reason, segment, row, hidden FROM files ORDER BY path")
         return [(os.fsdecode(path), *known) for path, *known in found]
 
-    def dead_files(self, path: str | None = None) -> list[tuple[str, bytes, str, int, int]]:
+    def dead_file_rows(self, path: str | None = None) -> list[tuple[str, bytes, str, int, int]]:
         """(path, hash, language, segment, row) of rows that are dead: all, or those of one path."""
         every = "SELECT path, hash, language, segment, row FROM dead"
         found = self._rows(every) if path is None else self._rows(f"{every} WHERE path = ?", [os.fsencode(path)])
         return [(os.fsdecode(path), *known) for path, *known in found]
 
-    def bury(self, rows: Iterable[tuple[str, bytes, str, int, int]]) -> None:
+    def add_dead_rows(self, rows: Iterable[tuple[str, bytes, str, int, int]]) -> None:
         """Note rows of segments that no file stands for, given as `dead_files` gives them; call inside a transaction."""
         values = [(segment, row, os.fsencode(path), known, language) for path, known, language, segment, row in rows]
         self._db.executemany("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?, ?)", values)
 
     def revive(self, record: FileRecord, segment: int) -> None:
         """A file is again what a dead row of a segment holds; call inside a transaction."""
-        self.add([record], segment)
+        self.add_files([record], segment)
         self._db.execute("DELETE FROM dead WHERE segment = ? AND row = ?", (segment, record.row))
 
-    def left_out(self) -> list[Skipped]:
+    def skipped_files(self) -> list[Skipped]:
         """Files that were read and left out, with the reason."""
         return [
             Skipped(os.fsdecode(path), reason)
             for path, reason in self._rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
         ]
 
-    def counts(self) -> tuple[int, int]:
+    def count_files(self) -> tuple[int, int]:
         """How many files are known, and how many of them were left out when they were read."""
         ((known, unfit),) = self._rows("SELECT count(*), coalesce(sum(reason != ''), 0) FROM files")
         return known, unfit
 
-    def places_left_out(self) -> int:
+    def count_skipped_places(self) -> int:
         """How many files and folders were left out without a look inside."""
         ((count,),) = self._rows("SELECT count(*) FROM skipped")
         return int(count)

@@ -48,13 +48,13 @@ class NameTable:
         place, at = spread(*self.find(wanted))
         return place, self.rows[at]
 
-    def few(self, wanted: Array, most: int | Array) -> tuple[Array, Array]:
+    def pairs_up_to(self, wanted: Array, most: int | Array) -> tuple[Array, Array]:
         """(place of the key, row) for the rows of the keys that have no more than so many."""
         low, high = self.find(wanted)
         place, at = spread(low, np.where(high - low <= most, high, low))
         return place, self.rows[at]
 
-    def first(self, wanted: Array, most: int) -> tuple[Array, Array]:
+    def first_pairs(self, wanted: Array, most: int) -> tuple[Array, Array]:
         """(place of the key, row) for so many of the first rows of every key."""
         low, high = self.find(wanted)
         place, at = spread(low, np.minimum(high, low + most))
@@ -70,12 +70,12 @@ class TypeTable:
     members: NameTable  # units by the row of their type, the type itself among them
 
 
-def keyed(place: Array, hashed: Array) -> Array:
+def scoped_key(place: Array, hashed: Array) -> Array:
     """One number for a place and a name."""
     return np.asarray(place, np.int64) << 32 | np.asarray(hashed, np.int64)
 
 
-def paths_of(key: str) -> list[str]:
+def possible_paths(key: str) -> list[str]:
     """The paths that a key may begin with: names of files and of symbols may hold the mark between them too."""
     return [key[:at] for at, letter in enumerate(key) if letter == "#"]
 
@@ -120,8 +120,8 @@ class SymbolTable:
         types = np.flatnonzero(self.container)
         open_ = np.flatnonzero(self.defines & (self.scope > 0))
         for place in (self.file, self.folder[self.file], self.family[self.file]):
-            table = NameTable(keyed(place[types], self.full[types]), types)
-            low, high = table.find(keyed(place[open_], self.scope[open_]))
+            table = NameTable(scoped_key(place[types], self.full[types]), types)
+            low, high = table.find(scoped_key(place[open_], self.scope[open_]))
             known = high > low
             if place is not self.file:
                 known &= high - low == 1
@@ -130,7 +130,7 @@ class SymbolTable:
         return owner
 
     @cached_property
-    def with_members(self) -> TypeTable:
+    def type_table(self) -> TypeTable:
         """The types that have members or are ones themselves, and what belongs to each."""
         of = np.where(self.owner >= 0, self.owner, np.where(self.container, np.arange(self.units), -1))
         inside = np.flatnonzero(of >= 0)
@@ -157,40 +157,40 @@ class SymbolTable:
     def in_file(self) -> NameTable:
         """Definitions by (file, name), members of types left out."""
         rows = np.flatnonzero(self.defines & (self.owner < 0))
-        return NameTable(keyed(self.file[rows], self.name[rows]), rows)
+        return NameTable(scoped_key(self.file[rows], self.name[rows]), rows)
 
     @cached_property
     def in_folder(self) -> NameTable:
         """Definitions by (folder, name), members of types left out."""
         rows = np.flatnonzero(self.defines & (self.owner < 0))
-        return NameTable(keyed(self.folder[self.file[rows]], self.name[rows]), rows)
+        return NameTable(scoped_key(self.folder[self.file[rows]], self.name[rows]), rows)
 
     @cached_property
     def of_type(self) -> NameTable:
         """Members by (type, name)."""
         rows = np.flatnonzero(self.owner >= 0)
-        return NameTable(keyed(self.owner[rows], self.name[rows]), rows)
+        return NameTable(scoped_key(self.owner[rows], self.name[rows]), rows)
 
     @cached_property
     def anywhere(self) -> NameTable:
         """Callables and types outside tests by (family, name)."""
         rows = np.flatnonzero(self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file])
-        return NameTable(keyed(self.family[self.file[rows]], self.name[rows]), rows)
+        return NameTable(scoped_key(self.family[self.file[rows]], self.name[rows]), rows)
 
     @cached_property
     def types(self) -> NameTable:
         """Types outside tests by (family, name)."""
         rows = np.flatnonzero(self.container & ~self.test[self.file])
-        return NameTable(keyed(self.family[self.file[rows]], self.name[rows]), rows)
+        return NameTable(scoped_key(self.family[self.file[rows]], self.name[rows]), rows)
 
     @cached_property
-    def types_by_sound(self) -> NameTable:
+    def types_by_folded_name(self) -> NameTable:
         """Types by (family, name without case and underscores), so that `http_client` finds HttpClient."""
         rows = np.flatnonzero(self.container & ~self.test[self.file])
-        return NameTable(keyed(self.family[self.file[rows]], self.sound[rows]), rows)
+        return NameTable(scoped_key(self.family[self.file[rows]], self.sound[rows]), rows)
 
     @cached_property
-    def by_sound(self) -> NameTable:
+    def by_folded_name(self) -> NameTable:
         """Definitions outside tests by name without case and underscores; names of the language's own by themselves."""
         rows = np.flatnonzero(self.defines & ~self.test[self.file])
         return NameTable(self.sound[rows], rows)
@@ -225,9 +225,9 @@ class SymbolTable:
         """What a unit is called outside one snapshot: `path#qualified.name`."""
         return f"{self.snapshot.path(int(self.file[unit]))}#{self.qualified_name(unit)}"
 
-    def with_key(self, key: str) -> list[int]:
+    def find(self, key: str) -> list[int]:
         """The live definitions of a key; several where a file defines a name more than once."""
-        path = next((path for path in paths_of(key) if path in self.file_row), "")
+        path = next((path for path in possible_paths(key) if path in self.file_row), "")
         file, name = self.file_row.get(path, -1), key[len(path) + 1 :]
         if file < 0:
             return []

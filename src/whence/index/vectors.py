@@ -22,15 +22,15 @@ from whence.storage.arrayfile import Array, ArrayFile, Columns, Stamp
 from whence.storage.rows import highest, ranges
 
 #: Above this many passages, sketches choose what is compared.
-SKETCHED = 40_000
+MAX_FULL_SCAN = 40_000
 #: How many are compared then: at least this many, and so many for each one wanted.
-COMPARED, COMPARED_EACH = 4_000, 20
+MIN_CANDIDATES, CANDIDATES_PER_RESULT = 4_000, 20
 #: Candidates for each one wanted that a token model looks at closely.
-CLOSE_LOOKS = 5
+TOKEN_CANDIDATES_PER_RESULT = 5
 #: Rows that are turned into floating point at a time, so that they stay in the processor's cache.
 _BLOCK = 8_192
 #: Passages that go to the encoder at a time.
-ENCODED_TOGETHER = 512
+ENCODER_BATCH = 512
 _WORD_BITS = 64
 _BYTE_TOP, _HALF_TOP = 127, 7
 #: Whole numbers up to this are exact in 32-bit floating point.
@@ -53,7 +53,7 @@ class PassageRows:
         self._first += [one.first + base for one in found]
         self._last += [one.last + base for one in found]
         self._waiting += [one.text for one in found]
-        if len(self._waiting) >= ENCODED_TOGETHER:
+        if len(self._waiting) >= ENCODER_BATCH:
             self._encode()
 
     def _encode(self) -> None:
@@ -81,10 +81,10 @@ def _strung(arrays: list[Array], empty: Array) -> Array:
 def _row_arrays(rows: Array) -> dict[str, Array]:
     scale = np.abs(rows).max(axis=1, initial=0.0) / _BYTE_TOP
     small = np.round(rows / np.maximum(scale, 1e-12)[:, None]).astype(np.int8)
-    return {"rows": small.reshape(-1), "scale": scale.astype(np.float32), "sketch": sketch_of(small).reshape(-1)}
+    return {"rows": small.reshape(-1), "scale": scale.astype(np.float32), "sketch": binary_vectors(small).reshape(-1)}
 
 
-def sketch_of(rows: Array) -> Array:
+def binary_vectors(rows: Array) -> Array:
     """The signs of rows as bits: one line of 64-bit words for each 64 numbers."""
     padded = np.pad(rows > 0, ((0, 0), (0, -rows.shape[1] % _WORD_BITS)))
     return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
@@ -122,7 +122,7 @@ class SegmentVectors:
         self._tokens = file["tokens"].reshape(-1, -(-self.width // 2)) if "tokens" in file else None
         self._token_scale = file["token_scale"] if "tokens" in file else None
 
-    def compared(self, query: Array, passages: Array | None) -> Array:
+    def similarities(self, query: Array, passages: Array | None) -> Array:
         """The dot product of a row with all passages, or with some."""
         count = self.passages if passages is None else len(passages)
         found = np.empty(count, np.float32)
@@ -132,17 +132,17 @@ class SegmentVectors:
             found[at : at + _BLOCK] = block.astype(np.float32) @ whole
         return found * ((self.scale if passages is None else self.scale[passages]) / grain)
 
-    def differing(self, bits: Array) -> Array:
+    def bit_distances(self, bits: Array) -> Array:
         """How many bits of each sketch differ from some bits."""
         found = np.zeros(self.passages, np.uint16)
         for line, word in zip(self.sketch, bits, strict=True):
             found += np.bitwise_count(line ^ word)
         return found
 
-    def best_of_tokens(self, query: Array, passages: Array) -> Array:
+    def max_sim(self, query: Array, passages: Array) -> Array:
         """For each passage the mean, over the rows of a query, of its most similar token."""
         if self._tokens is None or self._token_scale is None or self.starts is None:
-            return self.compared(query.mean(axis=0), passages)
+            return self.similarities(query.mean(axis=0), passages)
         owner, token = ranges(self.starts, passages)
         packed = self._tokens[token]
         rows = np.empty((len(token), 2 * packed.shape[1]), np.float32)
@@ -200,7 +200,7 @@ def _merged_tokens(pairs: Sequence[tuple[SegmentVectors, Array]]) -> dict[str, A
     return {"tokens": tokens.reshape(-1), "token_scale": scales, "starts": starts.astype(np.uint32)}
 
 
-class VectorView:
+class SnapshotVectors:
     """The vectors of a snapshot, read as if they were in one file. Rows of units are the snapshot's."""
 
     def __init__(self, parts: Sequence[SegmentVectors], unit_bases: Iterable[int]) -> None:
@@ -228,18 +228,18 @@ class VectorView:
         found = [getattr(part, name).astype(np.int64) + base for part, base in zip(self._parts, self._unit_bases, strict=True)]
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
-    def of_units(self, units: Array) -> tuple[Array, Array]:
+    def passages_of_units(self, units: Array) -> tuple[Array, Array]:
         """For each unit the passages it has a part in: (first, one past the last)."""
         return np.searchsorted(self.last, units), np.searchsorted(self.first, units, side="right")
 
-    def allowed(self, units: Array | None) -> Array | None:
+    def passages_with_units(self, units: Array | None) -> Array | None:
         """The passages that hold some of the units of a mask."""
         if units is None:
             return None
         before = np.concatenate([[0], np.cumsum(units)])
         return np.asarray(before[self.last + 1] > before[self.first])
 
-    def similar(self, query: Vectors, passages: Array) -> Array:
+    def compare(self, query: Vectors, passages: Array) -> Array:
         """How similar each of some passages is to a query."""
         found = np.zeros(len(passages), np.float32)
         part = np.searchsorted(self._bases, passages, side="right") - 1
@@ -248,12 +248,12 @@ class VectorView:
             if len(mine):
                 rows = passages[mine] - int(self._bases[number])
                 close = one.starts is not None
-                found[mine] = one.best_of_tokens(query.rows, rows) if close else one.compared(query.rows[0], rows)
+                found[mine] = one.max_sim(query.rows, rows) if close else one.similarities(query.rows[0], rows)
         return found
 
-    def every(self, query: Vectors) -> Array | None:
+    def compare_all(self, query: Vectors) -> Array | None:
         """How similar every passage is to a query; None where there are too many to compare them all."""
-        if self.passages > SKETCHED or any(part.starts is not None for part in self._parts):
+        if self.passages > MAX_FULL_SCAN or any(part.starts is not None for part in self._parts):
             return None
         return self._compared(query.rows[0], None)
 
@@ -264,19 +264,19 @@ class VectorView:
             return highest(rows, every[rows], count)
         close = any(part.starts is not None for part in self._parts)
         row = unit_length(query.rows.mean(axis=0, keepdims=True))[0] if close else query.rows[0]
-        rows, scores = self._first_look(row, CLOSE_LOOKS * count if close else count, allowed)
-        return highest(np.sort(rows), self.similar(query, np.sort(rows)), count) if close else (rows, scores)
+        rows, scores = self._first_look(row, TOKEN_CANDIDATES_PER_RESULT * count if close else count, allowed)
+        return highest(np.sort(rows), self.compare(query, np.sort(rows)), count) if close else (rows, scores)
 
     def _first_look(self, row: Array, count: int, allowed: Array | None) -> tuple[Array, Array]:
         wanted = np.arange(self.passages) if allowed is None else np.flatnonzero(allowed)
-        if len(wanted) > SKETCHED:
-            wanted = self._sketched(row, max(COMPARED, COMPARED_EACH * count), allowed)
+        if len(wanted) > MAX_FULL_SCAN:
+            wanted = self._sketched(row, max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * count), allowed)
         scores = self._compared(row, None if len(wanted) == self.passages else wanted)
         return highest(wanted, scores, count)
 
     def _sketched(self, row: Array, count: int, allowed: Array | None) -> Array:
-        bits = sketch_of(row[None, :])[:, 0]
-        differing = np.concatenate([part.differing(bits) for part in self._parts])
+        bits = binary_vectors(row[None, :])[:, 0]
+        differing = np.concatenate([part.bit_distances(bits) for part in self._parts])
         if allowed is not None:
             differing[~allowed] = np.iinfo(np.uint16).max
         last = min(count, len(differing)) - 1
@@ -285,11 +285,11 @@ class VectorView:
 
     def _compared(self, row: Array, passages: Array | None) -> Array:
         if passages is None:
-            found = [part.compared(row, None) for part in self._parts]
+            found = [part.similarities(row, None) for part in self._parts]
             return np.concatenate(found) if found else np.empty(0, np.float32)
         cuts = np.searchsorted(passages, self._bases)
         parts = [
-            part.compared(row, passages[a:b] - int(base))
+            part.similarities(row, passages[a:b] - int(base))
             for part, a, b, base in zip(self._parts, cuts, cuts[1:], self._bases, strict=False)
         ]
         return np.concatenate(parts) if parts else np.empty(0, np.float32)

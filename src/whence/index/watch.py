@@ -113,7 +113,7 @@ class TreeWatcher:
         self._head: git.Head | None = None
         self._identity: tuple[int, int] | None = None
         self._doubt = True
-        self.looking = ""  # why the tree has to be looked through instead of being watched; empty when it is watched
+        self.polling_reason = ""  # why the tree has to be looked through instead of being watched; empty when it is watched
 
     def __enter__(self) -> Self:
         self.start()
@@ -128,18 +128,18 @@ class TreeWatcher:
         return self._notes.handle if self._notes is not None else None
 
     @property
-    def folders(self) -> int:
+    def folder_count(self) -> int:
         """How many folders are watched."""
         return len(self._watches)
 
     def start(self) -> None:
         """Begin to watch. Done by the first `changed`, too; its answer is True."""
-        if self._notes is not None or self.looking:
+        if self._notes is not None or self.polling_reason:
             return
         if sys.platform != "linux":
-            self.looking = "this system does not tell of changes in a way that can be relied on"
-        elif kind := written_elsewhere(self._root, self._index.tree.folders, _mounts()):
-            self.looking = f"it is on a file system ({kind}) that may be changed from elsewhere"
+            self.polling_reason = "this system does not tell of changes in a way that can be relied on"
+        elif kind := shared_file_system(self._root, self._index.tree.folders, _mounts()):
+            self.polling_reason = f"it is on a file system ({kind}) that may be changed from elsewhere"
         else:
             try:
                 self._notes = Inotify()
@@ -157,18 +157,18 @@ class TreeWatcher:
             return None
         return found.st_dev, found.st_ino
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether anything that matters may have changed since this was last asked; True when that cannot be known."""
         if self._notes is not None and self._identity != self._root_now():
             self.close()  # another folder is where the root was: what is watched is elsewhere now
         self.start()
         changed = self._read()
-        if self._tree is not self._index.tree and not self.looking:
+        if self._tree is not self._index.tree and not self.polling_reason:
             self._follow(self._index.tree)
         changed, self._doubt = changed or self._doubt, False
         return changed
 
-    def doubt(self) -> None:
+    def mark_changed(self) -> None:
         """Have the next answer be True: what changed could not be taken in."""
         self._doubt = True
 
@@ -184,7 +184,7 @@ class TreeWatcher:
         """Look through the tree from now on; a part that is watched is no help."""
         self.close()
         full = error.errno in (errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-        self.looking = f"the system gives no more watches: {error.strerror}" if full else f"it cannot be watched: {error}"
+        self.polling_reason = f"the system gives no more watches: {error.strerror}" if full else f"it cannot be watched: {error}"
 
     # Which folders are watched.
     def _follow(self, tree: Tree) -> None:
@@ -197,7 +197,7 @@ class TreeWatcher:
         most = self._index.settings.watch.max_folders
         if len(wanted) > most:
             self.close()
-            self.looking = f"it has {len(wanted)} folders to watch, and watch.max_folders is {most}"
+            self.polling_reason = f"it has {len(wanted)} folders to watch, and watch.max_folders is {most}"
             return
         for path in self._watches.keys() - wanted.keys():
             self._drop(path)
@@ -289,7 +289,7 @@ class TreeWatcher:
         return before != self._head
 
 
-def written_elsewhere(root: str, folders: Collection[str], mounts: str) -> str:
+def shared_file_system(root: str, folders: Collection[str], mounts: str) -> str:
     """The kind of file system of a root, or of one of its folders, when others may write to it unnoted; else empty.
 
     `mounts` is what Linux says in /proc/self/mountinfo.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.core.errors import StorageError
-from whence.embed.passages import passages
+from whence.embed.passages import cut_passages
 from whence.embed.registry import NONE, open_encoder
 from whence.index.changes import content_hash
 from whence.index.parsed import blob_arrays, pack_parsed
@@ -62,7 +62,7 @@ class BatchResult:
     vectors: Stamp | None = None
 
 
-def vectors_beside(segment: str) -> Path:
+def vectors_path(segment: str) -> Path:
     """The vector file that is written beside a segment."""
     return Path(segment + ".vectors")
 
@@ -93,15 +93,15 @@ def _run_batch(batch: Batch, at: Callable[[int], None]) -> BatchResult:
             parsed = parse(text, language)
             digest.add(path, text, parsed)
             if meaning is not None:
-                meaning.add(passages(path, text, parsed), units)
+                meaning.add(cut_passages(path, text, parsed), units)
             units += len(parsed.units) or 1
             blobs.append(pack_parsed(parsed))
-            record = FileRecord(path, record.state, record.hash, language, "", rows, record.hidden)
+            record = FileRecord(path, record.state, record.hash, language, "", rows, record.has_secret)
             rows, total = rows + 1, total + len(text)
         records.append(record)
     at(len(batch.paths))
     stamp = write_arrays(Path(batch.out), digest.arrays() | blob_arrays(blobs), {}) if rows else None
-    vectors = write_arrays(vectors_beside(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
+    vectors = write_arrays(vectors_path(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
     return BatchResult(records, stamp, total, vectors)
 
 
@@ -111,7 +111,7 @@ def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
     try:
         handle = open_inside(batch.root, path)
     except OSError as error:
-        return FileRecord(path, last_state(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
+        return FileRecord(path, state_of(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     found = os.fstat(handle)
     state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
     try:  # it may be something else by now
@@ -122,10 +122,10 @@ def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
     masked = None if text is None else mask(text, path)
-    return FileRecord(path, state, digest, reason=reason, hidden=masked != text), masked
+    return FileRecord(path, state, digest, reason=reason, has_secret=masked != text), masked
 
 
-def last_state(full: str, now_ns: int) -> FileState:
+def state_of(full: str, now_ns: int) -> FileState:
     """What can be known of a file that cannot be opened: it is tried again when this changes."""
     try:
         found = os.lstat(full)
@@ -147,14 +147,14 @@ def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
     return "", text.replace(b"\0", b" ")  # no grammar expects one
 
 
-def outcome_to_json(outcome: BatchResult) -> dict[str, Any]:
+def result_to_json(outcome: BatchResult) -> dict[str, Any]:
     """An outcome for the pipe."""
-    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, r.hidden) for r in outcome.records]
+    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, r.has_secret) for r in outcome.records]
     stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", outcome.stamp), ("vectors", outcome.vectors))}
     return {"records": records, "bytes": outcome.bytes, **stamps}
 
 
-def outcome_from_json(found: dict[str, Any]) -> BatchResult:
+def result_from_json(found: dict[str, Any]) -> BatchResult:
     """The reverse of `outcome_to_json`."""
     records = [
         FileRecord(path, FileState(**state), bytes.fromhex(hashed), language, reason, row, hidden)
@@ -177,7 +177,7 @@ def main() -> None:
     for line in sys.stdin:
         batch = Batch(**json.loads(line))
         try:
-            say(outcome_to_json(run_batch(batch, say)))
+            say(result_to_json(run_batch(batch, say)))
         except OSError as error:  # no space left, say: not the fault of any file
             say({"error": f"{error.filename or batch.out}: {error.strerror}"})
         except StorageError as error:

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from whence.core.errors import StorageError, WhenceError
-from whence.index.changes import hash_of
+from whence.index.changes import hash_file
 from whence.index.store import FileRecord
-from whence.index.worker import Batch, BatchResult, last_state, outcome_from_json, run_batch
+from whence.index.worker import Batch, BatchResult, result_from_json, run_batch, state_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -135,7 +135,7 @@ def _part(batch: Batch, paths: list[str]) -> Batch:
 def _left_out(batch: Batch, reason: str) -> BatchResult:
     """The outcome of one file that cannot be parsed. Its content is remembered: it is tried again when that changes."""
     path = batch.paths[0]
-    state, content = last_state(f"{batch.root}/{path}", batch.now_ns), hash_of(batch.root, path, batch.max_file_bytes)
+    state, content = state_of(f"{batch.root}/{path}", batch.now_ns), hash_file(batch.root, path, batch.max_file_bytes)
     return BatchResult([FileRecord(path, state, content, reason=reason)], None, 0)
 
 
@@ -167,7 +167,7 @@ def _asked(process: subprocess.Popen[bytes], batch: Batch) -> BatchResult:
         elif "error" in said:
             raise StorageError(said["error"], hint="run it again; what was finished is kept")
         else:
-            return outcome_from_json(said)
+            return result_from_json(said)
 
 
 def _allowed(batch: Batch, at: int) -> float:
@@ -232,7 +232,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 # Parsing in the calling process.
-def outcomes_here(batches: list[Batch], marker: Path, environment: Mapping[str, str]) -> Iterator[Found]:
+def run_batches_here(batches: list[Batch], marker: Path, environment: Mapping[str, str]) -> Iterator[Found]:
     """The outcomes of batches that are parsed in this process, unless an earlier one fell over them, or over one of them now."""
     if marker.exists():
         with WorkerPool(1, environment) as pool:

@@ -20,8 +20,8 @@ from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSumm
 from whence.core.version import __version__
 from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
-from whence.index.build_log import BuildBaseline, BuildCause, keep_run, run_since
-from whence.index.clean_marker import check, verify, write_seal
+from whence.index.build_log import BuildBaseline, BuildCause, append_record, record_of_build
+from whence.index.clean_marker import check, mark_clean, verify
 from whence.index.layout import Layout, default_data_dir
 from whence.index.opening import generation_of, is_behind, open_snapshot
 from whence.index.reader import IndexReader
@@ -55,20 +55,20 @@ class IndexWriter:
         *,
         refresh: bool = True,
         progress: Progress | None = None,
-        inherit: ReusableIndex | None = None,
+        reuse: ReusableIndex | None = None,
         provenance: Sequence[Setting] = (),
     ) -> None:
         """Open the index, building or refreshing it first; a first build begins with what it inherits, if anything."""
         self.layout, self.settings, self.provenance = layout, settings, list(provenance)
         self.notes: list[str] = []  # what a user should know of how this index came to be
-        self.refreshed = RefreshSummary()
+        self.last_refresh = RefreshSummary()
         self.tree = Tree()
         self._store: IndexStore | None = None
         self._reader: IndexReader | None = None
         self._alone = RLock()  # held by the thread that makes the next generation
         self._stale = 0
         self._seen = -1
-        self._inherit = inherit
+        self._reuse = reuse
         self._damage = ""  # what of it was lost or damaged, until it is built again
         self._verified = 0.0  # when everything was last compared with its checksums
         self._encoder: Encoder | None = self._open_encoder()
@@ -84,13 +84,13 @@ class IndexWriter:
         command_line: Mapping[str, Any] | None = None,
         refresh: bool = True,
         progress: Progress | None = None,
-        inherit: ReusableIndex | None = None,
+        reuse: ReusableIndex | None = None,
     ) -> Self:
         """Open the index of a folder with the settings that hold there."""
         root = checked_root(Path(path))
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
-        return cls(Layout(where, root), merged, refresh=refresh, progress=progress, inherit=inherit, provenance=provenance)
+        return cls(Layout(where, root), merged, refresh=refresh, progress=progress, reuse=reuse, provenance=provenance)
 
     def __enter__(self) -> Self:
         return self
@@ -104,7 +104,7 @@ class IndexWriter:
             if self._store is not None:
                 self._store.close()
                 if self._verified and not self._store.read_only:
-                    write_seal(self.layout, self._verified)
+                    mark_clean(self.layout, self._verified)
                 self._store = None
             self._publish(None)
 
@@ -151,9 +151,9 @@ class IndexWriter:
 
     def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
         """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
-        with self.layout.writing(self.settings.index.lock_wait), self.store.transaction():
+        with self.layout.write_lock(self.settings.index.lock_wait), self.store.transaction():
             self.store.replace_edges(provenance, edges, paths)
-        self.store.settle()
+        self.store.checkpoint()
         self._open_latest()
 
     # Generations.
@@ -188,7 +188,7 @@ class IndexWriter:
             if not refresh:
                 raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
             self.layout.create()
-        if self.layout.orphaned():
+        if self.layout.is_orphaned():
             self._damage = f"{self.layout.database.name} was lost"
             self.notes.append(f"{self._damage}; rebuilt{KEPT}")
         with self._mending(progress):
@@ -232,9 +232,9 @@ class IndexWriter:
             self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
             self._refresh(build=True, progress=progress or _unseen)
             self._open_latest()
-        return self.refreshed
+        return self.last_refresh
 
-    def look(self) -> PendingWork:
+    def poll(self) -> PendingWork:
         """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
         with self._alone:
             self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
@@ -266,7 +266,7 @@ class IndexWriter:
         ):
             return
         try:
-            with self.layout.writing(self.settings.index.lock_wait):
+            with self.layout.write_lock(self.settings.index.lock_wait):
                 self._build(progress)
         except IndexDamaged:
             raise
@@ -308,7 +308,7 @@ class IndexWriter:
         head = git.head(self.root)
         adopted, whose = self._take_over(head.commit if head else "", now) if not self.store.segments() else (0, "")
         done = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
-        self.refreshed = replace(done, adopted=done.adopted + adopted)
+        self.last_refresh = replace(done, adopted=done.adopted + adopted)
         if builder.trouble is not None:
             self._do_without(builder.trouble)
         with self.store.transaction():
@@ -323,20 +323,20 @@ class IndexWriter:
     def _note_run(self, before: BuildBaseline, cause: BuildCause, began: float) -> None:
         """Keep what was done with the others beside the index."""
         now, seconds, units = time.time(), time.monotonic() - began, self.reader.snapshot.live_units
-        run = run_since(before, self.store, self.refreshed, cause, at=now, seconds=seconds, units=units)
-        keep_run(self.layout.runs_file, run)
+        run = record_of_build(before, self.store, self.last_refresh, cause, at=now, seconds=seconds, units=units)
+        append_record(self.layout.build_log_file, run)
         self._damage = ""
 
     def _take_over(self, commit: str, now_ns: int) -> tuple[int, str]:
         """Begin with what the index of another tree of this repository has of the same content; how many files it had, and what it is."""
-        from whence.index.reuse import estates_nearby, take_over  # noqa: PLC0415  -- for a first build only
+        from whence.index.reuse import find_reusable_indexes, reuse_segments  # noqa: PLC0415  -- for a first build only
 
         limit, identity = self.settings.index.max_file_bytes, self._identity()["settings"]
-        nearby = estates_nearby(self.layout, commit, identity) if self.settings.index.adopt else ()
-        for estate in chain([self._inherit] if self._inherit else (), nearby):
-            taken = take_over(self.layout, self.store, estate, self.tree, model=self.model, limit=limit, now_ns=now_ns)
+        nearby = find_reusable_indexes(self.layout, commit, identity) if self.settings.index.adopt else ()
+        for estate in chain([self._reuse] if self._reuse else (), nearby):
+            taken = reuse_segments(self.layout, self.store, estate, self.tree, model=self.model, limit=limit, now_ns=now_ns)
             if taken:
-                return taken, "a pack" if estate is self._inherit else "the index of another worktree or clone"
+                return taken, "a pack" if estate is self._reuse else "the index of another worktree or clone"
         return 0, ""
 
     def _identity(self) -> dict[str, str]:
@@ -375,12 +375,12 @@ class IndexWriter:
         """Make again what follows from the rest: vectors, or columns over all files."""
         vectors, self._damage = isinstance(damage, VectorsDamaged), damage.message
         self.notes.append(f"{damage.message}; {'vectors ' if vectors else ''}rebuilt")
-        with self.layout.writing(self.settings.index.lock_wait):
+        with self.layout.write_lock(self.settings.index.lock_wait):
             with self.store.transaction():
                 if vectors:
                     self.store.drop_vectors()
                 else:
-                    self.store.forget_facts(*COLUMNS)
+                    self.store.delete_meta(*COLUMNS)
             self._build(progress)
         self._open_latest()
 
@@ -389,7 +389,7 @@ class IndexWriter:
         observed, whole = self._observed()
         if self._store is not None:
             self._store.close()
-        with self.layout.writing(self.settings.index.lock_wait):
+        with self.layout.write_lock(self.settings.index.lock_wait):
             if self._is_repaired(progress):
                 return
             self._damage = damage.message

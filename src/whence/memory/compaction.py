@@ -27,7 +27,7 @@ from whence.memory.note import GENERATED, Note
 from whence.memory.recall import FEW_WORDS
 from whence.memory.store import HISTORY
 from whence.source.git import branches
-from whence.storage.files import numbered, same_file
+from whence.storage.files import is_same_file, version_names
 from whence.text.prose import ProseLanguage
 from whence.text.slugs import alike, first_words
 
@@ -322,8 +322,8 @@ def _prunes(directory: Path, keys: Sequence[str], writes: Counter[str], keep: in
 
 def _earlier(history: Path, path: Path) -> int:
     """The versions in a history; one that is the note itself is not counted, its writer was stopped."""
-    versions = [] if history.is_symlink() else numbered(history)
-    return len(versions) - bool(versions and same_file(history / versions[-1], path))
+    versions = [] if history.is_symlink() else version_names(history)
+    return len(versions) - bool(versions and is_same_file(history / versions[-1], path))
 
 
 # The steps.

@@ -18,8 +18,8 @@ from typing import Any
 
 from whence.core.errors import IndexBusy, IndexDamaged, StorageError
 from whence.storage.arrayfile import Stamp
-from whence.storage.files import make_folder
-from whence.storage.sqlite import add_checksums, altered_rows, with_checksum
+from whence.storage.files import make_private_folder
+from whence.storage.sqlite import altered_rows, register_row_sum, with_checksum
 from whence.text.slugs import alike
 
 #: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
@@ -124,7 +124,7 @@ class NoteDatabase:
         self.was_damaged = False
         self._ids: dict[str, int] = {}  # of words; what was once given never changes
         try:
-            make_folder(path.parent)  # notes are private
+            make_private_folder(path.parent)  # notes are private
             self._db = self._opened()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             found = _explained(path, error)
@@ -143,7 +143,7 @@ class NoteDatabase:
         db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         if fresh:
             os.chmod(self.path, 0o600)  # noqa: PTH101  -- notes are private
-        add_checksums(db)
+        register_row_sum(db)
         db.execute("PRAGMA journal_mode = WAL")
         # Derived: what a crash of the machine takes away is read from the files again.
         db.execute("PRAGMA synchronous = OFF")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whence.core.errors import IndexDamaged, WhenceError
-from whence.index.clean_marker import CleanMarker, put_seal, read_seal, unlike
+from whence.index.clean_marker import CleanMarker, describe_difference, read_marker, write_marker
 from whence.memory.analyzer import NoteAnalyzer
 from whence.memory.database import NoteDatabase, file_name, kept, told
 from whence.memory.note import Note
@@ -82,13 +82,13 @@ class NoteIndex:
         self.store.close()
         with suppress(OSError):  # where nothing can be written it is verified again next time
             seal = CleanMarker.of(self.store.path, self._verified)
-            if seal != read_seal(self._seal_file):
-                put_seal(seal, self._seal_file)
+            if seal != read_marker(self._seal_file):
+                write_marker(seal, self._seal_file)
 
     # Whether the index is what was written.
     def _check(self, verify_after: float) -> None:
         """Begin again where the index is damaged. One that may be trusted without reading all of it is trusted."""
-        now, seal = self._clock(), read_seal(self._seal_file)
+        now, seal = self._clock(), read_marker(self._seal_file)
         left = seal is not None and seal == CleanMarker.of(self.store.path, seal.verified) and 0 <= now - seal.verified < verify_after
         try:
             if left and seal is not None and self.store.rows("SELECT count(*) FROM notes")[0][0] > FEW:
@@ -106,7 +106,7 @@ class NoteIndex:
         """What of the index is not what was written."""
         found = self.store.verify()
         named = None if found else self.store.arrays()
-        said = unlike(self._place / named[0], named[1]) if named else ""
+        said = describe_difference(self._place / named[0], named[1]) if named else ""
         return [*found, f"{named[0]}: {said}"] if named and said else found
 
     @property

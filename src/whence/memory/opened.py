@@ -24,7 +24,7 @@ from whence.memory.location import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.note import CodeRef, Note
 from whence.memory.staleness import CHANGED, CodeState, CodeStates, named
 from whence.source.git import repository_root
-from whence.storage.files import FORSAKEN
+from whence.storage.files import ABANDONED_SECONDS
 from whence.text.prose import language_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OpenMemory:
         reader = NoteAnalyzer(language_of(chosen.language), encoder)
         self._prose = encoder if isinstance(encoder, ProseEncoder) else None
         self.layout = Layout(data_dir, directory)
-        self.catalog = NoteIndex(directory, self.layout.notes, reader, chosen.max_bytes, time.time, settings.index.verify_after)
+        self.catalog = NoteIndex(directory, self.layout.note_index, reader, chosen.max_bytes, time.time, settings.index.verify_after)
         self._states = CodeStates(self.layout.grammars)
         if self.catalog.store.was_damaged:
             self.notes.append("the index over notes was damaged; made again from the notes")
@@ -98,7 +98,7 @@ class OpenMemory:
             memory.notes.append(f"{damage.message}; made again from the notes")
             memory.catalog.begin_again()
         if memory.catalog.folder.unfinished:
-            memory.catalog.folder.sweep(FORSAKEN, time.time())
+            memory.catalog.folder.sweep(ABANDONED_SECONDS, time.time())
         return memory
 
     def __enter__(self) -> Self:

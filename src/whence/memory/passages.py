@@ -132,7 +132,7 @@ class NoteText:
         stems = vocabulary.stems[words]
         alike = np.zeros((len(words), len(plan.stems)))
         if self._prose is not None:
-            near = self._prose.likeness(vocabulary.rows[words], self._prose.rows_of(plan.words))
+            near = self._prose.word_similarities(vocabulary.rows[words], self._prose.rows_of(plan.words))
             alike = np.clip((near - LIKE) / (1 - LIKE), 0, 1)
         for term, stem in enumerate(plan.stems):
             if stem in self._evidence.held:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.index.vectors import SegmentVectors, VectorView, sketch_of
+from whence.index.vectors import SegmentVectors, SnapshotVectors, binary_vectors
 from whence.memory.database import NoteDatabase
 from whence.memory.note import GENERATED, KINDS
 from whence.storage.arrayfile import Array
@@ -119,7 +119,7 @@ def _vectors(passages: Sequence[Array], width: int) -> dict[str, Array]:
         "last": owner,
         "scale": np.ascontiguousarray(joined[:, :4]).view(np.float32).reshape(-1),
         "rows": rows.reshape(-1),
-        "sketch": sketch_of(rows).reshape(-1),
+        "sketch": binary_vectors(rows).reshape(-1),
     }
 
 
@@ -159,9 +159,9 @@ class NoteReader:
         return np.asarray(self.alive & ~np.isin(self.column("kinds"), made))
 
     @cached_property
-    def view(self) -> VectorView:
+    def view(self) -> SnapshotVectors:
         """The passages of all notes."""
-        return VectorView([part.vectors for part in self.parts], self.bases[:-1].tolist())
+        return SnapshotVectors([part.vectors for part in self.parts], self.bases[:-1].tolist())
 
     def note_counts(self, population: Array, name: object) -> Array:
         """How many notes of a population hold each stem; worked out once for each population, which is told by its name."""

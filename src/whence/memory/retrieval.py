@@ -111,17 +111,17 @@ class NoteTermStatistics:
     @cached_property
     def _every(self) -> Array | None:
         """How near all passages are, where there are few enough to compare them once."""
-        return self.corpus.view.every(self.question) if self.question is not None else None
+        return self.corpus.view.compare_all(self.question) if self.question is not None else None
 
     def similar(self, rows: Array) -> Array:
         """How near the nearest passage of each of some notes is to the question."""
         found = np.zeros(len(rows))
         if self.question is None or not len(rows):
             return found
-        low, high = self.corpus.view.of_units(rows)
+        low, high = self.corpus.view.passages_of_units(rows)
         owner = np.repeat(np.arange(len(rows)), high - low)
         passages = np.arange(len(owner)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + np.repeat(low, high - low)
-        near = self._every[passages] if self._every is not None else self.corpus.view.similar(self.question, passages)
+        near = self._every[passages] if self._every is not None else self.corpus.view.compare(self.question, passages)
         if len(owner):
             starts = first_of_each(owner)
             found[owner[starts]] = np.maximum.reduceat(near, starts)
@@ -137,7 +137,7 @@ class NoteTermStatistics:
         """The notes whose nearest passages are nearest, if that is nearer than chance."""
         if self.question is None:
             return np.empty(0, np.int64), np.empty(0)
-        allowed = None if self.scope.allowed.all() else self.corpus.view.allowed(self.scope.allowed)
+        allowed = None if self.scope.allowed.all() else self.corpus.view.passages_with_units(self.scope.allowed)
         asked = count + count // 2
         while True:  # a long note has many passages: go on until there are notes enough, or none that is near
             passages, near = self.corpus.view.nearest(self.question, asked, allowed, self._every)

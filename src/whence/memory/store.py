@@ -24,17 +24,17 @@ from whence.memory.location import ENDING, check_names, is_note_name, looks_like
 from whence.memory.note import GENERAL, Note
 from whence.storage.files import (
     PART,
-    flush,
-    give_name,
-    keep_copy,
-    locked,
-    make_folder,
-    numbered,
+    file_lock,
+    is_same_file,
+    link_new,
+    link_or_copy,
+    make_private_folder,
     part_file,
-    remove_empty,
-    same_file,
-    sweep,
-    telling,
+    remove_abandoned,
+    remove_if_empty,
+    storage_errors,
+    sync_folder,
+    version_names,
 )
 from whence.text.slugs import alike, first_words, folder_of, is_name, slug_of, topic_slugs
 
@@ -83,7 +83,7 @@ class NoteStore:
         note = settled(replace(note, folder=folder))
         check_names(folder, *filter(None, [note.slug]))
         data = _bytes_of(note, most_bytes)
-        with telling("write to", f"{self._root / folder}"):
+        with storage_errors("write to", f"{self._root / folder}"):
             place = self._place(folder)
             if note.slug or note.topic or expected:
                 with self._locked():
@@ -91,22 +91,22 @@ class NoteStore:
             else:  # nothing to look up: all that takes long is done before the lock is taken
                 stored = self._new(note, place, data)
             with suppress(FileNotFoundError):  # another one has removed the note and its folder since
-                flush(place)
+                sync_folder(place)
         return stored
 
     def read(self, key: str, *, most_bytes: int) -> Note | None:
         """The note of a key, `folder/slug`, or None when there is none."""
         folder, slug = parts_of(key)
-        with telling("read", key):
+        with storage_errors("read", key):
             return self._note(self._path(folder, slug), folder, slug, most_bytes)
 
     def history(self, key: str, *, most_bytes: int) -> list[Note]:
         """What a note was before, oldest first; it outlives a file that was deleted by hand."""
         folder, slug = parts_of(key)
-        with telling("read", key):
+        with storage_errors("read", key):
             place = self._history(folder, slug)
-            versions = numbered(place)
-            if versions and same_file(place / versions[-1], self._path(folder, slug)):
+            versions = version_names(place)
+            if versions and is_same_file(place / versions[-1], self._path(folder, slug)):
                 versions.pop()  # a writer was stopped before it could replace it
             notes = (self._note(place / name, folder, slug, most_bytes) for name in versions)
             return [note for note in notes if note]
@@ -114,7 +114,7 @@ class NoteStore:
     def remove(self, key: str) -> bool:
         """Delete a note and its history, and its folder when nothing else is in it; False when there is none."""
         folder, slug = parts_of(key)
-        with telling("remove", key):
+        with storage_errors("remove", key):
             path, history = self._path(folder, slug), self._history(folder, slug)
             if not (os.path.lexists(path) or os.path.lexists(history)):
                 return False
@@ -122,23 +122,23 @@ class NoteStore:
                 # The file goes last: as long as anything of a note is left, it can be seen and removed again.
                 for version in history.iterdir() if history.is_dir() else []:
                     version.unlink()
-                remove_empty(history, history.parent)
+                remove_if_empty(history, history.parent)
                 path.unlink(missing_ok=True)
-                flush(path.parent)
-                remove_empty(path.parent)
+                sync_folder(path.parent)
+                remove_if_empty(path.parent)
         return True
 
     def prune(self, key: str, keep: int) -> int:
         """Delete the oldest of what a note was before, but for so many versions; how many are gone. One without a file keeps all."""
         folder, slug = parts_of(key)
-        with telling("prune", key), self._locked():
+        with storage_errors("prune", key), self._locked():
             path, history = self._path(folder, slug), self._history(folder, slug)
-            versions = [name for name in numbered(history) if not same_file(history / name, path)]
+            versions = [name for name in version_names(history) if not is_same_file(history / name, path)]
             gone = versions[: max(len(versions) - keep, 0)] if path.is_file() else []
             for name in gone:
                 (history / name).unlink()
             if gone:
-                flush(history)
+                sync_folder(history)
         return len(gone)
 
     def scan(self, *folders: str) -> Iterator[StoredNote]:
@@ -151,13 +151,13 @@ class NoteStore:
 
     def folders(self) -> list[tuple[str, int]]:
         """The folders of projects, by name, each with the time of its last change in nanoseconds."""
-        with telling("read", f"{self._root}"):
+        with storage_errors("read", f"{self._root}"):
             return [found for entry in self._entries("") for found in self._folder(entry)]
 
     def sweep(self, older_than: float, now: float) -> int:
         """Delete what killed writers have left behind, if it is older than some seconds; how many files those were."""
         self.unfinished = False
-        return sum(sweep(self._root / folder, now - older_than) for folder, _ in self.folders())
+        return sum(remove_abandoned(self._root / folder, now - older_than) for folder, _ in self.folders())
 
     def _new(self, note: Note, place: Path, data: bytes) -> Note:
         """Store a note that replaces none."""
@@ -178,7 +178,7 @@ class NoteStore:
         if before is None:
             with part_file(self._place(note.folder), _bytes_of(note, most_bytes)) as part:
                 if slug:
-                    give_name(part, path)
+                    link_new(part, path)
                 elif note.topic:
                     slug = self._named_by_topic(part, note)
                 else:
@@ -201,11 +201,11 @@ class NoteStore:
         """Give a file the name that its topic has, unless a note of another topic has it or had it; under the lock."""
         for slug in (usual := topic_slugs(note.topic)):
             history = self._history(note.folder, slug)
-            versions = numbered(history)
+            versions = version_names(history)
             if versions and self._topic(history / versions[-1]) != alike(note.topic):
                 continue
             with suppress(FileExistsError):
-                give_name(part, self._path(note.folder, slug))
+                link_new(part, self._path(note.folder, slug))
                 return slug
         return _named(part, usual[-1])
 
@@ -329,7 +329,7 @@ class NoteStore:
     def _place(self, folder: str) -> Path:
         """The folder of a project, which is there then."""
         place = self._checked(self._root / folder)
-        make_folder(place)
+        make_private_folder(place)
         return place
 
     def _checked(self, path: Path) -> Path:
@@ -342,7 +342,7 @@ class NoteStore:
         return path.resolve().is_relative_to(self._root.resolve())
 
     def _locked(self) -> AbstractContextManager[None]:
-        return locked(self._root / LOCK, self._wait)
+        return file_lock(self._root / LOCK, self._wait)
 
 
 def _bytes_of(note: Note, most_bytes: int) -> bytes:
@@ -360,13 +360,13 @@ def _bytes_of(note: Note, most_bytes: int) -> bytes:
 
 def _keep(path: Path, history: Path) -> None:
     """Put a file into the history of its note, unless a writer that was stopped has done so."""
-    make_folder(history)
-    versions = numbered(history)
-    if versions and same_file(history / versions[-1], path):
+    make_private_folder(history)
+    versions = version_names(history)
+    if versions and is_same_file(history / versions[-1], path):
         return
     number = int(versions[-1].partition(".")[0]) + 1 if versions else 1
-    keep_copy(path, history / f"{number:04d}{ENDING}")
-    flush(history)
+    link_or_copy(path, history / f"{number:04d}{ENDING}")
+    sync_folder(history)
 
 
 def _named(part: Path, stem: str) -> str:
@@ -375,7 +375,7 @@ def _named(part: Path, stem: str) -> str:
     while True:
         if not os.path.lexists(part.parent / HISTORY / slug):  # the past of another note, whose file was deleted by hand
             with suppress(FileExistsError):
-                give_name(part, part.with_name(f"{slug}{ENDING}"))
+                link_new(part, part.with_name(f"{slug}{ENDING}"))
                 return slug
         slug = _next_free(part.parent, stem)
 

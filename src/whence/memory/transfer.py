@@ -17,7 +17,7 @@ from whence.memory.front_matter import render, settled
 from whence.memory.importer import NoteDraft, incoming
 from whence.memory.memory import Memory
 from whence.memory.note import GENERAL, Note
-from whence.storage.files import FORSAKEN, part_file, sweep, telling
+from whence.storage.files import ABANDONED_SECONDS, part_file, remove_abandoned, storage_errors
 from whence.text.secrets import find_secrets, redacted
 from whence.text.slugs import alike, checksum, folder_of, topic_slugs
 
@@ -127,7 +127,7 @@ def _secrets_of(draft: NoteDraft, path: Path) -> str:
     file, where = _file_of(path, draft.origin), ""
     found = []
     if file.suffix.lower() in _MARKDOWN:
-        with telling("read", str(file)):
+        with storage_errors("read", str(file)):
             found = find_secrets(file.read_text(encoding="utf-8-sig", errors="replace"))
     if not found:
         found, where = find_secrets(draft.note.text) or find_secrets(render(draft.note)), " of its text"
@@ -246,11 +246,11 @@ def give_out(memory: Memory, destination: Path | None, *, project: str | None = 
     if destination is None:
         sys.stdout.write(text)
         return len(notes)
-    with telling("write", str(destination)):
+    with storage_errors("write", str(destination)):
         destination.parent.mkdir(parents=True, exist_ok=True)
         with part_file(destination.parent, text.encode()) as part:
             part.replace(destination)
-        sweep(destination.parent, destination.stat().st_mtime - FORSAKEN)
+        remove_abandoned(destination.parent, destination.stat().st_mtime - ABANDONED_SECONDS)
     return len(notes)
 
 

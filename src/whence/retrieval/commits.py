@@ -33,14 +33,14 @@ class CommitMatches:
         column = np.zeros(self._snapshot.files, np.float32)
         if self._snapshot.precedents is not None:
             return self._snapshot.precedents
-        if self._snapshot.past is not None:
-            files, scores = self._found(self._snapshot.past)
+        if self._snapshot.commits is not None:
+            files, scores = self._found(self._snapshot.commits)
             column[files] = scores
         return column
 
     def best_files(self, count: int, allowed: Array) -> tuple[Array, Array]:
         """The files that commits like the question changed: (files, scores)."""
-        return top(self._scores, count, allowed, self._snapshot.file_places)
+        return top(self._scores, count, allowed, self._snapshot.file_order)
 
     def of_files(self, files: Array) -> Array:
         """The score of each of some files, 1 for the best of them."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.embed.encoder import Encoder, Vectors
 from whence.index.snapshot import Snapshot
-from whence.index.vectors import VectorView
+from whence.index.vectors import SnapshotVectors
 from whence.retrieval.term_statistics import CachedPostings
 from whence.storage.arrayfile import Array
 from whence.storage.rows import best_first, first_of_each, member, spread
@@ -24,10 +24,10 @@ MOST_COMPARED = 0.6
 class DenseMatches:
     """What vectors say of one question, worked out once and shared by retrievers and signals."""
 
-    def __init__(self, snapshot: Snapshot, view: VectorView, question: Vectors, asks: int | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, view: SnapshotVectors, question: Vectors, asks: int | None = None) -> None:
         """`asks` is the unit that is the question, if one is: a passage with some of it says nothing of its neighbours there."""
         self._snapshot, self._view, self._question = snapshot, view, question
-        self._deaf = np.arange(*(int(at) for at in view.of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
+        self._deaf = np.arange(*(int(at) for at in view.passages_of_units(np.array(asks)))) if asks is not None else np.empty(0, np.int64)
         self._every: Array | None = None
         self._compared = CachedPostings(view.passages, self._compare, np.float32)
         self._of_known_units = CachedPostings(snapshot.units, self._find_of_units, np.float32)
@@ -40,7 +40,7 @@ class DenseMatches:
 
     def nearest(self, count: int, units: Array | None, at_least: float = 0.0) -> tuple[Array, Array]:
         """The passages nearest to the question that hold some of the units of a mask: (passages, similarity)."""
-        allowed = self._view.allowed(units if units is not None else self._snapshot.unit_alive)
+        allowed = self._view.passages_with_units(units if units is not None else self._snapshot.unit_alive)
         if len(self._deaf):
             allowed = np.ones(self._view.passages, bool) if allowed is None else allowed
             allowed[self._deaf] = False
@@ -74,7 +74,7 @@ class DenseMatches:
         return self._of_known_files.at(files)
 
     def _find_of_units(self, units: Array) -> Array:
-        low, high = self._view.of_units(units)
+        low, high = self._view.passages_of_units(units)
         owner, passage = spread(low, high)
         return _best(owner, self._similar(passage), len(units))
 
@@ -95,7 +95,7 @@ class DenseMatches:
 
     def _compare_every(self) -> Array | None:
         """How near all passages are, where there are few enough to compare them once for all that is asked of them."""
-        found = self._view.every(self._question)
+        found = self._view.compare_all(self._question)
         if found is not None:
             found[self._deaf] = 0
         return found
@@ -106,7 +106,7 @@ class DenseMatches:
         return self._compared.at(passages)
 
     def _compare(self, passages: Array) -> Array:
-        similar = self._view.similar(self._question, passages)
+        similar = self._view.compare(self._question, passages)
         similar[member(passages, self._deaf)] = 0
         return similar
 

@@ -72,7 +72,7 @@ def restrict(
 ) -> Restriction:
     """Apply conditions, all of which must hold, to what a mask of files and one of units allow."""
     work = _Restricting(snapshot, read, named)
-    mask = snapshot.units_of(files) if units is None else snapshot.units_of(files) & units
+    mask = snapshot.unit_mask(files) if units is None else snapshot.unit_mask(files) & units
     mask = work.all_of(conditions, mask)
     return Restriction(
         mask, lines_in_units(snapshot, work.lines, mask), np.concatenate(work.ordered) if work.ordered else None, tuple(work.notes)
@@ -104,7 +104,7 @@ class _Restricting:
             return found
         if one.of in _OF_FILES:
             files = self._files(one)
-            return self._snapshot.units_of(~files if one.negated else files)
+            return self._snapshot.unit_mask(~files if one.negated else files)
         if one.of in _READS:
             return self._by_lines(one, mask, inside=inside)
         if one.of == "word":
@@ -139,9 +139,9 @@ class _Restricting:
             stands[snapshot.path_postings(rows)[0]] = True
             held, on_path = held & holds, on_path & stands
         if not leaf.negated:
-            return held | snapshot.units_of(on_path)
+            return held | snapshot.unit_mask(on_path)
         on_path[snapshot.file_of_unit[held]] = True
-        return snapshot.units_of(~on_path)
+        return snapshot.unit_mask(~on_path)
 
     def _by_lines(self, leaf: Leaf, mask: Array, *, inside: bool) -> Array:
         snapshot = self._snapshot
@@ -154,7 +154,7 @@ class _Restricting:
         if leaf.negated:
             files = np.ones(snapshot.files, bool)
             files[list(found)] = False
-            return snapshot.units_of(files)
+            return snapshot.unit_mask(files)
         if not found and leaf.of == "phrase":
             self.notes.append(f'no file holds "{leaf.value}"; its words were searched')
             return self._by_word(Leaf("word", leaf.value)) if inside else mask

@@ -17,7 +17,7 @@ WINDOW_DECAY = 0.8
 
 def best_units(statistics: TermStatistics, count: int, allowed: Array | None) -> tuple[Array, Array]:
     """The units with the highest lexical score: (units, scores)."""
-    return top(statistics.unit_scores, count, allowed, statistics.snapshot.unit_places)
+    return top(statistics.unit_scores, count, allowed, statistics.snapshot.unit_order)
 
 
 def best_windows(statistics: TermStatistics, count: int, allowed_files: Array | None) -> tuple[Array, Array]:
@@ -26,7 +26,7 @@ def best_windows(statistics: TermStatistics, count: int, allowed_files: Array | 
     if statistics.snapshot.files == 0 or statistics.snapshot.windows == 0:
         return np.empty(0, np.int64), np.empty(0, np.float32)
     best = np.maximum.reduceat(statistics.window_scores, starts[:-1])
-    return top(best, count, allowed_files, statistics.snapshot.file_places)
+    return top(best, count, allowed_files, statistics.snapshot.file_order)
 
 
 def mass(statistics: TermStatistics, files: Array) -> Array:

@@ -92,7 +92,7 @@ class ClassText:
 
     def __init__(self, statistics: TermStatistics) -> None:
         self.statistics = statistics
-        self._types = statistics.snapshot.symbols.with_members
+        self._types = statistics.snapshot.symbols.type_table
 
     @cached_property
     def scores(self) -> Array:

@@ -82,7 +82,7 @@ class PathMatch:
                     best[files[offsets[row] : offsets[row + 1]]] = self.strength[number, row]
                 scores += np.float32(weight * share) * best
         scores[~self.statistics.snapshot.alive] = 0
-        return top(scores, count, allowed_files, self.statistics.snapshot.file_places)
+        return top(scores, count, allowed_files, self.statistics.snapshot.file_order)
 
 
 def _matches(part: NamePart, names: list[str]) -> list[tuple[int, float]]:

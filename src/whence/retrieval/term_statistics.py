@@ -58,7 +58,7 @@ class TermPostings:
     @cached_property
     def _known(self) -> Holding | None:
         """How many hold it, where not all that do are here."""
-        return self._snapshot.holding(self.term.text)
+        return self._snapshot.term_counts(self.term.text)
 
     @property
     def holders(self) -> int:

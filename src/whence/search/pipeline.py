@@ -122,7 +122,7 @@ def _scope(run: SearchRun) -> SearchScope:
     units = run.restriction.units
     files = np.zeros(snapshot.files, bool)
     files[snapshot.file_of_unit[units]] = True
-    whole = bool((snapshot.units_of(files) == units).all())  # only whole files are left out
+    whole = bool((snapshot.unit_mask(files) == units).all())  # only whole files are left out
     return SearchScope(files, None if whole else units, every_word)
 
 
@@ -358,5 +358,5 @@ def _holds_a_word(statistics: TermStatistics, units: Array) -> Array:
 def _unit_mask(snapshot: Snapshot, scope: SearchScope) -> Array | None:
     if scope.units is None and scope.files.all():
         return None
-    by_file = snapshot.units_of(scope.files)
+    by_file = snapshot.unit_mask(scope.files)
     return by_file if scope.units is None else by_file & scope.units

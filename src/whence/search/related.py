@@ -79,7 +79,7 @@ def _telling_words(example: RelatedQuery, run: SearchRun) -> QueryPlan:
 def _others(unit: int, run: SearchRun) -> Array:
     """A mask of the units that may be answers."""
     snapshot = run.snapshot
-    allowed = snapshot.units_of(file_mask(snapshot, run.request.filters)).copy()
+    allowed = snapshot.unit_mask(file_mask(snapshot, run.request.filters)).copy()
     kinds = unit_mask(snapshot, run.request.filters)
     if kinds is not None:
         allowed &= kinds

@@ -13,22 +13,22 @@ from pathlib import Path
 from whence.core.errors import StorageError
 
 #: What is said by disks that cannot give a file two names.
-NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 
-def give_name(part: Path, path: Path) -> None:
+def link_new(part: Path, path: Path) -> None:
     """Give a file a name that nothing has yet, or raise FileExistsError."""
     try:
         os.link(part, path)
     except OSError as error:
-        if error.errno not in NO_LINKS:
+        if error.errno not in NO_HARD_LINKS:
             raise
         if os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
         part.rename(path)
 
 
-def put_whole(place: Path, text: str) -> None:
+def write_atomically(place: Path, text: str) -> None:
     """Put a small file in the place of an older one, and take away what others were killed over.
 
     Whose own is taken away meanwhile has written nothing: this is for hints that can be written again.
@@ -39,10 +39,10 @@ def put_whole(place: Path, text: str) -> None:
             file.write(text)
         beside.replace(place)
     finally:
-        remove_parts(place)
+        remove_part_files(place)
 
 
-def remove_parts(place: Path) -> None:
+def remove_part_files(place: Path) -> None:
     """Take away what was begun to be put in a place and never got its name."""
     for left in place.parent.glob(f"{place.name}-*.part"):
         left.unlink(missing_ok=True)
@@ -51,7 +51,7 @@ def remove_parts(place: Path) -> None:
 #: What a file is called before it is whole.
 PART = re.compile(r"\.write-[0-9a-f]{16}\.part")
 #: Seconds after which a file that is not whole has no writer any more.
-FORSAKEN = 3_600.0
+ABANDONED_SECONDS = 3_600.0
 #: An earlier version of a note.
 _VERSION = re.compile(r"(\d{4,9})\.md")
 _POLL_SECONDS = (0.001, 0.02)
@@ -63,7 +63,7 @@ _HINTS = {
 
 
 @contextmanager
-def telling(doing: str, where: str) -> Iterator[None]:
+def storage_errors(doing: str, where: str) -> Iterator[None]:
     """Turn what the disk says into one line."""
     try:
         yield
@@ -86,7 +86,7 @@ def part_file(place: Path, data: bytes) -> Iterator[Path]:
             part.unlink()
 
 
-def sweep(place: Path, before: float) -> int:
+def remove_abandoned(place: Path, before: float) -> int:
     """Delete what killed writers have left in a folder, if it was last written before a time; how many files those were."""
     gone = 0
     with suppress(OSError), os.scandir(place) as entries:
@@ -97,30 +97,30 @@ def sweep(place: Path, before: float) -> int:
     return gone
 
 
-def keep_copy(path: Path, target: Path) -> None:
+def link_or_copy(path: Path, target: Path) -> None:
     """Give a file another name under which it stays when the first goes to another file; where that cannot be, copy it."""
     try:
         if not path.is_symlink():
             os.link(path, target)
             return
     except OSError as error:
-        if error.errno not in NO_LINKS:
+        if error.errno not in NO_HARD_LINKS:
             raise
     with part_file(path.parent, path.read_bytes()) as part:
         part.rename(target)
 
 
-def make_folder(place: Path) -> None:
+def make_private_folder(place: Path) -> None:
     """Make a folder, and those above it, unless it is there; on the disk, and for its owner only."""
     if place.is_dir():
         return
     if place.parent != place:
-        make_folder(place.parent)
+        make_private_folder(place.parent)
     place.mkdir(0o700, exist_ok=True)
-    flush(place.parent)
+    sync_folder(place.parent)
 
 
-def flush(place: Path) -> None:
+def sync_folder(place: Path) -> None:
     """Have the names in a folder on the disk, where the file system knows of such a thing."""
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -132,7 +132,7 @@ def flush(place: Path) -> None:
         os.close(handle)
 
 
-def same_file(path: Path, other: Path | int) -> bool:
+def is_same_file(path: Path, other: Path | int) -> bool:
     """Whether two names, or a name and an open file, are one file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(other) if isinstance(other, int) else other.stat())
@@ -140,13 +140,13 @@ def same_file(path: Path, other: Path | int) -> bool:
         return False
 
 
-def numbered(history: Path) -> list[str]:
+def version_names(history: Path) -> list[str]:
     """The names of what is in the history of a note, oldest first."""
     names = [path.name for path in history.iterdir()] if history.is_dir() else []
     return sorted(filter(_VERSION.fullmatch, names), key=lambda name: int(name.partition(".")[0]))
 
 
-def remove_empty(*places: Path) -> None:
+def remove_if_empty(*places: Path) -> None:
     """Remove folders, one after the other, as far as nothing is in them."""
     for place in places:
         with suppress(OSError):
@@ -154,7 +154,7 @@ def remove_empty(*places: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, wait: float) -> Iterator[None]:
+def file_lock(path: Path, wait: float) -> Iterator[None]:
     """Be the only one who holds a lock. It belongs to an open file, so it ends with its process, however that ends."""
     import fcntl  # noqa: PLC0415  -- readers need none
 
@@ -171,7 +171,7 @@ def locked(path: Path, wait: float) -> Iterator[None]:
                 time.sleep(pause)
                 waited, pause = waited + pause, min(pause * 2, _POLL_SECONDS[1])
                 continue
-            if same_file(path, handle):
+            if is_same_file(path, handle):
                 break
             os.close(handle)  # it was deleted meanwhile: another may hold the lock under the same name
             handle = _lock_file(path)

@@ -37,19 +37,19 @@ _TABLES = {
 TABLES = frozenset(_TABLES)
 
 
-def names_of(columns: str) -> str:
+def column_names(columns: str) -> str:
     """The names of columns, as a table is described by them."""
     return ", ".join(column.split()[0] for column in columns.split(","))
 
 
 def with_checksum(columns: str) -> str:
     """Columns of a table, and one more for the checksum of all of them."""
-    return f"{columns}, row_sum INTEGER GENERATED ALWAYS AS (row_sum({names_of(columns)})) STORED"
+    return f"{columns}, row_sum INTEGER GENERATED ALWAYS AS (row_sum({column_names(columns)})) STORED"
 
 
 def altered_rows(db: sqlite3.Connection, table: str, columns: str) -> list[str]:
     """That rows of a table are not what was written, where some are not."""
-    sql = f"SELECT count(*) FROM {table} WHERE row_sum IS NOT row_sum({names_of(columns)})"  # noqa: S608  -- names of our own tables
+    sql = f"SELECT count(*) FROM {table} WHERE row_sum IS NOT row_sum({column_names(columns)})"  # noqa: S608  -- names of our own tables
     (wrong,) = db.execute(sql).fetchone()
     return [f"{wrong} of the rows of {table} are not what was written"] if wrong else []
 
@@ -63,7 +63,7 @@ SCHEMA = (
 )
 
 
-def add_checksums(db: sqlite3.Connection) -> None:
+def register_row_sum(db: sqlite3.Connection) -> None:
     """Teach a connection how the checksum of a row is made."""
     db.create_function("row_sum", -1, _row_sum, deterministic=True)
 
@@ -74,7 +74,7 @@ def _row_sum(*values: Any) -> int:
 
 def is_sound(table: str) -> str:
     """The condition that a row of a table is what was written."""
-    return f"row_sum IS row_sum({names_of(_TABLES[table][0])})"
+    return f"row_sum IS row_sum({column_names(_TABLES[table][0])})"
 
 
 def trouble_in(db: sqlite3.Connection) -> list[str]:
@@ -110,7 +110,7 @@ class Database:
         _check_kinds(self.path)
         try:
             self._opened = self._connected()
-            add_checksums(self._db)
+            register_row_sum(self._db)
             new = not self._check_tables()
             if not self.read_only:
                 self._db.execute("PRAGMA journal_mode = WAL")
@@ -120,7 +120,7 @@ class Database:
             self._db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()
             self._file = _file_of(self.path)
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explained(self.path, error) from error
+            raise storage_error(self.path, error) from error
 
     def _connected(self) -> sqlite3.Connection:
         mode = "ro&immutable=1" if self.read_only else "rwc"  # a log cannot be opened where nothing can be written
@@ -163,7 +163,7 @@ class Database:
         return self._db.total_changes
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def read_transaction(self) -> Iterator[None]:
         """See one moment of the database, whatever others write meanwhile."""
         with self._alone:
             self._rows("BEGIN")
@@ -172,7 +172,7 @@ class Database:
             finally:
                 self._rows("COMMIT")
 
-    def steadily(self, read: Callable[[], _T]) -> _T:
+    def read_consistently(self, read: Callable[[], _T]) -> _T:
         """Read from one moment of the database and from the files that it lists.
 
         A file that is missing is no damage where another process wrote meanwhile, which removes what it has replaced.
@@ -180,7 +180,7 @@ class Database:
         while True:
             moment = self.changes()
             try:
-                with self.reading():
+                with self.read_transaction():
                     return read()
             except IndexDamaged:
                 if self.changes() == moment:
@@ -199,14 +199,14 @@ class Database:
                     raise
                 self._db.execute("COMMIT")
             except (sqlite3.Error, UnicodeDecodeError) as error:
-                raise explained(self.path, error) from error
+                raise storage_error(self.path, error) from error
 
     def _rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
         try:
             with self._alone:
                 return self._db.execute(sql, tuple(values)).fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explained(self.path, error) from error
+            raise storage_error(self.path, error) from error
 
 
 def _file_of(path: Path) -> tuple[int, int] | None:
@@ -241,7 +241,7 @@ def _quoted(path: bytes) -> str:
     return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
 
 
-def explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
+def storage_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
     """What SQLite says, told apart by what can be done about it; it may quote what is damaged, which is no text then."""
     text = str(error)
     if isinstance(error, UnicodeDecodeError):

@@ -236,7 +236,7 @@ def test_a_damaged_graph_is_made_again_and_nothing_else_is_and_that_is_said(
         assert edges_of(index.open_graph()) == before
         assert len(index.notes) == 1
         assert made.name in index.notes[0]
-        assert index.refreshed.read == 0
+        assert index.last_refresh.read == 0
     again = listed(tree, own_data_dir)
     assert again != made
     assert ArrayFile(again)["source"].size
@@ -447,7 +447,7 @@ def test_a_file_with_the_mark_in_its_name_keeps_its_edges_apart(tmp_path: Path) 
     with opened(tmp_path / "tree", files) as index:
         index.add_edges(LSP, [edge])
         assert added(index) == {row_of(edge)}
-        assert index.snapshot.symbols.with_key("c#/a#1.js#A.go")
+        assert index.snapshot.symbols.find("c#/a#1.js#A.go")
         index.add_edges(LSP, [], paths=["c#/a#1.js"])
         assert added(index) == set()
 
@@ -476,7 +476,7 @@ def test_an_edge_is_followed_as_its_kind_says_and_less_when_only_a_language_serv
 def test_who_refers_to_a_symbol_is_counted_outside_tests_only(tree: Path) -> None:
     with Index.open(tree) as index:
         graph = index.open_graph()
-        (price,), (cart,) = (graph.symbols.with_key(key) for key in ("shop/money.py#Price", "shop/cart.py#Cart"))
+        (price,), (cart,) = (graph.symbols.find(key) for key in ("shop/money.py#Price", "shop/cart.py#Cart"))
         callers = {key_of(graph, int(graph.source[edge])) for edge in graph.into(price) if EDGE_KINDS[graph.kind[edge]] == "calls"}
         assert callers == {"shop/cart.py#Cart.add", "tests/test_cart.py#test_add"}
         assert graph.referrers[price] == pytest.approx(2)  # Cart.add, and the import at the head of its file

@@ -118,7 +118,7 @@ def _measure(repository: ContextRepository, ways: Sequence[Way], data_dir: Path,
         for way in ways:
             done.answered[way.name] += ask(index, repository, way)
         done.settings = report.settings(index.provenance)
-        fresh = index.refreshed.read >= index.snapshot.live_files
+        fresh = index.last_refresh.read >= index.snapshot.live_files
         return {
             "name": repository.name,
             "language": repository.language,

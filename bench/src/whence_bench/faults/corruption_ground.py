@@ -48,7 +48,7 @@ class Ground:
 
     def note_places(self, data: Path) -> Path:
         """The folder of the index over the notes below a data folder."""
-        return Layout(data, self.notes).notes
+        return Layout(data, self.notes).note_index
 
 
 def make_ground(scratch: Path) -> Ground:
@@ -214,7 +214,7 @@ def _edges(index: Index) -> Iterator[tuple[Any, ...]]:
 def _status(index: Index) -> list[Any]:
     snapshot = index.snapshot
     passages = snapshot.vectors.passages if snapshot.vectors is not None else 0
-    commits = len(snapshot.past["times"]) if snapshot.past is not None else 0
+    commits = len(snapshot.commits["times"]) if snapshot.commits is not None else 0
     return [snapshot.live_files, snapshot.live_units, passages, commits, [list(one) for one in index.store.languages()]]
 
 

@@ -25,7 +25,7 @@ from whence.index.layout import Layout
 from whence.memory import database as note_store
 from whence.memory.memory import Memory
 from whence.storage import sqlite as index_database
-from whence.storage.sqlite import add_checksums
+from whence.storage.sqlite import register_row_sum
 from whence_bench.faults.corruption_apart import obey_permissions
 from whence_bench.faults.corruption_ground import Ground, ask, copy_of
 
@@ -121,7 +121,7 @@ def locks(ground: Ground, place: Path) -> list[str]:
 
 
 def _write(layout: Layout) -> object:
-    writing = layout.writing(1.0)
+    writing = layout.write_lock(1.0)
     writing.__enter__()
     return writing
 
@@ -199,7 +199,7 @@ def odd_and_healthy(ground: Ground, place: Path) -> list[str]:
                 wrong.append(f"an empty repository, opened {time} times: {index.notes}")
     old = copy_of(ground.data, place / "old")
     with closing(sqlite3.connect(ground.layout(old).database, isolation_level=None)) as db:
-        add_checksums(db)
+        register_row_sum(db)
         db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     first, second = (json.loads(json.dumps(ask(ground, old))) for _ in range(2))
     if not any("another version" in one for one in first["said"]) or second["said"] or second["code"] != ground.healthy["code"]:

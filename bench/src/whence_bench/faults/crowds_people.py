@@ -147,7 +147,7 @@ def ask(place: Place, told: Told, _: Connection, *, how: str, strict: bool) -> N
         with told.watching(how):
             first, began = (board.done, board.indexed), time.perf_counter()
             if kept is not None:
-                kept.look() if how == "look" else kept.refresh()
+                kept.poll() if how == "look" else kept.refresh()
                 seen, notes = answered(kept), kept.notes
             else:
                 with place.open(refresh=how == "opening") as index:
@@ -169,7 +169,7 @@ def hold(place: Place, told: Told, line: Connection) -> None:
     """Hold the writer's lock until it is told to let go."""
     from whence.index.layout import Layout  # noqa: PLC0415
 
-    with Layout(place.data, place.tree.resolve()).writing(0):
+    with Layout(place.data, place.tree.resolve()).write_lock(0):
         line.send("held")
         line.recv()
     told.did += 1
@@ -182,7 +182,7 @@ def index(place: Place, told: Told, _: Connection, *, wait: float) -> None:
     began = time.perf_counter()
     try:
         with place.open(settings={"index.lock_wait": wait}) as opened:
-            told.facts |= {"notes": opened.notes, "read": opened.refreshed.read, "files": len(answered(opened))}
+            told.facts |= {"notes": opened.notes, "read": opened.last_refresh.read, "files": len(answered(opened))}
     except WhenceError as error:
         told.facts |= {"error": type(error).__name__, "message": str(error)}
     told.facts["seconds"] = round(time.perf_counter() - began, 3)

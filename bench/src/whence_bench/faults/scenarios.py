@@ -99,24 +99,24 @@ def _pack_other(place: Place) -> None:
 
 
 def _write_pack(index: Any, file: Path) -> None:
-    from whence.index.archive import write_pack  # noqa: PLC0415
-    from whence.index.changes import as_committed  # noqa: PLC0415
+    from whence.index.archive import write_archive  # noqa: PLC0415
+    from whence.index.changes import hash_committed_files  # noqa: PLC0415
     from whence.source.history import committed_blobs  # noqa: PLC0415
 
     commit, chosen = index.freshness.commit, index.settings.index
-    committed = as_committed(index.root, index.tree.files, committed_blobs(index.root, commit) or {}, chosen.max_file_bytes)
-    write_pack(index.store, index.layout, chosen, committed, commit, file)
+    committed = hash_committed_files(index.root, index.tree.files, committed_blobs(index.root, commit) or {}, chosen.max_file_bytes)
+    write_archive(index.store, index.layout, chosen, committed, commit, file)
 
 
 def _take_pack_in(place: Place) -> list[str]:
     from whence.app.index import Index  # noqa: PLC0415
     from whence.core.settings_schema import Settings  # noqa: PLC0415
-    from whence.index.archive_import import unpacked  # noqa: PLC0415
+    from whence.index.archive_import import unpack_archive  # noqa: PLC0415
     from whence.index.layout import Layout  # noqa: PLC0415
 
     made_with = Settings().index_fingerprint()
-    with unpacked(place.folder / "tree.pack", Layout(place.data, place.tree.resolve()), made_with) as (_, estate):
-        index = Index.open(place.tree, data_dir=place.data, inherit=estate)
+    with unpack_archive(place.folder / "tree.pack", Layout(place.data, place.tree.resolve()), made_with) as (_, estate):
+        index = Index.open(place.tree, data_dir=place.data, reuse=estate)
     with index:
         _ = index.open_graph()
         return list(index.notes)
@@ -132,14 +132,14 @@ def _export_pack(place: Place) -> None:
 
 def _look_at_pack(place: Place) -> Seen:
     """The pack, which is whole or not there."""
-    from whence.index.archive_import import read_pack  # noqa: PLC0415
+    from whence.index.archive_import import read_archive  # noqa: PLC0415
 
     file, into = place.out / "tree.pack", place.folder / "looked-at"
     if not file.exists():
         return {"pack": ""}
     into.mkdir()
     try:
-        return {"pack": read_pack(file, into)[0].digest}
+        return {"pack": read_archive(file, into)[0].digest}
     finally:
         shutil.rmtree(into)
 

@@ -57,7 +57,7 @@ def nesting(ground: Ground) -> None:
     from whence.app.index import Index  # noqa: PLC0415  -- with everything it needs
 
     with Index.open(ground.root, data_dir=ground.data) as index:
-        left_out = {one.path: one.reason for one in index.store.left_out()}
+        left_out = {one.path: one.reason for one in index.store.skipped_files()}
     for language, shape in pairs:
         path = f"{language.name}/{shape.replace(' ', '_')}{language.extensions[0]}"
         ground.check(path in found or path in left_out, f"{path} is not found by a word in it, and it is not said why")

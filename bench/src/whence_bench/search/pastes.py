@@ -158,7 +158,7 @@ def own_functions(snapshot: Snapshot, language: str) -> list[Step]:
     files = snapshot.content_mask(CODE)
     languages = snapshot.languages
     found = []
-    for unit in np.flatnonzero(snapshot.units_of(files)).tolist():
+    for unit in np.flatnonzero(snapshot.unit_mask(files)).tolist():
         file = int(snapshot.file_of_unit[unit])
         path = snapshot.path(file)
         if snapshot.kind(unit) in ("function", "method") and languages[file] == language and not roles(path) & Role.TEST:

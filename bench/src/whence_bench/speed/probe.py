@@ -18,7 +18,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 from whence.app.index import Index
-from whence.embed.passages import passages
+from whence.embed.passages import cut_passages
 from whence.embed.registry import SHIPPED, open_encoder
 from whence.index.vectors import PassageRows
 from whence_bench import report
@@ -64,7 +64,7 @@ def encode(tree: Path) -> dict[str, Any]:
         began, found = time.process_time(), PassageRows(encoder) if encoder is not None else None
         for path, source, parsed in files:
             if parsed is not None and found is not None:
-                found.add(passages(path, source, parsed), 0)
+                found.add(cut_passages(path, source, parsed), 0)
         rows = len(found.arrays()["first"]) if found is not None else 0
         return {"cpu": time.process_time() - began, "units": units, "passages": rows}
 

@@ -16,7 +16,7 @@ from whence.app.agents.parts import NOT_OURS, ConfigPart, PartState
 from whence.app.agents.record import InstallRecord, digest
 from whence.app.agents.text_edits import EditError, Splice, TextEdit, apply_splices, invert
 from whence.core.errors import StorageError, UsageError, WhenceError
-from whence.storage.files import part_file, remove_empty
+from whence.storage.files import part_file, remove_if_empty
 
 #: No configuration is longer.
 MAX_BYTES = 20_000_000
@@ -201,7 +201,7 @@ def apply_changes(changes: Sequence[FileChange], folder: Path) -> None:
             _write(change.real, change.after)
             _remember(replace(change, folders=tuple(dict.fromkeys((*change.folders, *created)))), folder)
         emptied = {one for change in done if change.after is None for one in change.folders}
-        remove_empty(*sorted(emptied, key=lambda one: len(one.parts), reverse=True))
+        remove_if_empty(*sorted(emptied, key=lambda one: len(one.parts), reverse=True))
     except (OSError, WhenceError) as error:
         for change in reversed(done):
             with suppress(OSError, WhenceError):

@@ -16,7 +16,7 @@ from typing import Any
 
 from whence.app.agents.json_edits import Scaffold
 from whence.app.agents.text_edits import Splice
-from whence.storage.files import make_folder, part_file, telling
+from whence.storage.files import make_private_folder, part_file, storage_errors
 
 FORMAT = 1
 
@@ -57,8 +57,8 @@ def load(folder: Path, path: Path) -> InstallRecord | None:
 def save(folder: Path, record: InstallRecord) -> None:
     """Write the record of a file."""
     place = _place(folder, record.path)
-    with telling("write", str(place)):
-        make_folder(folder)
+    with storage_errors("write", str(place)):
+        make_private_folder(folder)
         with part_file(folder, json.dumps(_encode(record), indent=1).encode()) as part:
             part.replace(place)
 

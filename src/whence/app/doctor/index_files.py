@@ -16,12 +16,12 @@ from whence.core.errors import IndexDamaged, StorageError
 from whence.core.settings_schema import Settings
 from whence.core.types import Skipped
 from whence.index.changes import split_changed
-from whence.index.clean_marker import unlike
+from whence.index.clean_marker import describe_difference
 from whence.index.layout import Layout
 from whence.index.store import FORMAT, IndexStore
 from whence.source import git
 from whence.source.walk import Tree, Walker
-from whence.storage.sqlite import add_checksums
+from whence.storage.sqlite import register_row_sum
 
 #: A writer that is at work is waited for so long.
 BUSY_SECONDS = 2.0
@@ -55,7 +55,7 @@ def _checked(path: Path) -> DatabaseCheck:
         return DatabaseCheck("it is empty")
     try:
         with opened(path) as db:
-            add_checksums(db)
+            register_row_sum(db)
             said = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MOST_TROUBLE})")]
             trouble = list(_altered_rows(db)) if said == ["ok"] else said
     except sqlite3.OperationalError as error:
@@ -163,7 +163,7 @@ def look_at_index(layout: Layout, settings: Settings, now_ns: int) -> IndexState
 
 
 def _look(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
-    if layout.orphaned():
+    if layout.is_orphaned():
         return IndexState([Finding("index", FAILED, f"{layout.database.name} is lost, and with it what the other files mean", AGAIN)])
     if not layout.exists():
         return IndexState([Finding("index", SKIPPED, f"{layout.root} is not indexed yet", "the first search builds it, or whence index")])
@@ -231,12 +231,12 @@ def _made_as(meta: dict[str, str], settings: Settings, *, empty: bool) -> Findin
 
 
 def _derived_files(store: IndexStore, layout: Layout) -> Iterator[Finding]:
-    listed = store.derived()
-    trouble = {name: said for name, stamp in listed.items() if (said := unlike(layout.segments / name, stamp))}
+    listed = store.derived_files()
+    trouble = {name: said for name, stamp in listed.items() if (said := describe_difference(layout.segments / name, stamp))}
     if trouble:  # a writer may have replaced them since the list was read
         now = ReadOnly(layout.database)
         try:
-            trouble = {name: said for name, said in trouble.items() if name in now.derived()}
+            trouble = {name: said for name, said in trouble.items() if name in now.derived_files()}
         finally:
             now.close()
     size = sum(stamp.size for stamp in listed.values())
@@ -261,7 +261,7 @@ def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: in
     of = f"of {files} files, indexed {age:.1f} h ago"
     behind = f"{changed} changed since" if changed else "the commit has moved since" if moved else "nothing changed since"
     yield Finding("freshness", OK, f"{of}: {behind}" + ("; the next search takes that in" if changed or moved else ""), facts=facts)
-    yield from _left_out(layout, [*tree.skipped, *store.left_out()], tree)
+    yield from _left_out(layout, [*tree.skipped, *store.skipped_files()], tree)
 
 
 def _left_out(layout: Layout, skipped: list[Skipped], tree: Tree) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ from whence.index.segment import Segment, open_segment
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.index.vectors import SegmentVectors, open_vectors
-from whence.index.worker import Batch, run_batch, vectors_beside
+from whence.index.worker import Batch, run_batch, vectors_path
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import is_source
 from whence.query.filters import Filters
@@ -229,7 +229,7 @@ class MeasuredIndex:
         )
         if done.stamp is not None:
             self._instead = {record.path: instead[record.path] for record in done.records if record.row >= 0}
-            vectors = open_vectors(vectors_beside(out), done.vectors) if done.vectors is not None else None
+            vectors = open_vectors(vectors_path(out), done.vectors) if done.vectors is not None else None
             self.snapshot = self._opened((open_segment(Path(out), done.stamp), vectors))
 
     def _opened(self, beside: tuple[Segment, SegmentVectors | None] | None = None) -> Snapshot:

@@ -312,7 +312,7 @@ def by_words(sought: Sought) -> Array:
         scores.word(term)
     for word in sought.folder_words:
         scores.path(word)
-    return top(scores.total, sought.limits.bm25_most, sought.kept, sought.snapshot.unit_places)[0]
+    return top(scores.total, sought.limits.bm25_most, sought.kept, sought.snapshot.unit_order)[0]
 
 
 # N4: folders.

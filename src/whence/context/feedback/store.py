@@ -17,8 +17,8 @@ from threading import RLock
 from typing import Any
 
 from whence.core.errors import IndexBusy, StorageError
-from whence.storage.files import make_folder
-from whence.storage.sqlite import add_checksums, altered_rows, names_of, with_checksum
+from whence.storage.files import make_private_folder
+from whence.storage.sqlite import altered_rows, column_names, register_row_sum, with_checksum
 
 FILE_NAME = "learned.db"
 #: Of the second on, every row has a checksum.
@@ -54,7 +54,7 @@ _INDEXES = {"keywords_by_record": "keywords (record)", "accesses_by_session": "a
 
 def _names(table: str) -> str:
     """The columns of a table, all but the checksum."""
-    return names_of(_TABLES[table][0])
+    return column_names(_TABLES[table][0])
 
 
 _SCHEMA = "".join(
@@ -214,7 +214,7 @@ class FeedbackStore:
         from tempfile import mkstemp  # noqa: PLC0415  -- once in the life of an index
 
         try:
-            make_folder(self.path.parent)
+            make_private_folder(self.path.parent)
             handle, name = mkstemp(prefix=f"{self.path.name}.", suffix=".new", dir=self.path.parent)  # for the owner only
         except OSError as error:
             raise StorageError(
@@ -262,7 +262,7 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA foreign_keys = ON")
-        add_checksums(db)
+        register_row_sum(db)
         db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except (sqlite3.Error, UnicodeDecodeError):
         db.close()

@@ -7,7 +7,7 @@ import numpy as np
 from whence.core.types import EDGE_KINDS
 from whence.graph.builder.resolve import CONFIDENCE, GENERATIONS, Resolved
 from whence.index.segment_writer import KIND_NAMES
-from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, keyed
+from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
 from whence.storage.rows import counted, distinct, first_of_each, spread
 
@@ -82,7 +82,7 @@ def _inherited(symbols: SymbolTable, parents: NameTable) -> Resolved:
             break
     at, method = by_owner.pairs(parent)
     child = child[at]
-    low, high = symbols.of_type.find(keyed(child, symbols.name[method]))
+    low, high = symbols.of_type.find(scoped_key(child, symbols.name[method]))
     own = high > low
     few = np.bincount(child, minlength=symbols.units)[child] <= MOST_INHERITED
     overriding = symbols.of_type.rows[low[own]]

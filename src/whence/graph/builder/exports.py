@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.graph.builder.references import ImportBindings
 from whence.index.segment_writer import name_hash
-from whence.index.symbols import NameTable, SymbolTable, keyed
+from whence.index.symbols import NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, member
 
@@ -38,7 +38,7 @@ class Exports:
 
     def bound(self, file: Array, name: Array) -> Found:
         """What imported names stand for."""
-        at, row = self._bindings.table.pairs(keyed(file, name))
+        at, row = self._bindings.table.pairs(scoped_key(file, name))
         symbol = self._bindings.symbol[row]
         stands = (symbol > 0) | self._scripts[file[at]]  # `const Cart = require("./cart")`
         at, row, symbol = at[stands], row[stands], symbol[stands]
@@ -47,7 +47,7 @@ class Exports:
     def visible(self, file: Array, name: Array) -> Found:
         """What may come from files whose every name is visible."""
         asked = np.flatnonzero(member(name, self._names))
-        pair, back = np.unique(keyed(file[asked], name[asked]), return_inverse=True)
+        pair, back = np.unique(scoped_key(file[asked], name[asked]), return_inverse=True)
         at, row = self._bindings.table.pairs(pair >> 32 << 32)
         wanted = (pair & 0xFFFFFFFF)[at]
         at, target = self._known(at, self._bindings.target[row], wanted, wanted)
@@ -56,7 +56,7 @@ class Exports:
 
     def of_modules(self, file: Array, receiver: Array, name: Array) -> Found:
         """What is meant by names behind names of modules."""
-        at, row = self._bindings.table.pairs(keyed(file, receiver))
+        at, row = self._bindings.table.pairs(scoped_key(file, receiver))
         module = self._bindings.symbol[row] == 0
         at, row = at[module], row[module]
         return self._known(at, self._bindings.target[row], name[at], name[at])
@@ -70,7 +70,7 @@ class Exports:
     def _by_sound(self) -> NameTable:
         """Definitions by (file, name without case and underscores)."""
         rows = self._symbols.in_file.rows
-        return NameTable(keyed(self._symbols.file[rows], self._symbols.sound[rows]), rows)
+        return NameTable(scoped_key(self._symbols.file[rows], self._symbols.sound[rows]), rows)
 
     def _known(self, at: Array, file: Array, name: Array, local: Array) -> Found:
         """Definitions that files know by a name, their own or from others; `local` is the name they have where they are used."""
@@ -88,14 +88,14 @@ class Exports:
 
     def _defined(self, file: Array, name: Array, local: Array) -> Found:
         """Definitions of files by name; the default one may also be called as it is called elsewhere, or as its file."""
-        found, target = self._symbols.in_file.few(keyed(file, name), MOST_NAMESAKES)
+        found, target = self._symbols.in_file.pairs_up_to(scoped_key(file, name), MOST_NAMESAKES)
         parts = [(found, target)]
         stems = self._symbols.snapshot.column("files.stem").astype(np.int64)
         open_ = np.flatnonzero(name == _DEFAULT)
         open_ = open_[~member(open_, found)]
         for table, wanted in ((self._symbols.in_file, local), (self._by_sound, stems[file])):
             if len(open_):
-                again, target = table.few(keyed(file[open_], wanted[open_]), MOST_NAMESAKES)
+                again, target = table.pairs_up_to(scoped_key(file[open_], wanted[open_]), MOST_NAMESAKES)
                 parts.append((open_[again], target))
                 open_ = open_[~member(np.arange(len(open_)), again)]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
@@ -103,9 +103,9 @@ class Exports:
     def _further(self, at: Array, file: Array, name: Array) -> tuple[Array, Array, Array, Array]:
         """Where files have names from that they do not define: the statement that binds each, or files they take everything of."""
         bindings = self._bindings
-        named, row = bindings.table.pairs(keyed(file, name))
+        named, row = bindings.table.pairs(scoped_key(file, name))
         named, row = named[bindings.symbol[row] > 0], row[bindings.symbol[row] > 0]
-        wild, all_of = bindings.table.pairs(keyed(file, np.zeros(len(file), np.int64)))
+        wild, all_of = bindings.table.pairs(scoped_key(file, np.zeros(len(file), np.int64)))
         return (
             np.concatenate([at[named], at[wild]]),
             np.concatenate([bindings.target[row], bindings.target[all_of]]),

@@ -10,7 +10,7 @@ from whence.graph.builder.imports import Binding, Imports
 from whence.index.relations import OF_RECEIVER
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import NameTable, keyed
+from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import distinct, member
 from whence.text.analyzer import WORD, joined
@@ -91,7 +91,7 @@ class ImportBindings:
             reader.read(file, statement)
         found, spoken = reader.bound, reader.spoken
         columns = np.array(found, np.int64).reshape(-1, 4)
-        table = NameTable(keyed(columns[:, 0], columns[:, 1]), np.arange(len(columns)))
+        table = NameTable(scoped_key(columns[:, 0], columns[:, 1]), np.arange(len(columns)))
         words = distinct(np.array(spoken, np.int64))
         return cls(table, columns[:, 2], columns[:, 3], words, words[~member(words, table.keys)])
 

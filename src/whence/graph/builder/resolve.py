@@ -20,7 +20,7 @@ from whence.graph.builder.builtin_names import EVERYDAY
 from whence.graph.builder.exports import Exports
 from whence.graph.builder.references import ImportBindings, ReferenceColumns
 from whence.index.segment_writer import KIND_NAMES, name_hash
-from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, keyed
+from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.parse.references import EXPRESSION, SUPER
 from whence.storage.arrayfile import Array
 from whence.storage.rows import member
@@ -112,7 +112,7 @@ class Resolver:
         qualified = rows[~self._plain[rows] & ~self._expression[rows] & ~self.said.spoken_for[rows]]
         self._members_of_modules(qualified)
         self._members_of_types(qualified)
-        outside = member(keyed(self.file[qualified], self.said.receiver[qualified]), self.bindings.foreign)
+        outside = member(scoped_key(self.file[qualified], self.said.receiver[qualified]), self.bindings.foreign)
         rows = np.setdiff1d(rows, qualified[outside], assume_unique=True)
         for tier in self._type_tiers():
             rows = rows[self.open[rows]]
@@ -143,8 +143,8 @@ class Resolver:
         symbols = self.symbols
 
         def anywhere(file: Array, name: Array) -> tuple[Array, Array]:
-            inside = np.flatnonzero(~member(keyed(file, name), self.bindings.spoken))
-            at, target = symbols.types.few(keyed(symbols.family[file[inside]], name[inside]), MOST_TYPES_BY_NAME)
+            inside = np.flatnonzero(~member(scoped_key(file, name), self.bindings.spoken))
+            at, target = symbols.types.pairs_up_to(scoped_key(symbols.family[file[inside]], name[inside]), MOST_TYPES_BY_NAME)
             return inside[at], target
 
         def types_only(tier: Tier) -> Tier:
@@ -158,12 +158,12 @@ class Resolver:
         return [types_only(tier) for tier in (self._in_file, self.exports.bound, self._in_folder, self.exports.visible, anywhere)]
 
     def _in_file(self, file: Array, name: Array) -> tuple[Array, Array]:
-        return self.symbols.in_file.few(keyed(file, name), MOST_BY_NAME)
+        return self.symbols.in_file.pairs_up_to(scoped_key(file, name), MOST_BY_NAME)
 
     def _in_folder(self, file: Array, name: Array) -> tuple[Array, Array]:
         """What lies beside a file; what the file has from outside is not that."""
-        here = np.flatnonzero(~member(keyed(file, name), self.bindings.foreign))
-        at, target = self.symbols.in_folder.few(keyed(self.symbols.folder[file[here]], name[here]), MOST_BY_NAME)
+        here = np.flatnonzero(~member(scoped_key(file, name), self.bindings.foreign))
+        at, target = self.symbols.in_folder.pairs_up_to(scoped_key(self.symbols.folder[file[here]], name[here]), MOST_BY_NAME)
         return here[at], target
 
     # Members.
@@ -184,7 +184,7 @@ class Resolver:
         for _ in range(GENERATIONS):
             if not len(mention):
                 return
-            at, target = self.symbols.of_type.first(keyed(of, self.said.name[mention]), MOST_BY_NAME)
+            at, target = self.symbols.of_type.first_pairs(scoped_key(of, self.said.name[mention]), MOST_BY_NAME)
             # Who speaks of a type means the type and not what makes it, though they have one name.
             meant = (self.said.kind[mention[at]] == _KIND["calls"]) | (self.symbols.name[target] != self.symbols.name[of[at]])
             at, target = at[meant], target[meant]
@@ -199,8 +199,8 @@ class Resolver:
         self._members_of_modules(rows)
         self._members_of_types(rows)
         left = rows[self.open[rows]]
-        left = left[~member(keyed(self.file[left], self.said.receiver[left]), self.bindings.spoken)]
-        at, of = self.symbols.types_by_sound.few(keyed(self.family[left], self.said.sound[left]), MOST_TYPES_BY_NAME)
+        left = left[~member(scoped_key(self.file[left], self.said.receiver[left]), self.bindings.spoken)]
+        at, of = self.symbols.types_by_folded_name.pairs_up_to(scoped_key(self.family[left], self.said.sound[left]), MOST_TYPES_BY_NAME)
         self._members(left[at], of, np.full(len(at), BY_NAME) / np.maximum(np.bincount(at, minlength=len(left))[at], 1))
 
     def _members_of_modules(self, rows: Array) -> None:
@@ -232,7 +232,7 @@ class Resolver:
             self._members(rows[free], owner[free], np.ones(int(free.sum())))
             again = reopening[rows] & self.open[rows]
             keys = _in_scope(self.family[rows[again]], symbols.full[owner[again]], self.said.name[rows[again]])
-            self._settle(rows[again], *self._reopened.few(keys, MOST_BY_NAME))
+            self._settle(rows[again], *self._reopened.pairs_up_to(keys, MOST_BY_NAME))
             owner = symbols.owner[owner]
 
     def _settle(self, rows: Array, at: Array, target: Array) -> None:
@@ -247,9 +247,9 @@ class Resolver:
         """Mentions of what an import statement names and no file here has, of types that are not here, and everyday names."""
         name, receiver = self.said.name[rows], self.said.receiver[rows]
         spoken = np.where(self._plain[rows] | self._expression[rows], name, receiver)
-        outside = member(keyed(self.file[rows], spoken), self.bindings.spoken)
+        outside = member(scoped_key(self.file[rows], spoken), self.bindings.spoken)
         typed = self.said.typed[rows] >= np.where(self._speaks(REOPENING)[rows], 1, 2)
-        unknown = typed & ~self._speaks(EXTENSIBLE)[rows] & ~member(keyed(self.family[rows], receiver), self.symbols.types.keys)
+        unknown = typed & ~self._speaks(EXTENSIBLE)[rows] & ~member(scoped_key(self.family[rows], receiver), self.symbols.types.keys)
         return outside | unknown | np.isin(name, _hashes(EVERYDAY))
 
     def _by_name_alone(self, rows: Array) -> None:
@@ -263,7 +263,7 @@ class Resolver:
 
     def _take_by_name(self, rows: Array, table: NameTable) -> None:
         most = np.where(self.said.kind[rows] == _KIND["calls"], MOST_BY_NAME, MOST_TYPES_BY_NAME)
-        at, target = table.few(keyed(self.family[rows], self.said.name[rows]), most)
+        at, target = table.pairs_up_to(scoped_key(self.family[rows], self.said.name[rows]), most)
         self._note(rows[at], target, BY_NAME / np.bincount(at, minlength=len(rows))[at])
 
     def _note(self, mention: Array, target: Array, worth: Array) -> None:
@@ -287,10 +287,10 @@ class Resolver:
         if not header.any():
             return mention, target, worth
         defined = np.flatnonzero(symbols.defines & IS_CALLABLE[snapshot.kinds] & ~header[symbols.file])
-        table = NameTable(keyed(symbols.family[symbols.file[defined]], symbols.full[defined]), defined)
+        table = NameTable(scoped_key(symbols.family[symbols.file[defined]], symbols.full[defined]), defined)
         inside = np.flatnonzero(target < symbols.units)
         rows = inside[header[symbols.file[target[inside]]] & IS_CALLABLE[snapshot.kinds[target[inside]]]]
-        at, definition = table.few(keyed(symbols.family[symbols.file[target[rows]]], symbols.full[target[rows]]), 1)
+        at, definition = table.pairs_up_to(scoped_key(symbols.family[symbols.file[target[rows]]], symbols.full[target[rows]]), 1)
         return _joined([(mention, target, worth), (mention[rows[at]], definition, worth[rows[at]])])
 
     @cached_property
@@ -304,7 +304,7 @@ class Resolver:
 
 def _in_scope(family: Array, scope: Array, name: Array) -> Array:
     """One number for a name in a scope of a family of languages."""
-    return keyed(family, (scope * 0x9E3779B1 ^ name) & 0xFFFFFFFF)
+    return scoped_key(family, (scope * 0x9E3779B1 ^ name) & 0xFFFFFFFF)
 
 
 def _joined(found: list[tuple[Array, Array, Array]]) -> tuple[Array, Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 from fastapi import APIRouter
 
 from whence.app.session import SERVER_SETTINGS, BuildProgress, IndexSession
-from whence.index.build_log import read_runs
+from whence.index.build_log import read_log
 from whence.source.read import without_secrets
 from whence.ui.api import index_files, index_health
 from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text
@@ -144,7 +144,7 @@ async def refresh(workspace: CurrentWorkspace, asked: RefreshBody) -> BuildProgr
 
 
 def _told(name: str, session: IndexSession, index: Index | None, progress: BuildProgress) -> IndexReply:
-    runs = read_runs(index.layout.runs_file) if index is not None else []
+    runs = read_log(index.layout.build_log_file) if index is not None else []
     return IndexReply(
         root=name,
         path=str(session.root),
@@ -158,7 +158,7 @@ def _told(name: str, session: IndexSession, index: Index | None, progress: Build
 def _held(index: Index) -> IndexContents:
     snapshot, store = index.snapshot, index.store
     languages, disk = languages_of(snapshot), disk_use(index.layout.directory)
-    skipped = Counter(one.reason for one in [*index.tree.skipped, *store.left_out()])
+    skipped = Counter(one.reason for one in [*index.tree.skipped, *store.skipped_files()])
     return IndexContents(
         files=snapshot.live_files,
         units=snapshot.live_units,
@@ -170,7 +170,7 @@ def _held(index: Index) -> IndexContents:
         languages=languages,
         left_out=[ExcludedCount(reason=reason, count=count) for reason, count in skipped.most_common()],
         segments=len(snapshot.segments),
-        commits=len(snapshot.past["times"]) if snapshot.past is not None else 0,
+        commits=len(snapshot.commits["times"]) if snapshot.commits is not None else 0,
         made_with=store.meta().get("version", ""),
         model=_model(index),
         settings=_differing(index),

@@ -69,7 +69,7 @@ def _listed(asked: FilesQuery, index: Index | None, _: BuildProgress) -> FilesRe
     if asked.state == "indexed":
         rows = _indexed(asked, index.snapshot)
         return _page(rows, asked.page, partial(_indexed_row, index.snapshot, lines_of(index.snapshot)))
-    skipped = _left_out(asked, [*index.tree.skipped, *index.store.left_out()])
+    skipped = _left_out(asked, [*index.tree.skipped, *index.store.skipped_files()])
     return _page(skipped, asked.page, partial(_left_out_row, index.root))
 
 
