@@ -92,6 +92,6 @@ def _committed(index: IndexWriter) -> tuple[str, dict[str, bytes]] | None:
     blobs = committed_blobs(index.root, head.commit) if head is not None and head.commit == index.freshness.commit else None
     if head is None or blobs is None:
         return None
-    indexed = {path: content for path, content, _, _, _, row, _ in index.store.known_files() if row >= 0}
+    indexed = {path: content for path, content, _, _, _, row, _ in index.store.file_rows() if row >= 0}
     files = hash_committed_files(os.fspath(index.root), indexed, blobs, index.settings.index.max_file_bytes)
     return (head.commit, files) if indexed and files == indexed else None
