@@ -169,7 +169,7 @@ def test_the_pool_remembers_the_place_in_each_channel(index):
 
 def test_what_has_no_place_in_the_source_is_walked_through_and_not_returned(index):
     found = asked(index, "`price`")
-    assert any(name.startswith("env:") for name in index.open_graph().outside)
+    assert any(name.startswith("env:") for name in index.open_graph().endpoints)
     assert (found.pool.units < index.snapshot.units).all()
 
 

@@ -120,8 +120,8 @@ def test_what_has_no_place_in_the_source_is_a_node_all_the_same(store: GraphStor
         None,
     )
     graph = store.adjacency()
-    assert graph.outside == ["route:GET /a"]
-    assert len(graph.into(graph.symbols.units)) == 2
+    assert graph.endpoints == ["route:GET /a"]
+    assert len(graph.edges_to(graph.symbols.units)) == 2
 
 
 def test_edges_are_kept_when_the_store_is_opened_again(store: GraphStore) -> None:
@@ -158,12 +158,12 @@ def test_any_replacements_leave_what_a_plain_set_would_hold(
 
 def keeps_its_word(graph: Graph) -> None:
     """Every edge is among those out of its source and into its target, once, and nowhere else; both ways, nodes are as near as all edges between them say."""
-    out = [(node, row) for node in range(graph.nodes) for row in graph.out_of(node).tolist()]
-    into = [(node, row) for node in range(graph.nodes) for row in graph.into(node).tolist()]
+    out = [(node, row) for node in range(graph.nodes) for row in graph.edges_from(node).tolist()]
+    into = [(node, row) for node in range(graph.nodes) for row in graph.edges_to(node).tolist()]
     assert sorted(row for _, row in out) == sorted(row for _, row in into) == list(range(len(graph.source)))
     assert all(graph.source[row] == node for node, row in out)
     assert all(graph.target[row] == node for node, row in into)
-    both, expected, found = graph.both_ways, Counter[tuple[int, int]](), Counter[tuple[int, int]]()
+    both, expected, found = graph.undirected, Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     for source, target, weight in zip(graph.source.tolist(), graph.target.tolist(), graph.walk_weights.tolist(), strict=True):
         expected[source, target] += weight
         expected[target, source] += weight

@@ -58,18 +58,18 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def around(index: Index, name: str, **how: Any) -> Neighbourhood:
-    return index.around(index.questions().one(name), **how)
+    return index.around(index.questions().resolve_one(name), **how)
 
 
 def keys(found: Neighbourhood) -> set[str]:
-    return {one.key for one in found.places}
+    return {one.key for one in found.nodes}
 
 
 def test_the_symbol_itself_stands_first_and_is_where_the_walk_is_most(index):
     found = around(index, "check")
-    first = found.places[0]
+    first = found.nodes[0]
     assert (found.focus, first.key, first.score, first.distance) == (CHECK, CHECK, 1.0, 0)
-    scores = [one.score for one in found.places[1:]]
+    scores = [one.score for one in found.nodes[1:]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score < 1 for score in scores)
 
@@ -77,49 +77,49 @@ def test_the_symbol_itself_stands_first_and_is_where_the_walk_is_most(index):
 def test_what_calls_it_and_what_it_calls_is_around_it_with_kind_and_place(index):
     found = around(index, "check", depth=1)
     assert {SAVE, FILE_SAVE, DEEP, TEST, "web/page.py#page"} <= keys(found)
-    page = next(one for one in found.places if one.key == "web/page.py#page")
+    page = next(one for one in found.nodes if one.key == "web/page.py#page")
     assert (page.name, page.kind, page.path, page.line, page.end_line, page.folder) == ("page", "function", "web/page.py", 4, 5, "web")
-    assert [one.key for one in found.places if one.in_tests] == [TEST]
+    assert [one.key for one in found.nodes if one.in_tests] == [TEST]
 
 
 @pytest.mark.parametrize(("depth", "reached"), [(1, set()), (2, {DEEPER})])
 def test_no_more_hops_are_gone_than_asked(index, depth, reached):
     found = around(index, "check", depth=depth, groups=["calls"])
     assert keys(found) & {DEEPER} == reached
-    assert max(one.distance for one in found.places) <= depth
+    assert max(one.distance for one in found.nodes) <= depth
 
 
 def test_only_edges_of_the_groups_that_are_asked_for_are_followed(index):
     found = around(index, "Store.save", groups=["inheritance"], depth=1)
     assert keys(found) == {SAVE, FILE_SAVE}
-    assert {(one.source, one.group, one.target) for one in found.joints} == {(FILE_SAVE, "inheritance", SAVE)}
+    assert {(one.source, one.group, one.target) for one in found.edges} == {(FILE_SAVE, "inheritance", SAVE)}
 
 
 def test_two_calls_on_two_lines_are_one_edge_at_the_first(index):
     found = around(index, "Store.save", groups=["calls"], depth=1)
-    [calls] = [one for one in found.joints if (one.source, one.target) == (SAVE, CHECK)]
+    [calls] = [one for one in found.edges if (one.source, one.target) == (SAVE, CHECK)]
     assert (calls.kind, calls.group, calls.count, calls.line) == ("calls", "calls", 1, 3)
     assert 0 < calls.confidence <= 1
 
 
 def test_what_is_said_from_both_ends_is_shown_once_and_a_call_of_itself_never(index):
     found = around(index, "check")
-    assert {one.kind for one in found.joints} <= set(EDGE_KINDS) - {"member_of", "tested_by", "co_tested_with"}
-    assert [one for one in found.joints if one.source == one.target] == []
+    assert {one.kind for one in found.edges} <= set(EDGE_KINDS) - {"member_of", "tested_by", "co_tested_with"}
+    assert [one for one in found.edges if one.source == one.target] == []
 
 
 def test_no_more_symbols_are_shown_than_asked_and_the_others_are_counted(index):
     whole = around(index, "check")
     some = around(index, "check", most=3)
-    assert [one.key for one in some.places] == [one.key for one in whole.places[:3]]
-    assert some.left_out == len(whole.places) + whole.left_out - 3
-    assert {end for one in some.joints for end in (one.source, one.target)} <= keys(some)
+    assert [one.key for one in some.nodes] == [one.key for one in whole.nodes[:3]]
+    assert some.omitted == len(whole.nodes) + whole.omitted - 3
+    assert {end for one in some.edges for end in (one.source, one.target)} <= keys(some)
 
 
 def test_what_nothing_is_joined_to_stands_by_itself(index):
     found = around(index, "alone", groups=["calls"])
     assert keys(found) == {"shop/store.py#alone"}
-    assert (found.joints, found.left_out) == ((), 0)
+    assert (found.edges, found.omitted) == ((), 0)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_what_cannot_be_asked_is_refused_with_what_can(index, how, said):
 
 def test_every_group_can_be_asked_for(index):
     for group in GROUPS:
-        assert around(index, "check", groups=[group]).places[0].key == CHECK
+        assert around(index, "check", groups=[group]).nodes[0].key == CHECK
 
 
 # The edges among some symbols.

@@ -13,7 +13,7 @@ from sample_trees import write
 from whence import Index
 from whence.core.errors import UsageError
 from whence.core.types import LSP, Edge
-from whence.graph.builder.resolve import Resolved
+from whence.graph.builder.resolve import EdgeColumns
 from whence.graph.questions import Questions
 from whence.graph.reader import Graph, _arrays
 
@@ -243,9 +243,9 @@ def test_a_kind_or_a_depth_that_does_not_exist_is_refused(python):
 
 def test_what_was_imported_from_outside_is_not_replaced_by_a_method_of_the_same_name(python):
     assert python.callers("Cart.get") == []
-    answer = python.questions().callees(python.questions().one("Store.load"))
+    answer = python.questions().callees(python.questions().resolve_one("Store.load"))
     assert answer.neighbours() == []
-    assert [(one.written, one.because) for one in answer.stops.first] == [("get", "imported from outside")]
+    assert [(one.written, one.reason) for one in answer.unresolved.sample] == [("get", "imported from outside")]
 
 
 def test_an_edge_taken_by_name_says_that_it_is_one_of_several(python):
@@ -275,24 +275,24 @@ def test_callees_are_given_with_their_definition_and_what_may_be_reached(python)
 
 def test_the_callees_of_a_type_are_those_of_its_members(python):
     assert names(python.callees("Store")) == ["place_of"]
-    stops = python.questions().callees(python.questions().one("Store")).stops
-    assert [one.written for one in stops.first] == ["json.dumps", "get"]
-    assert (stops.total, stops.outside) == (2, 2)
+    stops = python.questions().callees(python.questions().resolve_one("Store")).unresolved
+    assert [one.written for one in stops.sample] == ["json.dumps", "get"]
+    assert (stops.total, stops.external) == (2, 2)
 
 
 def test_a_call_of_something_that_is_nowhere_is_where_the_graph_stops(python):
-    answer = python.questions().callees(python.questions().one("FileStore.flush"))
+    answer = python.questions().callees(python.questions().resolve_one("FileStore.flush"))
     assert answer.neighbours() == []
-    assert [(one.name, one.line, one.because) for one in answer.stops.first] == [("mystery", 21, "not defined here")]
+    assert [(one.name, one.line, one.reason) for one in answer.unresolved.sample] == [("mystery", 21, "not defined here")]
 
 
 def test_calls_that_lead_nowhere_and_may_mean_a_symbol_are_counted_with_its_callers(own):
     several = {f"lib/{name}.py": f"class {name.title()}:\n    def beat(self):\n        return 1\n" for name in "abcdefgh"}
     index = own({**several, "use.py": "def use(thing):\n    return thing.beat()\n"})
-    answer = index.questions().callers(index.questions().one("A.beat"))
+    answer = index.questions().callers(index.questions().resolve_one("A.beat"))
     assert answer.neighbours() == []
-    assert answer.stops.total == 1
-    assert (answer.stops.first[0].path, answer.stops.first[0].because) == ("use.py", "one of 8 of that name")
+    assert answer.unresolved.total == 1
+    assert (answer.unresolved.sample[0].path, answer.unresolved.sample[0].reason) == ("use.py", "one of 8 of that name")
 
 
 # Impact and tests.
@@ -516,14 +516,14 @@ def test_half_a_million_edges_are_answered_within_a_second(own):
     draw = np.random.default_rng(7)
     units = np.flatnonzero(symbols.defines)
     source, target = draw.choice(units, count), draw.choice(units, count)
-    edges = Resolved(source, target, np.zeros(count, np.int64), np.full(count, 0.7, np.float32), np.ones(count, np.int64))
+    edges = EdgeColumns(source, target, np.zeros(count, np.int64), np.full(count, 0.7, np.float32), np.ones(count, np.int64))
     questions = Questions(Graph(_arrays(symbols, edges, [], ()), symbols))
-    one, other = questions.one("work0_1"), questions.one("work39_99")
+    one, other = questions.resolve_one("work0_1"), questions.resolve_one("work39_99")
     began = time.process_time()
     direct = questions.callers(one)
-    assert len(direct.found.node) == len(set(source[(target == one.nodes[0]) & (source != one.nodes[0])].tolist()))
+    assert len(direct.rows.node) == len(set(source[(target == one.nodes[0]) & (source != one.nodes[0])].tolist()))
     assert len(questions.impact(one).neighbours(50)) == 50
-    assert len(questions.impact(one).found.node) == len(units) - 1
+    assert len(questions.impact(one).rows.node) == len(units) - 1
     assert 1 <= len(questions.path([one], [other])) <= 3
     assert time.process_time() - began < 1
 

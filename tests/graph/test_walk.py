@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.small_graphs import Edges, graph_of, graphs, pairs_of, quickly, rows
-from whence.graph.hits import adjustment, best_rows, hits
+from whence.graph.hits import best_rows, hits, score_adjustment
 from whence.graph.walk import walk
 
 ONE = np.ones(1)
@@ -335,7 +335,7 @@ def test_the_scores_are_those_of_the_rounds_by_hand(graph, rounds):
     ],
 )
 def test_seeds_are_raised_and_what_everything_uses_is_lowered(authority, hub, seed, expected):
-    assert adjustment(np.array([authority]), np.array([hub]), np.array([seed])) == pytest.approx([expected])
+    assert score_adjustment(np.array([authority]), np.array([hub]), np.array([seed])) == pytest.approx([expected])
 
 
 def test_the_best_rows_come_highest_first_and_without_those_of_score_0():

@@ -234,7 +234,7 @@ class Index:
             return units, []
         questions = self._questions_of(reader)
         try:
-            meant = questions.meant(leaf.value)
+            meant = questions.resolve(leaf.value)
         except UsageError as error:
             raise fault(error.message, parsed.query, parsed.query.index(":", leaf.at) + 1) from error
         if leaf.of == "sym":
@@ -243,10 +243,10 @@ class Index:
         ask = questions.callers if leaf.of == "callers" else questions.callees
         answers = [ask(one) for one in meant]
         notes = []
-        if leaf.of == "callers" and (unresolved := max((one.stops.total for one in answers), default=0)):
+        if leaf.of == "callers" and (unresolved := max((one.unresolved.total for one in answers), default=0)):
             notes.append(f"{leaf}: {unresolved} more call{'s' if unresolved > 1 else ''} of that name may mean it; whence callers tells")
-        nodes = np.concatenate([one.found.node for one in answers])
-        surest = np.argsort(-np.concatenate([one.found.confidence for one in answers]).round(4), kind="stable")
+        nodes = np.concatenate([one.rows.node for one in answers])
+        surest = np.argsort(-np.concatenate([one.rows.confidence for one in answers]).round(4), kind="stable")
         ordered = np.array(list(dict.fromkeys(nodes[surest].tolist())), np.int64)
         return ordered[ordered < reader.snapshot.units], notes
 
@@ -268,7 +268,7 @@ class Index:
         from whence.context.request import ContextRequest  # noqa: PLC0415
 
         reader = self.reader
-        meant = self._questions_of(reader).meant(name)
+        meant = self._questions_of(reader).resolve(name)
         units = np.array([unit for one in meant for unit in one.nodes if unit < reader.snapshot.units], np.int64)
         request = ContextRequest.of(task, self.settings.context, asked)
         return explain_symbol(task, units, self._context_builder(reader).ranked(request, time.time(), include=units))
@@ -304,27 +304,27 @@ class Index:
     def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """Who calls a symbol, surest first; with other kinds of edge, who uses it so; with depth, through others."""
         questions = self.questions()
-        return questions.callers(questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
+        return questions.callers(questions.resolve_one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
     def callees(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
         """What a symbol calls, surest first."""
         questions = self.questions()
-        return questions.callees(questions.one(name), kinds=frozenset(kinds), depth=depth).neighbours()
+        return questions.callees(questions.resolve_one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
     def impact(self, name: str, *, depth: int = 3) -> list[Neighbour]:
         """Everything that depends on a symbol, nearest first."""
         questions = self.questions()
-        return questions.impact(questions.one(name), depth=depth).neighbours()
+        return questions.impact(questions.resolve_one(name), depth=depth).neighbours()
 
     def tests(self, name: str, *, depth: int = 4) -> list[Neighbour]:
         """The tests that call a symbol, those that do so directly first."""
         questions = self.questions()
-        return questions.tests(questions.one(name), depth=depth).neighbours()
+        return questions.tests(questions.resolve_one(name), depth=depth).neighbours()
 
     def path(self, source: str, target: str, *, hops: int = 12) -> list[PathStep] | None:
         """The shortest way from one symbol to another, edge by edge; None when there is none."""
         questions = self.questions()
-        return questions.path([questions.one(source)], [questions.one(target)], hops=hops)
+        return questions.path([questions.resolve_one(source)], [questions.resolve_one(target)], hops=hops)
 
     def around(self, symbol: NamedSymbol, **how: Any) -> Neighbourhood:
         """What a walk from a symbol comes to most, and the edges among that; `how` as in `NeighbourhoodFinder.around`."""
@@ -342,7 +342,7 @@ class Index:
 
     def symbol_keys(self, name: str) -> list[str]:
         """The keys, `path#qualified.name`, of every symbol that a name may mean."""
-        return [one.key for one in self.questions().meant(name)]
+        return [one.key for one in self.questions().resolve(name)]
 
     def package_hash(self, key: str) -> str:
         """A hash of the code of a symbol's package; empty when the symbol is gone (L3)."""

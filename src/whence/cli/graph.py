@@ -117,9 +117,9 @@ class _Printer:
         if question == "impact":
             self._impact(answer, limit)
         else:
-            self._neighbours(answer.found, limit, defined=question == "callees")
+            self._neighbours(answer.rows, limit, defined=question == "callees")
         if question == "callees":
-            self._lead_out(answer.stops, limit)
+            self._lead_out(answer.unresolved, limit)
         for line in _stops(question, answer):
             self.say(f"  {line}", dim=True)
 
@@ -129,11 +129,11 @@ class _Printer:
                 counts = ", ".join(f"{count} at distance {distance}" for distance, count in _counts(found).items())
                 self.say(f" {what}: {counts}")
                 self._neighbours(found, limit)
-        if not len(answer.found.node):
+        if not len(answer.rows.node):
             self.say("  nothing")
 
     def _neighbours(self, found: NeighbourRows, limit: int, *, defined: bool = False) -> None:
-        shown = found.take(np.arange(len(found.node))[:limit]).shown()
+        shown = found.take(np.arange(len(found.node))[:limit]).neighbours()
         far = bool(len(found.node)) and int(found.distance.max()) > 1
         looks = ("", _PLACE, "", "", _NOTE)
         self._table([self._neighbour(one, defined=defined, far=far) for one in shown], ("", *looks) if far else looks)
@@ -157,9 +157,9 @@ class _Printer:
         if stops.total:
             looks = ("", _PLACE, _NOTE)
             self.say(" calls that lead to nothing here:")
-            self._table([(one.written, f"{_path(self._index, one.path)}:{one.line}", one.because) for one in stops.first[:limit]], looks)
+            self._table([(one.written, f"{_path(self._index, one.path)}:{one.line}", one.reason) for one in stops.sample[:limit]], looks)
             if stops.total > limit:
-                self.say(f"  and {stops.total - min(limit, len(stops.first))} more")
+                self.say(f"  and {stops.total - min(limit, len(stops.sample))} more")
 
     def way(self, start: NamedSymbol, way: list[PathStep]) -> None:
         if not way:
@@ -188,14 +188,14 @@ class _Printer:
 
 def _stops(question: str, answer: NeighbourAnswer) -> Iterable[str]:
     """Where the graph stops, in a few lines."""
-    stops, by_name = answer.stops, int(answer.found.by_name.sum())
+    stops, by_name = answer.unresolved, int(answer.rows.by_name.sum())
     if by_name:
-        yield f"{by_name} of {len(answer.found.node)} by name alone: another of the same name may be meant"
+        yield f"{by_name} of {len(answer.rows.node)} by name alone: another of the same name may be meant"
     if question == "callees":
         if stops.total:
-            yield f"the graph stops at {_calls(stops)}, {stops.outside} of them out of this repository"
+            yield f"the graph stops at {_calls(stops)}, {stops.external} of them out of this repository"
     elif stops.total:
-        some = [f"{one.path}:{one.line}" for one in stops.first[:FEW]] + ["..."] * (stops.total > FEW)
+        some = [f"{one.path}:{one.line}" for one in stops.sample[:FEW]] + ["..."] * (stops.total > FEW)
         yield f"the graph stops at {_calls(stops)} of that name that may mean this: {', '.join(some)}"
     if answer.other_uses and question == "callers":
         yield f"other uses: {', '.join(f'{count} {kind}' for kind, count in answer.other_uses)} (--all-kinds)"
@@ -224,18 +224,18 @@ def _path(index: Index, path: str) -> str:
 
 # JSON.
 def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: int) -> dict[str, Any]:
-    parts = [answer.code, answer.tests] if question == "impact" else [answer.found]
-    shown = [one for part in parts for one in part.take(np.arange(len(part.node))[:limit]).shown()]
+    parts = [answer.code, answer.tests] if question == "impact" else [answer.rows]
+    shown = [one for part in parts for one in part.take(np.arange(len(part.node))[:limit]).neighbours()]
     found: dict[str, Any] = {
         "symbol": _symbol_json(index, answer.symbol),
-        "count": len(answer.found.node),
-        "left_out": len(answer.found.node) - len(shown),
+        "count": len(answer.rows.node),
+        "left_out": len(answer.rows.node) - len(shown),
         "results": [_neighbour_json(index, one) for one in shown],
-        "by_name": int(answer.found.by_name.sum()),
+        "by_name": int(answer.rows.by_name.sum()),
         "stops": {
-            "count": answer.stops.total,
-            "outside": answer.stops.outside,
-            "calls": [_open_call_json(index, one) for one in answer.stops.first[:limit]],
+            "count": answer.unresolved.total,
+            "outside": answer.unresolved.external,
+            "calls": [_open_call_json(index, one) for one in answer.unresolved.sample[:limit]],
         },
     }
     if question == "impact":
@@ -268,7 +268,7 @@ def _neighbour_json(index: Index, one: Neighbour) -> dict[str, Any]:
 
 
 def _open_call_json(index: Index, one: UnresolvedCall) -> dict[str, Any]:
-    return {"call": one.written, "caller": one.caller, "path": _path(index, one.path), "line": one.line, "because": one.because}
+    return {"call": one.written, "caller": one.caller, "path": _path(index, one.path), "line": one.line, "because": one.reason}
 
 
 def _index_json(index: Index) -> dict[str, Any]:
@@ -369,12 +369,12 @@ def path(source: str, target: str, steps: int, **options: Any) -> int:
 
 def _chosen(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
     from whence.core.types import EDGE_KINDS  # noqa: PLC0415
-    from whence.graph.questions import CALLS, NEEDS  # noqa: PLC0415
+    from whence.graph.questions import CALLS, DEPENDENCIES  # noqa: PLC0415
 
     named = frozenset(one.strip() for kind in kinds for one in kind.split(","))
     if unknown := sorted(named - set(EDGE_KINDS)):
         raise UsageError(f"there is no kind of edge {safe(unknown[0])!r}", hint=f"allowed: {', '.join(EDGE_KINDS)}")
-    return named | NEEDS if all_kinds else named or CALLS
+    return named | DEPENDENCIES if all_kinds else named or CALLS
 
 
 def _ask(
@@ -386,7 +386,7 @@ def _ask(
         answer = asking(index.questions())
         answers = [answer(one) for one in named]
         print_answers(question, index, answers, options)
-    return FOUND if any(len(one.found.node) for one in answers) else NOTHING_FOUND
+    return FOUND if any(len(one.rows.node) for one in answers) else NOTHING_FOUND
 
 
 @contextmanager
@@ -400,13 +400,13 @@ def _asked(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
 
 def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[NamedSymbol]:
     """The symbols that a name means: one, or with `every` all of them."""
-    from whence.graph.names import listed  # noqa: PLC0415
+    from whence.graph.names import candidate_lines  # noqa: PLC0415
 
-    named = index.questions().meant(_from_root(where.root, text))
+    named = index.questions().resolve(_from_root(where.root, text))
     if len(named) > 1 and not every:
-        lines = "\n".join(safe(line) for line in listed(named))
+        lines = "\n".join(safe(line) for line in candidate_lines(named))
         raise UsageError(f"{len(named)} symbols are called {safe(text)!r}; write one of these, or --all:\n{lines}")
-    if named[0].loosely:
+    if named[0].case_differs:
         click.echo(f"whence: nothing is written {safe(text)!r}; answering for {', '.join(safe(one.name) for one in named[:3])}", err=True)
     return named
 

@@ -160,7 +160,7 @@ class ContextPack:
 
     def _cut(self, budget: int, flags: Flags) -> PackedText:
         graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
-        phantoms = len(graph.outside) / max(graph.nodes, 1) if graph is not None else 0.0
+        phantoms = len(graph.endpoints) / max(graph.nodes, 1) if graph is not None else 0.0
         return pack(self._pieces, budget, renderer(self._form, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 from whence.core.profiles import Profile
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
-from whence.graph.reader import IS_KIN, IS_USE, Graph
+from whence.graph.reader import IS_STRUCTURE, IS_USE, Graph
 from whence.graph.walk import walk
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
@@ -237,7 +237,7 @@ def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include
     if graph is None or not len(rows):
         return _with_asked(pool, include)
     seeds, restart = pool.units[rows], np.exp(best - best.max())
-    walked = walk(graph.both_ways, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
+    walked = walk(graph.undirected, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
     walked = np.round(walked, DIGITS)
     near = lexical.top(walked[: len(allowed)], BY_WALK, allowed, pool.snapshot.unit_order)
     asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
@@ -250,11 +250,11 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> GraphFact
     """How much every candidate has to do with the seeds, one edge away."""
     used, using, kin = (np.zeros(graph.nodes) for _ in range(3))
     for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
-        out, into = graph.out_of(seed), graph.into(seed)
+        out, into = graph.edges_from(seed), graph.edges_to(seed)
         for edges, ends, mass in (
             (out[IS_USE[graph.kind[out]]], graph.target, used),
             (into[IS_USE[graph.kind[into]]], graph.source, using),
-            (out[IS_KIN[graph.kind[out]]], graph.target, kin),
+            (out[IS_STRUCTURE[graph.kind[out]]], graph.target, kin),
         ):
             if len(edges):
                 np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.context.pipeline import ContextRun, RankedSymbols, ranked
 from whence.core.errors import UsageError
-from whence.graph.reader import REFERS
+from whence.graph.reader import IS_REFERENCE
 from whence.graph.walk import walk
 from whence.query.plan import NOTHING
 from whence.ranking.pool import ASKED, CandidatePool, SeedScores
@@ -34,7 +34,7 @@ def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextR
     """The symbols whose lines were changed, and what a walk from them finds."""
     snapshot, graph = run.snapshot, run.graph
     seeds = changed_units(changed, run)
-    walked = walk(graph.both_ways, seeds, np.ones(len(seeds)), external=np.arange(graph.symbols.units, graph.nodes))
+    walked = walk(graph.undirected, seeds, np.ones(len(seeds)), external=np.arange(graph.symbols.units, graph.nodes))
     found = np.flatnonzero((walked[: snapshot.units] > 0) & snapshot.symbols.defines)
     return _near(run, seeds, distinct(np.concatenate([seeds, found])), walked)
 
@@ -74,7 +74,7 @@ def _callers(run: ContextRun, seeds: Array) -> Array:
     graph, symbols = run.graph, run.snapshot.symbols
     _, at = ranges(graph.in_starts, seeds)
     edges = graph.in_edges[at]
-    sources = graph.source[edges[REFERS[graph.kind[edges]]]].astype(np.int64)
+    sources = graph.source[edges[IS_REFERENCE[graph.kind[edges]]]].astype(np.int64)
     return distinct(sources[symbols.defines[sources]]) if len(sources) else sources
 
 

@@ -43,7 +43,7 @@ def hits(starts: Array, targets: Array, rows: Array, *, rounds: int = ROUNDS) ->
     return authority[place], hub[place]
 
 
-def adjustment(authority: Array, hub: Array, is_seed: Array) -> Array:
+def score_adjustment(authority: Array, hub: Array, is_seed: Array) -> Array:
     """What authority and hub add to each node's score, or take from it."""
     seed = np.asarray(is_seed, np.bool_)
     central = np.where(seed & (authority > SEED_AUTHORITY_ABOVE), SEED_AUTHORITY_WEIGHT * authority, 0.0)

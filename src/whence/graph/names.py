@@ -20,7 +20,7 @@ from whence.graph.reader import Graph
 from whence.storage.arrayfile import Array
 
 #: How many candidates a message lists.
-MOST_LISTED = 20
+MAX_LISTED = 20
 NEAREST = 3
 #: Names that are compared letter by letter, and definitions of each that are looked at: a bound on the time of a wrong name.
 _COMPARED, _LOOKED_AT = 400, 20
@@ -45,7 +45,7 @@ class NamedSymbol:
     path: str
     line: int
     nodes: tuple[int, ...]
-    loosely: bool = False  # it is written in other letters, small or capital, than it was asked for
+    case_differs: bool = False  # it is written in other letters, small or capital, than it was asked for
 
 
 class SymbolNames:
@@ -54,7 +54,7 @@ class SymbolNames:
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols, self._snapshot = graph, graph.symbols, graph.symbols.snapshot
 
-    def meant(self, text: str) -> list[NamedSymbol]:
+    def resolve(self, text: str) -> list[NamedSymbol]:
         """Every symbol that a name may mean, by path and line; an error that names the nearest when there is none."""
         found = self.find(text)
         if not found:
@@ -63,17 +63,17 @@ class SymbolNames:
         return found
 
     @staticmethod
-    def only(text: str, found: Sequence[NamedSymbol]) -> NamedSymbol:
+    def single(text: str, found: Sequence[NamedSymbol]) -> NamedSymbol:
         """The one symbol that was found for a name; an error that lists them when there are several."""
         if len(found) > 1:
-            raise UsageError(f"{len(found)} symbols are called {text!r}; write one of these:\n" + "\n".join(listed(found)))
+            raise UsageError(f"{len(found)} symbols are called {text!r}; write one of these:\n" + "\n".join(candidate_lines(found)))
         return found[0]
 
     def find(self, text: str) -> list[NamedSymbol]:
         """Every symbol that a name may mean; none when nothing bears it."""
         wanted = text.strip().removesuffix("()")
-        if wanted in self._graph.outside:
-            node = self._symbols.units + self._graph.outside.index(wanted)
+        if wanted in self._graph.endpoints:
+            node = self._symbols.units + self._graph.endpoints.index(wanted)
             return [NamedSymbol(wanted, wanted, wanted.partition(":")[0], "", 0, (node,))]
         with_line = _WITH_LINE.fullmatch(wanted)
         if with_line and (files := self._files(with_line["path"])):
@@ -116,7 +116,7 @@ class SymbolNames:
         if found:
             return self._grouped(found)
         loose = self._grouped(unit for unit, own in bearing if _ends(own.casefold(), name.casefold()))
-        return [replace(one, loosely=True) for one in loose]
+        return [replace(one, case_differs=True) for one in loose]
 
     def _anywhere(self, name: str) -> list[NamedSymbol]:
         parts = name.split(".")
@@ -127,7 +127,7 @@ class SymbolNames:
         loose = {end.casefold() for end in ends}
         written = sorted(known for known in self._all_names if known.casefold() in loose)
         units = [unit for one in written for unit in self._snapshot.definitions(one).tolist()]
-        return [replace(one, loosely=True) for one in self._grouped(unit for unit in units if self._fits(unit, name, loosely=True))]
+        return [replace(one, case_differs=True) for one in self._grouped(unit for unit in units if self._fits(unit, name, loosely=True))]
 
     def _fits(self, unit: int, name: str, *, loosely: bool = False) -> bool:
         """Whether a name is the end of a unit's: what is around it may be types, then the file or its folders."""
@@ -198,13 +198,13 @@ class SymbolNames:
         return nlargest(NEAREST, rated, key=lambda name: (rated[name], -len(name)))
 
 
-def listed(found: Sequence[NamedSymbol]) -> Iterator[str]:
+def candidate_lines(found: Sequence[NamedSymbol]) -> Iterator[str]:
     """Candidates as lines: key, kind, path and line."""
-    width = max(len(one.key) for one in found[:MOST_LISTED])
-    for one in found[:MOST_LISTED]:
+    width = max(len(one.key) for one in found[:MAX_LISTED])
+    for one in found[:MAX_LISTED]:
         yield f"  {one.key:<{width}}  {one.kind:<9}  {one.path}:{one.line}"
-    if len(found) > MOST_LISTED:
-        yield f"  and {len(found) - MOST_LISTED} more"
+    if len(found) > MAX_LISTED:
+        yield f"  and {len(found) - MAX_LISTED} more"
 
 
 def _joined(name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS, PROVENANCES
 from whence.graph.names import NamedSymbol
-from whence.graph.neighbours import place_of, written
+from whence.graph.neighbours import definition_place, display_name
 from whence.graph.paths import edges_of
 from whence.graph.reader import Adjacency, Graph
 from whence.graph.walk import walk
@@ -57,8 +57,8 @@ def edges_among(graph: Graph, nodes: Sequence[int]) -> list[EdgeAmong]:
     return [EdgeAmong(*key, weight) for key, weight in found.items()]
 
 
-DEPTH, DEEPEST = 2, 4
-MOST, MOST_EVER = 60, 500
+DEFAULT_DEPTH, MAX_DEPTH = 2, 4
+DEFAULT_NODES, MAX_NODES = 60, 500
 #: Scores that differ by less are equal: the order in which numbers are summed is not that of any two indexes.
 _DIGITS = 6
 
@@ -102,9 +102,9 @@ class Neighbourhood:
     """A symbol and what is around it, best first."""
 
     focus: str
-    places: tuple[GraphNode, ...]
-    joints: tuple[GraphEdge, ...]
-    left_out: int  # places that the walk came to and that are not among these
+    nodes: tuple[GraphNode, ...]
+    edges: tuple[GraphEdge, ...]
+    omitted: int  # places that the walk came to and that are not among these
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,9 @@ class NeighbourhoodFinder:
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols = graph, graph.symbols
 
-    def around(self, symbol: NamedSymbol, *, groups: Collection[str] = GROUPS, depth: int = DEPTH, most: int = MOST) -> Neighbourhood:
+    def around(
+        self, symbol: NamedSymbol, *, groups: Collection[str] = GROUPS, depth: int = DEFAULT_DEPTH, most: int = DEFAULT_NODES
+    ) -> Neighbourhood:
         """The places to which a walk from a symbol along edges of some groups comes most often, within some hops."""
         _check(groups, depth, most)
         reached = self._within(np.array(symbol.nodes, np.int64), np.array([group in groups for group in GROUP_OF]), depth)
@@ -154,10 +156,10 @@ class NeighbourhoodFinder:
 
     def _place(self, key: str, node: int, score: float, distance: int) -> GraphNode:
         graph, symbols = self._graph, self._symbols
-        path, line = place_of(graph, node)
+        path, line = definition_place(graph, node)
         return GraphNode(
             key=key,
-            name=written(graph, node),
+            name=display_name(graph, node),
             kind=symbols.snapshot.kind(node) if path else key.partition(":")[0],
             path=path,
             line=line,
@@ -255,7 +257,7 @@ class NeighbourhoodFinder:
 def _check(groups: Collection[str], depth: int, most: int) -> None:
     if unknown := sorted(set(groups) - set(GROUPS)):
         raise UsageError(f"there is no group of edges {unknown[0]!r}", hint=f"allowed: {', '.join(GROUPS)}")
-    if not 1 <= depth <= DEEPEST:
-        raise UsageError(f"a depth of {depth}", hint=f"from 1 to {DEEPEST}")
-    if not 1 <= most <= MOST_EVER:
-        raise UsageError(f"{most} nodes", hint=f"from 1 to {MOST_EVER}")
+    if not 1 <= depth <= MAX_DEPTH:
+        raise UsageError(f"a depth of {depth}", hint=f"from 1 to {MAX_DEPTH}")
+    if not 1 <= most <= MAX_NODES:
+        raise UsageError(f"{most} nodes", hint=f"from 1 to {MAX_NODES}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS
-from whence.graph.builder.resolve import CONFIDENCE
+from whence.graph.builder.resolve import PARSED_CONFIDENCE
 from whence.graph.names import NamedSymbol, SymbolNames
 from whence.graph.neighbours import Neighbour, NeighbourRows
 from whence.graph.paths import edges_of
@@ -28,7 +28,7 @@ from whence.storage.rows import distinct, first_of_each
 
 CALLS = frozenset({"calls"})
 #: Kinds of edge by which the source needs the target; the others only say that two things lie together.
-NEEDS = frozenset(EDGE_KINDS) - frozenset(
+DEPENDENCIES = frozenset(EDGE_KINDS) - frozenset(
     "contains member_of tests tested_by co_tested_with documents similar_to deployed_by owned_by authored_by".split()
 )
 CALLERS_DEPTH, IMPACT_DEPTH, TESTS_DEPTH = 1, 3, 4
@@ -43,23 +43,23 @@ class NeighbourAnswer:
     """What was found for one symbol, and where the graph stops."""
 
     symbol: NamedSymbol
-    found: NeighbourRows
-    stops: UnresolvedCalls
+    rows: NeighbourRows
+    unresolved: UnresolvedCalls
     other_uses: tuple[tuple[str, int], ...] = ()  # kinds that were not asked for, and how often they lead here
 
     @property
     def code(self) -> NeighbourRows:
         """What was found outside tests."""
-        return self.found.take(np.flatnonzero(~self.found.in_tests))
+        return self.rows.take(np.flatnonzero(~self.rows.in_tests))
 
     @property
     def tests(self) -> NeighbourRows:
         """What was found in tests."""
-        return self.found.take(np.flatnonzero(self.found.in_tests))
+        return self.rows.take(np.flatnonzero(self.rows.in_tests))
 
     def neighbours(self, limit: int | None = None) -> list[Neighbour]:
         """The nearest and surest first."""
-        return self.found.take(np.arange(len(self.found.node))[:limit]).shown()
+        return self.rows.take(np.arange(len(self.rows.node))[:limit]).neighbours()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Questions:
         self.names, self.unresolved = SymbolNames(graph), UnresolvedFinder(graph)
         self._ways = ShortestPaths(graph)
 
-    def meant(self, text: str) -> list[NamedSymbol]:
+    def resolve(self, text: str) -> list[NamedSymbol]:
         """Every symbol that a name may mean; what is only called here, or is nowhere, is an error that says so."""
         found = self.names.find(text)
         if found:
@@ -89,21 +89,21 @@ class Questions:
         parts = text.strip().removesuffix("()").replace("::", ".").split(".")
         calls = self.unresolved.calls_named(parts[-1], receiver=parts[-2] if len(parts) > 1 else "")
         if not calls.total:
-            return self.names.meant(text)
-        places = ", ".join(f"{one.path}:{one.line}" for one in calls.first[:3])
+            return self.names.resolve(text)
+        places = ", ".join(f"{one.path}:{one.line}" for one in calls.sample[:3])
         count = f"{calls.total} place{'s' if calls.total > 1 else ''}"
         raise UsageError(f"{text!r} is called in {count}, not defined in this repository: {places}{', ...' if calls.total > 3 else ''}")
 
-    def one(self, text: str) -> NamedSymbol:
+    def resolve_one(self, text: str) -> NamedSymbol:
         """The only symbol that a name can mean."""
-        return self.names.only(text, self.meant(text))
+        return self.names.single(text, self.resolve(text))
 
     # The questions.
     def callers(self, symbol: NamedSymbol, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> NeighbourAnswer:
         """Who calls a symbol, or uses it otherwise, directly or through others."""
         nodes = np.array(symbol.nodes, np.int64)
         if not symbol.path and kinds == CALLS:  # a route, a variable, a process: it is never called
-            kinds = NEEDS
+            kinds = DEPENDENCIES
         found = self._spread(nodes, kinds, depth, self._into)
         return NeighbourAnswer(symbol, found, self._calls_of_name(symbol), self._other_uses(nodes, kinds))
 
@@ -117,7 +117,7 @@ class Questions:
     def impact(self, symbol: NamedSymbol, *, depth: int = IMPACT_DEPTH) -> NeighbourAnswer:
         """Everything that depends on a symbol, or on a type and its members, directly or through others."""
         return NeighbourAnswer(
-            symbol, _once(self._spread(self._with_members(symbol), NEEDS, depth, self._into)), self._calls_of_name(symbol)
+            symbol, _once(self._spread(self._with_members(symbol), DEPENDENCIES, depth, self._into)), self._calls_of_name(symbol)
         )
 
     def tests(self, symbol: NamedSymbol, *, depth: int = TESTS_DEPTH) -> NeighbourAnswer:
@@ -135,12 +135,14 @@ class Questions:
         """Calls of the symbol's name that lead nowhere and may mean it."""
         if not symbol.path or not symbol.name:
             return UnresolvedCalls()
-        return self.unresolved.calls_named(self.symbols.snapshot.unit_name(symbol.nodes[0])).unknown_only()
+        return self.unresolved.calls_named(self.symbols.snapshot.unit_name(symbol.nodes[0])).without_external()
 
     def _other_uses(self, nodes: Array, kinds: Collection[str]) -> tuple[tuple[str, int], ...]:
         places, _ = edges_of(self.graph.in_starts, nodes)
         counts = np.bincount(self.graph.kind[self.graph.in_edges[places]], minlength=len(EDGE_KINDS)).tolist()
-        return tuple((kind, count) for kind, count in zip(EDGE_KINDS, counts, strict=True) if count and kind in NEEDS and kind not in kinds)
+        return tuple(
+            (kind, count) for kind, count in zip(EDGE_KINDS, counts, strict=True) if count and kind in DEPENDENCIES and kind not in kinds
+        )
 
     # Following edges.
     def _spread(self, start: Array, kinds: Collection[str], depth: int, follow: Callable[[Array, Array], _Hop]) -> NeighbourRows:
@@ -152,7 +154,7 @@ class Questions:
         allowed = np.array([kind in kinds for kind in EDGE_KINDS])
         seen = np.zeros(self.graph.nodes, bool)
         seen[start] = True
-        parts, level = [NeighbourRows.nothing(self.graph)], distinct(start)
+        parts, level = [NeighbourRows.none(self.graph)], distinct(start)
         for distance in range(1, depth + 1):
             found = self._surest(follow(level, allowed), seen, distance)
             parts.append(found)
@@ -160,7 +162,7 @@ class Questions:
             seen[level] = True
             if not len(level):
                 break
-        return self._ordered(NeighbourRows.together(parts))
+        return self._ordered(NeighbourRows.concatenated(parts))
 
     def _surest(self, hop: _Hop, seen: Array, distance: int) -> NeighbourRows:
         """The surest edge of each kind to each new node; what several overloads share is put together again."""
@@ -172,7 +174,7 @@ class Questions:
         confidence = hop.confidence[kept]
         if distance == 1 and len(kept):
             shares = np.add.reduceat(np.where(hop.may[order], 0.0, hop.confidence[order]), first)
-            confidence = np.maximum(confidence, np.minimum(shares, CONFIDENCE))
+            confidence = np.maximum(confidence, np.minimum(shares, PARSED_CONFIDENCE))
         return NeighbourRows(
             self.graph, hop.edge[kept], hop.node[kept], hop.near[kept], np.full(len(kept), distance), confidence, hop.may[kept]
         )

@@ -19,10 +19,10 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, StorageError
 from whence.core.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES, Edge
-from whence.graph.builder.derived_edges import with_consequences
+from whence.graph.builder.derived_edges import with_derived_edges
 from whence.graph.builder.imports import Imports
-from whence.graph.builder.references import OUTSIDE, ImportBindings, ReferenceColumns
-from whence.graph.builder.resolve import CONFIDENCE, Resolved, Resolver
+from whence.graph.builder.references import ENDPOINT_PREFIXES, ImportBindings, ReferenceColumns
+from whence.graph.builder.resolve import PARSED_CONFIDENCE, EdgeColumns, Resolver
 from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
@@ -40,9 +40,9 @@ _REFERRING = frozenset({"calls", "references", "type_hint_of", "extends", "imple
 _KIN = frozenset({"contains", "member_of", "extends", "implements", "overrides", "inherits"})
 _TESTING = frozenset({"tests", "tested_by", "co_tested_with"})
 #: Whether an edge of each kind says that its source depends on its target.
-REFERS = np.array([kind in _REFERRING for kind in EDGE_KINDS])
+IS_REFERENCE = np.array([kind in _REFERRING for kind in EDGE_KINDS])
 #: Whether an edge of each kind says what contains, extends, implements or inherits what; what uses what, tests aside.
-IS_KIN = np.array([kind in _KIN for kind in EDGE_KINDS])
+IS_STRUCTURE = np.array([kind in _KIN for kind in EDGE_KINDS])
 IS_USE = np.array([kind not in _KIN | _TESTING for kind in EDGE_KINDS])
 #: The arrays of a graph file that hold all edges in both directions.
 WALK_STARTS, WALK_TARGETS, WALK_WEIGHTS = "walk.starts", "walk.targets", "walk.weights"
@@ -66,23 +66,23 @@ class Graph:
         self.in_edges: Array = file["in_edges"]
         self.in_starts: Array = file["in_starts"]
         self._file = file
-        self.outside = unpack_strings(file, "outside").all()
-        self.nodes = symbols.units + len(self.outside)
+        self.endpoints = unpack_strings(file, "outside").all()
+        self.nodes = symbols.units + len(self.endpoints)
 
-    def out_of(self, node: int) -> Array:
+    def edges_from(self, node: int) -> Array:
         """The edges that start at a node."""
         return np.arange(int(self.starts[node]), int(self.starts[node + 1]))
 
-    def into(self, node: int) -> Array:
+    def edges_to(self, node: int) -> Array:
         """The edges that end at a node."""
         return self.in_edges[int(self.in_starts[node]) : int(self.in_starts[node + 1])]
 
     def name(self, node: int) -> str:
         """What a node is called: a qualified name, or `route:GET /users`."""
-        return self.symbols.qualified_name(node) if node < self.symbols.units else self.outside[node - self.symbols.units]
+        return self.symbols.qualified_name(node) if node < self.symbols.units else self.endpoints[node - self.symbols.units]
 
     @cached_property
-    def both_ways(self) -> Adjacency:
+    def undirected(self) -> Adjacency:
         """Every edge in both directions, the edges between two nodes as one."""
         kept = self._file if WALK_STARTS in self._file else _walk_arrays(self._file, self.nodes)
         return Adjacency(self.nodes, kept[WALK_STARTS], kept[WALK_TARGETS], kept[WALK_WEIGHTS], symmetric=True)
@@ -91,9 +91,9 @@ class Graph:
     def referrers(self) -> Array:
         """How many units outside tests call or name each node."""
         inside = self.source < self.symbols.units
-        counted = REFERS[self.kind] & inside
+        counted = IS_REFERENCE[self.kind] & inside
         counted[inside] &= ~self.symbols.test[self.symbols.file[self.source[inside]]]
-        return np.bincount(self.target[counted], weights=self.confidence[counted] / CONFIDENCE, minlength=self.nodes)
+        return np.bincount(self.target[counted], weights=self.confidence[counted] / PARSED_CONFIDENCE, minlength=self.nodes)
 
     @property
     def walk_weights(self) -> Array:
@@ -146,7 +146,7 @@ class Adjacency:
         return np.diff(self.starts)
 
     @cached_property
-    def split(self) -> Array:
+    def inverse_weights(self) -> Array:
         """One over the weight of all edges of each node; 0 where no edge can be followed."""
         total = np.bincount(self.sources, self.weights, minlength=self.nodes)
         return np.divide(1.0, total, out=np.zeros(self.nodes), where=total > 0)
@@ -157,7 +157,7 @@ class Adjacency:
         return np.repeat(np.arange(self.nodes), self.degrees)
 
     @cached_property
-    def backwards(self) -> Adjacency:
+    def transposed(self) -> Adjacency:
         """The same edges from their other ends."""
         if self.symmetric:
             return self
@@ -171,11 +171,11 @@ def make_graph(snapshot: Snapshot, read: ReadText, extra: Sequence[Edge] = ()) -
     said = ReferenceColumns.of(snapshot)
     paths = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
     resolver = Resolver(symbols, said, ImportBindings.of(snapshot, Imports(paths, read)))
-    edges = with_consequences(symbols, resolver.resolve())
+    edges = with_derived_edges(symbols, resolver.resolve())
     return _arrays(symbols, edges, said.nodes, extra)
 
 
-def _arrays(symbols: SymbolTable, edges: Resolved, outside: list[str], extra: Sequence[Edge]) -> dict[str, Array]:
+def _arrays(symbols: SymbolTable, edges: EdgeColumns, outside: list[str], extra: Sequence[Edge]) -> dict[str, Array]:
     outside = list(outside)
     others = _known(symbols, outside, extra)
     columns = {
@@ -250,7 +250,7 @@ def _known(symbols: SymbolTable, outside: list[str], extra: Sequence[Edge]) -> l
             for unit in range(int(symbols.snapshot.unit_starts[file]), int(symbols.snapshot.unit_starts[file + 1])):
                 rows.setdefault(symbols.key(unit), unit)
     for key in sorted(wanted - rows.keys()):
-        if key.startswith(OUTSIDE):
+        if key.startswith(ENDPOINT_PREFIXES):
             rows[key] = symbols.units + len(outside)
             outside.append(key)
     return [(rows[edge.source], rows[edge.target], edge) for edge in extra if edge.source in rows and edge.target in rows]

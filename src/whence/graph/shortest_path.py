@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.core.types import EDGE_KINDS, PROVENANCES
-from whence.graph.neighbours import by_name_words, place_of_edge, taken_by_name, written
+from whence.graph.neighbours import by_name_note, display_name, edge_place, is_by_name
 from whence.graph.paths import shortest_path
 from whence.graph.reader import Adjacency, Graph
 from whence.storage.arrayfile import Array
@@ -81,7 +81,7 @@ class ShortestPaths:
         begin = np.where(back, graph.target[edge], graph.source[edge])
         end = np.where(back, graph.source[edge], graph.target[edge])
         starts = np.searchsorted(begin, np.arange(graph.nodes + 1))
-        sure = ~taken_by_name(graph, edge)
+        sure = ~is_by_name(graph, edge)
         calling = back | np.array([kind in CALLING for kind in EDGE_KINDS])[graph.kind[edge]]
         for followed in (sure & calling, calling, sure, np.ones(len(edge), bool)):
             yield Adjacency(graph.nodes, starts, end, followed)
@@ -90,11 +90,11 @@ class ShortestPaths:
         graph = self._graph
         ends = int(graph.source[edge]), int(graph.target[edge])
         source, target = reversed(ends) if back else ends
-        path, line = place_of_edge(graph, edge)
-        by_name = bool(taken_by_name(graph, np.array([edge]))[0])
+        path, line = edge_place(graph, edge)
+        by_name = bool(is_by_name(graph, np.array([edge]))[0])
         return PathStep(
-            source=written(graph, source),
-            target=written(graph, target),
+            source=display_name(graph, source),
+            target=display_name(graph, target),
             kind="overridden_by" if back else EDGE_KINDS[int(graph.kind[edge])],
             path=path,
             line=line,
@@ -102,7 +102,7 @@ class ShortestPaths:
             confidence=round(float(graph.confidence[edge]), 3),
             source_key=self._key(source),
             target_key=self._key(target),
-            note="may reach" if back else by_name_words(graph, edge) if by_name else "",
+            note="may reach" if back else by_name_note(graph, edge) if by_name else "",
         )
 
     def _key(self, node: int) -> str:

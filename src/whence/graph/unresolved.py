@@ -64,7 +64,7 @@ def _may_lead_inside(statement: str, words: list[str], places: frozenset[str]) -
 
 
 #: Calls that are told of one by one; the rest are counted.
-MOST_TOLD = 1000
+MAX_SAMPLE = 1000
 _CALLS = EDGE_KINDS.index("calls")
 
 
@@ -78,7 +78,7 @@ class UnresolvedCall:
     path: str
     line: int
     imported: bool  # an import statement of the file speaks of it
-    outside: bool  # and that statement leads out of the repository, as far as can be told
+    external: bool  # and that statement leads out of the repository, as far as can be told
     definitions: int  # how many definitions of the repository bear the name
 
     @property
@@ -88,10 +88,10 @@ class UnresolvedCall:
         return f"{before}.{self.name}" if before else self.name
 
     @property
-    def because(self) -> str:
+    def reason(self) -> str:
         """Why it leads nowhere."""
         if self.imported:
-            return "imported from outside" if self.outside else "imported, and not found where it comes from"
+            return "imported from outside" if self.external else "imported, and not found where it comes from"
         if self.definitions:
             return f"one of {self.definitions} of that name" if self.definitions > 1 else "may be the one of that name"
         return "not defined here"
@@ -102,12 +102,12 @@ class UnresolvedCalls:
     """Calls that lead nowhere: how many, how many of them out of the repository, and the first of them."""
 
     total: int = 0
-    outside: int = 0
-    first: tuple[UnresolvedCall, ...] = ()
+    external: int = 0
+    sample: tuple[UnresolvedCall, ...] = ()
 
-    def unknown_only(self) -> UnresolvedCalls:
+    def without_external(self) -> UnresolvedCalls:
         """Without those that lead out of the repository: they are known to mean something else."""
-        return UnresolvedCalls(self.total - self.outside, 0, tuple(one for one in self.first if not one.outside))
+        return UnresolvedCalls(self.total - self.external, 0, tuple(one for one in self.sample if not one.external))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class UnresolvedFinder:
     # Telling of them.
     def _described(self, calls: _Calls, rows: list[int]) -> UnresolvedCalls:
         outside = [self._imports_of(calls, row).outside(self._spoken(calls, row)) for row in rows]
-        order = sorted(range(len(rows)), key=lambda at: (outside[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))[:MOST_TOLD]
+        order = sorted(range(len(rows)), key=lambda at: (outside[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))[:MAX_SAMPLE]
         told = [self._open_call(calls, rows[at], outside=outside[at]) for at in order]
         return UnresolvedCalls(len(rows), sum(outside), tuple(sorted(told, key=lambda one: (one.path, one.line, one.written))))
 

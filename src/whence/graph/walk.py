@@ -53,7 +53,7 @@ def walk(
         return scores
     ways = Adjacency.of(graph)
     # Within as many rounds as hops nothing can leave the last nodes that may be reached.
-    giving = ways.split if rounds <= hops else np.where(_closer_than(ways, begun, hops), ways.split, 0.0)
+    giving = ways.inverse_weights if rounds <= hops else np.where(_closer_than(ways, begun, hops), ways.inverse_weights, 0.0)
     keeping = np.flatnonzero(giving == 0)
     mass = scores
     mass[begun] = home
@@ -101,7 +101,7 @@ def _carried(graph: Adjacency, mass: Array) -> Array:
     """What arrives at each node when every edge carries its weight times the mass of the node that it leaves."""
     leaving = np.flatnonzero(mass)
     if int(graph.degrees[leaving].sum()) > FEW * len(graph.targets):
-        return _gathered(graph.backwards, mass)
+        return _gathered(graph.transposed, mass)
     edges, counts = edges_of(graph.starts, leaving)
     return np.bincount(graph.targets[edges], np.repeat(mass[leaving], counts) * graph.weights[edges], minlength=graph.nodes)
 

@@ -216,7 +216,7 @@ async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> 
 def _known(name: str, index: Index | None, _: BuildProgress) -> int:
     """Whether a root knows a name: 0 not, 1 in other letters, 2 as it is written."""
     try:
-        return 0 if index is None else 2 - any(one.loosely for one in index.questions().meant(name))
+        return 0 if index is None else 2 - any(one.case_differs for one in index.questions().resolve(name))
     except UsageError:
         return 0
 
@@ -239,6 +239,6 @@ def _asked_graph(given: dict[str, Any], label: str, index: Index | None, progres
 def _only(index: Index, name: str, progress: BuildProgress) -> NamedSymbol:
     """The one symbol that a name means; that a name is unknown says little while the index is being built."""
     try:
-        return index.questions().one(name)
+        return index.questions().resolve_one(name)
     except UsageError as error:
         raise UsageError("; ".join([str(error), *progress_lines(progress)])) from error

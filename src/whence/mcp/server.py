@@ -135,7 +135,7 @@ async def _unit(workspace: Workspace, key: str) -> str:
 
     def source(index: Index | None, progress: BuildProgress) -> str:
         index = require_index(index, progress)
-        symbol = index.questions().one(key)
+        symbol = index.questions().resolve_one(key)
         units = [unit for unit in symbol.nodes if unit < index.snapshot.units]
         if not units:
             raise UsageError(f"{key!r} has no source here")

@@ -121,23 +121,23 @@ def guess_lines(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterat
 # The graph.
 def neighbour_lines(answer: GraphAnswer, question: str, label: str = "") -> Iterator[str]:
     """What was found of one symbol, surest or nearest first, and where the graph stops."""
-    symbol, found = answer.symbol, answer.found
+    symbol, found = answer.symbol, answer.rows
     sure = ", each with how sure it is" if len(found.node) else ""
     where = f"{symbol.kind} {label}{safe(symbol.path)}:{symbol.line}"
     yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({where}): {len(found.node)}{sure}"
     import numpy as np  # noqa: PLC0415  -- loaded with the graph
 
-    for one in found.take(np.arange(len(found.node))[:MOST_NEIGHBOURS]).shown():
+    for one in found.take(np.arange(len(found.node))[:MOST_NEIGHBOURS]).neighbours():
         yield f"- {_neighbour(one, label, defined=question == 'callees')}"
     if len(found.node) > MOST_NEIGHBOURS:
         yield f"and {len(found.node) - MOST_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
     by_name = int(found.by_name.sum())
     if by_name:
         yield f"{by_name} of them by name alone: another of the same name may be meant"
-    if answer.stops.total:
-        some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in answer.stops.first[:5])
+    if answer.unresolved.total:
+        some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in answer.unresolved.sample[:5])
         what = "calls lead out of what is indexed" if question == "callees" else "calls of that name may mean this or another"
-        yield f"the graph stops: {answer.stops.total} {what}: {safe(some)}"
+        yield f"the graph stops: {answer.unresolved.total} {what}: {safe(some)}"
 
 
 def _neighbour(one: Neighbour, label: str, *, defined: bool) -> str:

@@ -99,10 +99,10 @@ def test_the_graph_of_an_edited_tree_is_that_of_a_new_one(edit: str, tree: Path,
 
 def test_nodes_outside_that_nobody_speaks_of_any_more_are_gone(tree: Path) -> None:
     with Index.open(tree) as index:
-        assert "env:CURRENCY" in index.open_graph().outside
+        assert "env:CURRENCY" in index.open_graph().endpoints
         write(tree, {"shop/money.py": "class Price: pass\n"})
         index.refresh()
-        assert "env:CURRENCY" not in index.open_graph().outside
+        assert "env:CURRENCY" not in index.open_graph().endpoints
 
 
 def test_a_refresh_of_an_open_index_brings_its_graph_along(tree: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_is_read_from_the_file_is_what_was_made(tree: Path) -> None:
         }
     with Index.open(tree) as index:
         assert {name: getattr(index.open_graph(), name).tolist() for name in arrays} == arrays
-        assert index.open_graph().outside == made.outside
+        assert index.open_graph().endpoints == made.endpoints
 
 
 def test_graphs_of_earlier_snapshots_and_strays_are_removed_by_the_next_build(tree: Path, own_data_dir: Path) -> None:
@@ -477,7 +477,7 @@ def test_who_refers_to_a_symbol_is_counted_outside_tests_only(tree: Path) -> Non
     with Index.open(tree) as index:
         graph = index.open_graph()
         (price,), (cart,) = (graph.symbols.find(key) for key in ("shop/money.py#Price", "shop/cart.py#Cart"))
-        callers = {key_of(graph, int(graph.source[edge])) for edge in graph.into(price) if EDGE_KINDS[graph.kind[edge]] == "calls"}
+        callers = {key_of(graph, int(graph.source[edge])) for edge in graph.edges_to(price) if EDGE_KINDS[graph.kind[edge]] == "calls"}
         assert callers == {"shop/cart.py#Cart.add", "tests/test_cart.py#test_add"}
         assert graph.referrers[price] == pytest.approx(2)  # Cart.add, and the import at the head of its file
         assert graph.referrers[cart] == pytest.approx(3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graph.graph_edges import edges_of, opened, told
-from whence.graph.builder.derived_edges import MOST_INHERITED, MOST_TESTED_TOGETHER
+from whence.graph.builder.derived_edges import MAX_INHERITED, MAX_TESTED_TOGETHER
 
 
 def test_a_type_contains_its_members_and_they_are_of_it(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_child_inherits_what_its_parents_have_and_overrides_what_it_has_too(tm
 
 
 def test_of_a_parent_with_very_many_methods_none_is_inherited_one_by_one(tmp_path: Path) -> None:
-    methods = "".join(f"    def m{n}(self): pass\n" for n in range(MOST_INHERITED + 1))
+    methods = "".join(f"    def m{n}(self): pass\n" for n in range(MAX_INHERITED + 1))
     files = {
         "a.py": f"class A:\n{methods}\n\nclass B(A):\n    def m3(self): pass\n\n\nclass C: \n    def one(self): pass\n\n\nclass D(C): pass\n"
     }
@@ -176,14 +176,14 @@ def test_what_one_test_calls_is_tested_together(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("count", [MOST_TESTED_TOGETHER, MOST_TESTED_TOGETHER + 1])
+@pytest.mark.parametrize("count", [MAX_TESTED_TOGETHER, MAX_TESTED_TOGETHER + 1])
 def test_a_test_of_many_things_says_nothing_of_any_two(count: int, tmp_path: Path) -> None:
     functions = "".join(f"def act_{n}(): pass\n" for n in range(count))
     called = "".join(f"    act_{n}()\n    keep(act_{n}())\n" for n in range(count))
     files = {"lib/a.py": functions, "tests/test_a.py": f"from lib.a import *\n\n\ndef test_all():\n{called}"}
     with opened(tmp_path / "tree", files) as index:
         assert len(told(index.open_graph(), "tests")) == count
-        assert len(told(index.open_graph(), "co_tested_with")) == (count * (count - 1) if count <= MOST_TESTED_TOGETHER else 0)
+        assert len(told(index.open_graph(), "co_tested_with")) == (count * (count - 1) if count <= MAX_TESTED_TOGETHER else 0)
 
 
 def test_a_call_that_is_unsure_makes_a_test_that_is_as_unsure_and_nothing_tested_together(tmp_path: Path) -> None:
@@ -228,4 +228,4 @@ def test_routes_variables_of_the_environment_and_programs_are_nodes_of_their_own
             "view.ts#view consumes_endpoint route:GET /carts",
         ]
         assert index.open_graph().nodes == index.snapshot.units + 3
-        assert index.open_graph().outside == ["env:CURRENCY", "process:git", "route:GET /carts"]
+        assert index.open_graph().endpoints == ["env:CURRENCY", "process:git", "route:GET /carts"]

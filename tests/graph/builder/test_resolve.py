@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graph.graph_edges import edges_of, opened, told
 from whence import Index
-from whence.graph.builder.builtin_names import EVERYDAY
-from whence.graph.builder.resolve import MOST_BY_NAME, MOST_TYPES_BY_NAME
+from whence.graph.builder.builtin_names import BUILTIN_NAMES
+from whence.graph.builder.resolve import MAX_BY_NAME, MAX_TYPES_BY_NAME
 
 #: Language -> (the tree, its calls and kinship). What is not listed must not be there.
 TREES: dict[str, tuple[str, str]] = {}
@@ -941,7 +941,7 @@ def test_several_that_bear_a_name_share_its_confidence(tmp_path: Path) -> None:
         assert calls(index) == [f"a.py#go calls b{n}.py#B{n}.settle 0.14" for n in range(3)]
 
 
-@pytest.mark.parametrize(("bearers", "edges"), [(MOST_BY_NAME, MOST_BY_NAME), (MOST_BY_NAME + 1, 0)])
+@pytest.mark.parametrize(("bearers", "edges"), [(MAX_BY_NAME, MAX_BY_NAME), (MAX_BY_NAME + 1, 0)])
 def test_a_name_that_many_bear_says_nothing(bearers: int, edges: int, tmp_path: Path) -> None:
     files = {f"b{n}.py": f"class B{n}:\n    def settle(self): pass\n" for n in range(bearers)} | {
         "a.py": "def go(thing):\n    thing.settle()\n"
@@ -950,7 +950,7 @@ def test_a_name_that_many_bear_says_nothing(bearers: int, edges: int, tmp_path: 
         assert len(calls(index)) == edges
 
 
-@pytest.mark.parametrize(("bearers", "edges"), [(MOST_TYPES_BY_NAME, MOST_TYPES_BY_NAME), (MOST_TYPES_BY_NAME + 1, 0)])
+@pytest.mark.parametrize(("bearers", "edges"), [(MAX_TYPES_BY_NAME, MAX_TYPES_BY_NAME), (MAX_TYPES_BY_NAME + 1, 0)])
 def test_of_types_fewer_are_enough_to_say_nothing(bearers: int, edges: int, tmp_path: Path) -> None:
     files = {f"p{n}/b.py": "class Ledger: pass\n" for n in range(bearers)} | {"a/a.py": "class Own(Ledger): pass\n"}
     with opened(tmp_path / "tree", files) as index:
@@ -966,7 +966,7 @@ def test_a_variable_named_after_a_type_is_taken_for_it_with_less_confidence(tmp_
 def test_of_many_overloads_only_the_first_are_taken(tmp_path: Path) -> None:
     overloads = "\n".join(f"    int put{''.join(['(', ', '.join(f'int a{i}' for i in range(n)), ')'])} {{ return 1; }}" for n in range(20))
     with opened(tmp_path / "tree", {"A.java": f"class A {{\n{overloads}\n    int go() {{ return this.put(1); }}\n}}\n"}) as index:
-        assert len([edge for edge in index.open_graph().kind.tolist() if edge == 0]) == MOST_BY_NAME
+        assert len([edge for edge in index.open_graph().kind.tolist() if edge == 0]) == MAX_BY_NAME
 
 
 # What must not be taken for something of the same name.
@@ -974,7 +974,7 @@ def test_of_many_overloads_only_the_first_are_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["get", "items", "append", "join", "keys", "close", "read", "format", "update"])
 def test_an_everyday_name_on_something_unknown_means_nothing(name: str, tmp_path: Path) -> None:
-    assert name in EVERYDAY
+    assert name in BUILTIN_NAMES
     files = {"a.py": f"def go(thing):\n    thing.{name}()\n", "b.py": f"class B:\n    def {name}(self): pass\n"}
     with opened(tmp_path / "tree", files) as index:
         assert calls(index) == []
@@ -1119,7 +1119,7 @@ def test_a_name_that_a_file_defines_ten_thousand_times_costs_no_square_of_it(tmp
     members = "class A:\n" + "".join("    def same(self):\n        return self.same()\n" for _ in range(5_000))
     with opened(tmp_path / "tree", {"a.py": many, "b.py": members, "c.py": "from a import same\n\ndef go():\n    same()\n"}) as index:
         kinds = index.open_graph().kind.tolist()
-        assert kinds.count(0) <= 5_000 * MOST_BY_NAME
+        assert kinds.count(0) <= 5_000 * MAX_BY_NAME
         assert len(kinds) < 60_000
 
 

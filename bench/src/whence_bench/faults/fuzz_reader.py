@@ -228,7 +228,7 @@ def _asked(index: Index, number: int) -> None:
         lambda: index.search("discount", content="all"),
         lambda: index.context("charge the total of the cart", budget=400).text,
         lambda: index.related("shop/cart.py", 5, k=2),
-        lambda: index.questions().impact(index.questions().one("discount")),
+        lambda: index.questions().impact(index.questions().resolve_one("discount")),
     )
     with suppress(WhenceError):
         questions[number % len(questions)]()

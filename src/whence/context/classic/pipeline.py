@@ -113,7 +113,7 @@ def _walked(graph: Graph, seeds: Seeds, limits: ClassicSettings) -> Array:
     begun = np.concatenate([seeds.units, seeds.folders])
     restart = np.concatenate([seeds.restart, np.full(len(seeds.folders), limits.folder_restart)])
     return walk(
-        graph.both_ways,
+        graph.undirected,
         begun,
         restart,
         alpha=limits.walk_return,

@@ -135,7 +135,7 @@ def _aliases(sought: Sought, named: Array) -> list[int]:
 
 def _callers_and_callees(sought: Sought, unit: int) -> list[int]:
     graph = sought.graph
-    out, into = graph.out_of(unit), graph.into(unit)
+    out, into = graph.edges_from(unit), graph.edges_to(unit)
     ends = np.concatenate([graph.target[out[graph.kind[out] == _CALLS]], graph.source[into[graph.kind[into] == _CALLS]]])
     return [int(end) for end in ends[ends < sought.symbols.units][:MOST_NEIGHBOURS]]
 

@@ -28,7 +28,7 @@ _FUNCTIONS = """
     repr require round setattr str strlen super tuple type
 """
 #: Written with a capital first they are the same, in languages that write methods so.
-EVERYDAY = frozenset(
+BUILTIN_NAMES = frozenset(
     form
     for words in (_CONTAINERS, _TEXTS, _VALUES_AND_LOCKS, _STREAMS, _FUNCTIONS)
     for one in words.split()

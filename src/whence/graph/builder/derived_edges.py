@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.core.types import EDGE_KINDS
-from whence.graph.builder.resolve import CONFIDENCE, GENERATIONS, Resolved
+from whence.graph.builder.resolve import GENERATIONS, PARSED_CONFIDENCE, EdgeColumns
 from whence.index.segment_writer import KIND_NAMES
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
@@ -14,13 +14,13 @@ from whence.storage.rows import counted, distinct, first_of_each, spread
 _INTERFACE = KIND_NAMES.index("interface")
 _KIND = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 #: A child of more parent methods than this, or a test of more symbols, says little by each.
-MOST_INHERITED = 200
-MOST_TESTED_TOGETHER = 5
+MAX_INHERITED = 200
+MAX_TESTED_TOGETHER = 5
 #: An interface of fewer methods is met by chance.
-FEWEST_METHODS = 2
+MIN_METHODS = 2
 
 
-def with_consequences(symbols: SymbolTable, found: Resolved) -> Resolved:
+def with_derived_edges(symbols: SymbolTable, found: EdgeColumns) -> EdgeColumns:
     """Edges as resolved, and those that follow from them; each (source, target, kind) once, the surest kept."""
     parts = [found, _containment(symbols), _met_interfaces(symbols)]
     parents = _parents(_joined(parts))
@@ -28,9 +28,9 @@ def with_consequences(symbols: SymbolTable, found: Resolved) -> Resolved:
     return _once(_joined(parts), symbols.units)
 
 
-def _edges(source: Array, target: Array, kind: str, worth: float = CONFIDENCE) -> Resolved:
+def _edges(source: Array, target: Array, kind: str, worth: float = PARSED_CONFIDENCE) -> EdgeColumns:
     size = len(source)
-    return Resolved(
+    return EdgeColumns(
         source.astype(np.int64),
         target.astype(np.int64),
         np.full(size, _KIND[kind], np.int64),
@@ -39,21 +39,21 @@ def _edges(source: Array, target: Array, kind: str, worth: float = CONFIDENCE) -
     )
 
 
-def _joined(parts: list[Resolved]) -> Resolved:
-    return Resolved(
+def _joined(parts: list[EdgeColumns]) -> EdgeColumns:
+    return EdgeColumns(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("source", "target", "kind", "confidence", "line"))
     )
 
 
-def _once(edges: Resolved, units: int) -> Resolved:
+def _once(edges: EdgeColumns, units: int) -> EdgeColumns:
     pair = (edges.source * (units + (1 << 24)) + edges.target) * len(EDGE_KINDS) + edges.kind
     order = np.lexsort((-edges.confidence, pair))
     first = first_of_each(pair[order])
     kept = order[first]
-    return Resolved(edges.source[kept], edges.target[kept], edges.kind[kept], edges.confidence[kept], edges.line[kept])
+    return EdgeColumns(edges.source[kept], edges.target[kept], edges.kind[kept], edges.confidence[kept], edges.line[kept])
 
 
-def _containment(symbols: SymbolTable) -> Resolved:
+def _containment(symbols: SymbolTable) -> EdgeColumns:
     inside = np.flatnonzero(symbols.owner >= 0)
     owner = symbols.owner[inside]
     apart = inside != owner
@@ -61,12 +61,12 @@ def _containment(symbols: SymbolTable) -> Resolved:
     return _joined([_edges(owner, inside, "contains", 1.0), _edges(inside, owner, "member_of", 1.0)])
 
 
-def _parents(edges: Resolved) -> NameTable:
+def _parents(edges: EdgeColumns) -> NameTable:
     kin = np.isin(edges.kind, [_KIND["extends"], _KIND["implements"]])
     return NameTable(edges.source[kin], edges.target[kin])
 
 
-def _inherited(symbols: SymbolTable, parents: NameTable) -> Resolved:
+def _inherited(symbols: SymbolTable, parents: NameTable) -> EdgeColumns:
     """`inherits` from a child to every method of its parents, `overrides` where it has one of the name (W2)."""
     members = np.flatnonzero((symbols.owner >= 0) & IS_CALLABLE[symbols.snapshot.kinds])
     by_owner = NameTable(symbols.owner[members], members)
@@ -84,7 +84,7 @@ def _inherited(symbols: SymbolTable, parents: NameTable) -> Resolved:
     child = child[at]
     low, high = symbols.of_type.find(scoped_key(child, symbols.name[method]))
     own = high > low
-    few = np.bincount(child, minlength=symbols.units)[child] <= MOST_INHERITED
+    few = np.bincount(child, minlength=symbols.units)[child] <= MAX_INHERITED
     overriding = symbols.of_type.rows[low[own]]
     differs = overriding != method[own]
     return _joined(
@@ -92,7 +92,7 @@ def _inherited(symbols: SymbolTable, parents: NameTable) -> Resolved:
     )
 
 
-def _met_interfaces(symbols: SymbolTable) -> Resolved:
+def _met_interfaces(symbols: SymbolTable) -> EdgeColumns:
     """Types that have every method of an interface, in languages where that is all it takes (Go)."""
     snapshot = symbols.snapshot
     speaks = np.array([language == "go" for language in snapshot.languages], bool)
@@ -105,7 +105,7 @@ def _met_interfaces(symbols: SymbolTable) -> Resolved:
     for one in interface.tolist():
         _, own = by_owner.pairs(np.array([one]))
         wanted = distinct(symbols.name[own])
-        if len(wanted) < FEWEST_METHODS:
+        if len(wanted) < MIN_METHODS:
             continue
         at, bearing = by_name.pairs(wanted)
         owner, count = counted(distinct(symbols.owner[bearing] * len(wanted) + at) // len(wanted))
@@ -115,7 +115,7 @@ def _met_interfaces(symbols: SymbolTable) -> Resolved:
     return _edges(np.array(source, np.int64), np.array(target, np.int64), "implements")
 
 
-def _tests(symbols: SymbolTable, edges: Resolved) -> list[Resolved]:
+def _tests(symbols: SymbolTable, edges: EdgeColumns) -> list[EdgeColumns]:
     """A test that calls something outside tests tests it; what few things a test calls are tested together."""
     inside = edges.target < symbols.units
     calls = np.flatnonzero((edges.kind == _KIND["calls"]) & inside)
@@ -123,17 +123,17 @@ def _tests(symbols: SymbolTable, edges: Resolved) -> list[Resolved]:
     across = symbols.test[symbols.file[source]] & ~symbols.test[symbols.file[target]]
     source, target, worth = source[across], target[across], edges.confidence[calls][across]
     there, back = _edges(source, target, "tests"), _edges(target, source, "tested_by")
-    sure = worth >= CONFIDENCE * 0.5
+    sure = worth >= PARSED_CONFIDENCE * 0.5
     pair = distinct(source[sure] * symbols.units + target[sure])
     test, code = pair // max(symbols.units, 1), pair % max(symbols.units, 1)
     size = np.bincount(test, minlength=symbols.units)[test]
-    few = (size > 1) & (size <= MOST_TESTED_TOGETHER)
+    few = (size > 1) & (size <= MAX_TESTED_TOGETHER)
     test, code = test[few], code[few]
     at, other = spread(np.searchsorted(test, test), np.searchsorted(test, test, side="right"))
     apart = code[at] != code[other]
     together = _edges(code[at][apart], code[other][apart], "co_tested_with")
     return [
-        Resolved(there.source, there.target, there.kind, worth, there.line),
-        Resolved(back.source, back.target, back.kind, worth, back.line),
+        EdgeColumns(there.source, there.target, there.kind, worth, there.line),
+        EdgeColumns(back.source, back.target, back.kind, worth, back.line),
         together,
     ]

@@ -16,7 +16,7 @@ from whence.storage.rows import distinct, member
 from whence.text.analyzer import WORD, joined
 
 #: Names that stand for something outside the source: a node without a place.
-OUTSIDE = ("route:", "env:", "process:")
+ENDPOINT_PREFIXES = ("route:", "env:", "process:")
 #: The end of a longer import statement is not looked at for what it speaks of.
 MOST_SPOKEN = 2000
 
@@ -46,7 +46,9 @@ class ReferenceColumns:
             names = unpack_strings(arrays, "names").all()
             hashes = np.array([name_hash(text) if text else 0 for text in names], np.int64)
             sounds = np.array([name_hash(joined(text)) if text else 0 for text in names], np.int64)
-            places = np.array([nodes.setdefault(text, len(nodes)) if text.startswith(OUTSIDE) else -1 for text in names], np.int64)
+            places = np.array(
+                [nodes.setdefault(text, len(nodes)) if text.startswith(ENDPOINT_PREFIXES) else -1 for text in names], np.int64
+            )
             types = np.array([text[:1].isupper() * (2 - text.isupper()) for text in names], np.int8)
             name, receiver = arrays["relations.name"], arrays["relations.receiver"]
             columns["unit"].append(arrays["relations.unit"].astype(np.int64) + base)

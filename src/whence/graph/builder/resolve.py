@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.core.types import EDGE_KINDS
-from whence.graph.builder.builtin_names import EVERYDAY
+from whence.graph.builder.builtin_names import BUILTIN_NAMES
 from whence.graph.builder.exports import Exports
 from whence.graph.builder.references import ImportBindings, ReferenceColumns
 from whence.index.segment_writer import KIND_NAMES, name_hash
@@ -26,10 +26,10 @@ from whence.storage.arrayfile import Array
 from whence.storage.rows import member
 
 #: A name that more definitions bear says nothing of which one is meant.
-MOST_BY_NAME = 6
-MOST_TYPES_BY_NAME = 3
+MAX_BY_NAME = 6
+MAX_TYPES_BY_NAME = 3
 #: What an edge is worth that the parser found (W2), and one that was taken by name alone.
-CONFIDENCE = 0.7
+PARSED_CONFIDENCE = 0.7
 BY_NAME = 0.6
 #: How far up a line of parents a member is looked for, and how far out of types in types.
 GENERATIONS = 6
@@ -58,7 +58,7 @@ Tier = Callable[[Array, Array], tuple[Array, Array]]  # (file, name) of mentions
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class EdgeColumns:
     """Edges between units, or from a unit to a node outside (numbered after the units)."""
 
     source: Array
@@ -93,7 +93,7 @@ class Resolver:
         spoken = np.array([language in languages for language in self.symbols.snapshot.languages], bool)
         return spoken[self.file] if len(self.file) else np.zeros(0, bool)
 
-    def resolve(self) -> Resolved:
+    def resolve(self) -> EdgeColumns:
         """All edges, kin first: members are looked for along it."""
         kin = np.isin(self.said.kind, _KIN)
         self._resolve_kin(np.flatnonzero(kin & self.open))
@@ -144,7 +144,7 @@ class Resolver:
 
         def anywhere(file: Array, name: Array) -> tuple[Array, Array]:
             inside = np.flatnonzero(~member(scoped_key(file, name), self.bindings.spoken))
-            at, target = symbols.types.pairs_up_to(scoped_key(symbols.family[file[inside]], name[inside]), MOST_TYPES_BY_NAME)
+            at, target = symbols.types.pairs_up_to(scoped_key(symbols.family[file[inside]], name[inside]), MAX_TYPES_BY_NAME)
             return inside[at], target
 
         def types_only(tier: Tier) -> Tier:
@@ -158,12 +158,12 @@ class Resolver:
         return [types_only(tier) for tier in (self._in_file, self.exports.bound, self._in_folder, self.exports.visible, anywhere)]
 
     def _in_file(self, file: Array, name: Array) -> tuple[Array, Array]:
-        return self.symbols.in_file.pairs_up_to(scoped_key(file, name), MOST_BY_NAME)
+        return self.symbols.in_file.pairs_up_to(scoped_key(file, name), MAX_BY_NAME)
 
     def _in_folder(self, file: Array, name: Array) -> tuple[Array, Array]:
         """What lies beside a file; what the file has from outside is not that."""
         here = np.flatnonzero(~member(scoped_key(file, name), self.bindings.foreign))
-        at, target = self.symbols.in_folder.pairs_up_to(scoped_key(self.symbols.folder[file[here]], name[here]), MOST_BY_NAME)
+        at, target = self.symbols.in_folder.pairs_up_to(scoped_key(self.symbols.folder[file[here]], name[here]), MAX_BY_NAME)
         return here[at], target
 
     # Members.
@@ -184,7 +184,7 @@ class Resolver:
         for _ in range(GENERATIONS):
             if not len(mention):
                 return
-            at, target = self.symbols.of_type.first_pairs(scoped_key(of, self.said.name[mention]), MOST_BY_NAME)
+            at, target = self.symbols.of_type.first_pairs(scoped_key(of, self.said.name[mention]), MAX_BY_NAME)
             # Who speaks of a type means the type and not what makes it, though they have one name.
             meant = (self.said.kind[mention[at]] == _KIND["calls"]) | (self.symbols.name[target] != self.symbols.name[of[at]])
             at, target = at[meant], target[meant]
@@ -200,7 +200,7 @@ class Resolver:
         self._members_of_types(rows)
         left = rows[self.open[rows]]
         left = left[~member(scoped_key(self.file[left], self.said.receiver[left]), self.bindings.spoken)]
-        at, of = self.symbols.types_by_folded_name.pairs_up_to(scoped_key(self.family[left], self.said.sound[left]), MOST_TYPES_BY_NAME)
+        at, of = self.symbols.types_by_folded_name.pairs_up_to(scoped_key(self.family[left], self.said.sound[left]), MAX_TYPES_BY_NAME)
         self._members(left[at], of, np.full(len(at), BY_NAME) / np.maximum(np.bincount(at, minlength=len(left))[at], 1))
 
     def _members_of_modules(self, rows: Array) -> None:
@@ -232,7 +232,7 @@ class Resolver:
             self._members(rows[free], owner[free], np.ones(int(free.sum())))
             again = reopening[rows] & self.open[rows]
             keys = _in_scope(self.family[rows[again]], symbols.full[owner[again]], self.said.name[rows[again]])
-            self._settle(rows[again], *self._reopened.pairs_up_to(keys, MOST_BY_NAME))
+            self._settle(rows[again], *self._reopened.pairs_up_to(keys, MAX_BY_NAME))
             owner = symbols.owner[owner]
 
     def _settle(self, rows: Array, at: Array, target: Array) -> None:
@@ -240,7 +240,7 @@ class Resolver:
         left = self.open[rows[at]]
         at, target = at[left], target[left]
         size = np.bincount(at, minlength=len(rows))[at]
-        few = size <= MOST_BY_NAME
+        few = size <= MAX_BY_NAME
         self._note(rows[at[few]], target[few], 1 / size[few])
 
     def _says_nothing(self, rows: Array) -> Array:
@@ -250,7 +250,7 @@ class Resolver:
         outside = member(scoped_key(self.file[rows], spoken), self.bindings.spoken)
         typed = self.said.typed[rows] >= np.where(self._speaks(REOPENING)[rows], 1, 2)
         unknown = typed & ~self._speaks(EXTENSIBLE)[rows] & ~member(scoped_key(self.family[rows], receiver), self.symbols.types.keys)
-        return outside | unknown | np.isin(name, _hashes(EVERYDAY))
+        return outside | unknown | np.isin(name, _hashes(BUILTIN_NAMES))
 
     def _by_name_alone(self, rows: Array) -> None:
         table = self.symbols.anywhere
@@ -262,7 +262,7 @@ class Resolver:
             self._take_by_name(rows[chosen], NameTable(table.keys[kept], table.rows[kept]))
 
     def _take_by_name(self, rows: Array, table: NameTable) -> None:
-        most = np.where(self.said.kind[rows] == _KIND["calls"], MOST_BY_NAME, MOST_TYPES_BY_NAME)
+        most = np.where(self.said.kind[rows] == _KIND["calls"], MAX_BY_NAME, MAX_TYPES_BY_NAME)
         at, target = table.pairs_up_to(scoped_key(self.family[rows], self.said.name[rows]), most)
         self._note(rows[at], target, BY_NAME / np.bincount(at, minlength=len(rows))[at])
 
@@ -271,14 +271,14 @@ class Resolver:
             self._found.append((mention, target, worth))
             self.open[mention] = False
 
-    def _edges(self) -> Resolved:
+    def _edges(self) -> EdgeColumns:
         outside = np.flatnonzero(self.said.outside >= 0)
         self._found.append((outside, self.symbols.units + self.said.outside[outside], np.ones(len(outside))))
         mention, target, worth = self._with_definitions(*_joined(self._found))
         source = self._speaker[mention]
         keep = (source >= 0) & (source != target)
         mention, target, worth, source = mention[keep], target[keep], worth[keep], source[keep]
-        return Resolved(source, target, self.said.kind[mention], (CONFIDENCE * worth).astype(np.float32), self.said.line[mention])
+        return EdgeColumns(source, target, self.said.kind[mention], (PARSED_CONFIDENCE * worth).astype(np.float32), self.said.line[mention])
 
     def _with_definitions(self, mention: Array, target: Array, worth: Array) -> tuple[Array, Array, Array]:
         """Who means what a header declares means also the one definition of it."""

@@ -115,16 +115,16 @@ def _offered(root: str, text: str, most: int, index: Index | None, progress: Bui
 
 def _answered(root: str, symbol: str, how: Mapping[str, Any], index: Index | None, progress: BuildProgress) -> GraphReply:
     began, whole = time.perf_counter(), require_index(index, progress)
-    meant = whole.questions().meant(symbol)
+    meant = whole.questions().resolve(symbol)
     only = meant[0] if len(meant) == 1 else None
     found = whole.around(only, **how) if only is not None else None
     return GraphReply(
         root=root,
         focus=found.focus if found else "",
-        nodes=[_node(one) for one in found.places] if found else [],
-        edges=[_edge(one) for one in found.joints] if found else [],
-        left_out=found.left_out if found else 0,
-        open_calls=whole.questions().callers(only).stops.total if only is not None else 0,
+        nodes=[_node(one) for one in found.nodes] if found else [],
+        edges=[_edge(one) for one in found.edges] if found else [],
+        left_out=found.omitted if found else 0,
+        open_calls=whole.questions().callers(only).unresolved.total if only is not None else 0,
         choices=[] if only is not None else [_offer(one) for one in meant[:MOST_OFFERED]],
         fresh=FreshnessView.of(whole.freshness),
         progress=BuildProgressView.of(progress),

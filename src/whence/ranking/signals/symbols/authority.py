@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.graph.hits import adjustment
+from whence.graph.hits import score_adjustment
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
@@ -16,5 +16,5 @@ def authority(pool: CandidatePool) -> Column:
     found = pool.seeding
     if found is None:
         return Column(np.zeros(len(pool.units)), lambda _: "not worked out")
-    values = adjustment(found.authority, found.hub, found.is_seed)
+    values = score_adjustment(found.authority, found.hub, found.is_seed)
     return Column(values, lambda row: f"authority {found.authority[row]:.2f}, hub {found.hub[row]:.2f}")

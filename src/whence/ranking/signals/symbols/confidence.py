@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.core.types import AST, PROVENANCES
-from whence.graph.builder.resolve import CONFIDENCE
+from whence.graph.builder.resolve import PARSED_CONFIDENCE
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
@@ -22,5 +22,5 @@ def confidence(pool: CandidatePool) -> Column:
         sure, parsed = pool.graph.confidence[edges], pool.graph.provenance[edges] == PROVENANCES.index(AST)
         first = first_of_each(place)
         if len(first):
-            values[place[first]] = np.maximum.reduceat(np.where(parsed, np.minimum(sure, CONFIDENCE), sure), first)
+            values[place[first]] = np.maximum.reduceat(np.where(parsed, np.minimum(sure, PARSED_CONFIDENCE), sure), first)
     return Column(values, lambda row: f"its surest edge has confidence {values[row]:.2f}" if values[row] else "no edge ends here")
