@@ -105,7 +105,7 @@ def test_what_a_match_calls_is_found_through_the_graph(index):
 
 def test_tokens_and_what_is_left_out_are_of_the_text(index):
     pack = index.context(TASK, budget=200)
-    assert token_estimate.count(pack.text) == pack.tokens <= 200
+    assert token_estimate.count_tokens(pack.text) == pack.tokens <= 200
     keys = [one.key for one in pack.symbols]
     assert pack.left_out
     assert set(pack.left_out) < set(keys)

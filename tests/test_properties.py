@@ -24,13 +24,13 @@ from whence.memory import front_matter
 from whence.memory.note import KINDS, CodeRef, Note
 from whence.query.filters import check_glob
 from whence.query.parser import parse_operators, path_predicate
-from whence.query.paste import question_in
+from whence.query.paste import clean_paste
 from whence.query.pattern import compile_pattern
 from whence.query.plan import make_plan
 from whence.storage.arrayfile import ArrayFile, write_arrays
 from whence.text import analyzer
-from whence.text.secrets import find_secrets, redacted
-from whence.text.token_estimate import count
+from whence.text.secrets import find_secrets, redact_secrets
+from whence.text.token_estimate import count_tokens
 
 often = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 any_text = st.text(st.characters(exclude_categories=()), max_size=120)
@@ -68,7 +68,7 @@ plain_word = st.text("abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=9).filte
 @given(st.lists(plain_word, min_size=2, max_size=14), st.sampled_from("?.!"))
 def test_a_plain_sentence_is_never_an_operator(words, end):
     asked = parse_operators(" ".join(words).capitalize() + end)
-    assert asked.plain
+    assert asked.is_plain
     assert asked.text == asked.query
 
 
@@ -83,7 +83,7 @@ def test_any_query_is_read_or_refused_with_a_caret_under_it(query):
     except UsageError as error:
         assert str(error).splitlines()[-1].strip() == "^"  # noqa: PT017  -- either way is right
     else:
-        assert asked.plain or asked.reading.startswith("read as: ")
+        assert asked.is_plain or asked.reading.startswith("read as: ")
 
 
 globs = st.lists(st.sampled_from(["*", "**", "a", "/", "?", "[a-z]", "[z-a]", "[", "]", "!", ".py"]), min_size=1, max_size=14).map("".join)
@@ -105,7 +105,7 @@ def test_any_glob_is_refused_or_soon_tried_on_a_long_name(glob):
 @often
 @given(any_text.filter(str.strip))
 def test_the_question_in_a_text_is_never_empty(text):
-    assert question_in(text).text.strip()
+    assert clean_paste(text).text.strip()
 
 
 @often
@@ -205,7 +205,7 @@ any_json = st.recursive(
 @given(any_json, st.lists(any_text, max_size=20).map("\n".join), st.integers(60, 400))
 def test_no_output_is_larger_than_its_budget_and_cut_json_is_json(value, text, budget):
     for made in (cut_json(value, budget, rest="ask for more"), cut_text(text, budget, rest="ask for more")):
-        assert count(made.text) <= budget
+        assert count_tokens(made.text) <= budget
         assert made.given <= budget
     json.loads(cut_json(value, budget, rest="ask for more").text)
 
@@ -218,7 +218,7 @@ def test_a_redacted_text_has_no_secret(before, letters, after):
     text = f"{before}\naws_key = {secret}\n{after}"
     found = find_secrets(text)
     if found:  # a key may by chance look like one that stands in for others
-        clean = redacted(text, found)
+        clean = redact_secrets(text, found)
         assert all(text[one.start : one.end] not in clean for one in found if one.end - one.start > 12)
         assert not [one for one in find_secrets(clean) if secret in clean[one.start : one.end]]
 

@@ -27,7 +27,7 @@ import numpy as np
 from questions import without_one_doc
 from whence.parse.languages import CODE, language_of
 from whence.parse.paths import Role, roles
-from whence.source.history import TELLS_NOTHING
+from whence.source.history import UNINFORMATIVE_SUBJECT
 from whence_bench import report
 from whence_bench.search import confidence, confidence_plot, corpus
 
@@ -120,7 +120,7 @@ def commit_questions(clone: Path, tree: Path) -> Iterator[dict[str, object]]:
         subject = _REFERENCE.sub("", subject).strip()
         files = [line for line in listed.split("\n") if line.strip()]
         wanted = [name for name in files if is_source(Path(name)) and (tree / name).is_file()]
-        told = len(subject.split()) >= FEWEST_WORDS and not TELLS_NOTHING.search(subject)
+        told = len(subject.split()) >= FEWEST_WORDS and not UNINFORMATIVE_SUBJECT.search(subject)
         if told and 1 <= len(wanted) <= MOST_WANTED and len(files) <= MOST_TOUCHED:
             found.append({"query": subject, "relevant": wanted, "category": "commit"})
     random.Random(f"{SEED} {tree.name}").shuffle(found)

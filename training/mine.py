@@ -30,7 +30,7 @@ from typing import Any
 
 from apart import FILE_SHARED, Licences, Member, Resemblance, known_shingles, members
 from prose import first_sentences, letters, unmarked
-from whence.core.types import CALLABLES, DEFINITIONS, VALUES, Parsed, Unit
+from whence.core.types import CALLABLES, DEFINITIONS, VALUES, ParsedFile, Unit
 from whence.parse.languages import CODE, Language, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
@@ -115,7 +115,7 @@ def record_of(unit: Unit, source: bytes, comments: tuple[tuple[int, int], ...]) 
     return {"name": unit.name, "parents": list(unit.parents), "kind": unit.kind, "signature": unit.signature, "doc": doc, "body": body}
 
 
-def header_of(source: bytes, parsed: Parsed) -> str:
+def header_of(source: bytes, parsed: ParsedFile) -> str:
     """The first sentences of the comment at the top of a file that is not a licence and belongs to no definition."""
     first = min((unit.start for unit in parsed.units if unit.kind in DEFINITIONS and unit.kind != "namespace"), default=len(source))
     blocks: list[list[int]] = []
@@ -137,7 +137,7 @@ def header_of(source: bytes, parsed: Parsed) -> str:
     return ""
 
 
-def chosen_units(source: bytes, parsed: Parsed, seen: set[int]) -> list[dict[str, Any]]:
+def chosen_units(source: bytes, parsed: ParsedFile, seen: set[int]) -> list[dict[str, Any]]:
     """The units of a file to learn from, in their order: no more than so many, and none that was met before."""
     documented, others = [], []
     for unit in parsed.units:

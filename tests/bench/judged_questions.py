@@ -26,7 +26,7 @@ def question(
     """A question whose wanted file is drawn by how good it is under some weights."""
     columns = chance.standard_normal((files * units, len(SIGNALS))).astype(np.float32)
     owner = np.repeat(np.arange(files), units).astype(np.int32)
-    scores = columns @ np.array([weights[name].at(length) for name in SIGNALS])
+    scores = columns @ np.array([weights[name].at_length(length) for name in SIGNALS])
     best = scores.reshape(files, units).max(axis=1) + chance.gumbel(size=files)
     return Judged(
         repository,

@@ -8,7 +8,7 @@ import pytest
 
 from bench.small_corpora import lay_out
 from whence.app.index import Index
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 from whence_bench.agents import run as agents
 from whence_bench.agents.grep_and_read import Grep
 from whence_bench.search import corpus as corpora
@@ -30,7 +30,7 @@ def test_grep_and_read_costs_the_list_and_the_files_and_stops_at_the_wanted_one(
     with Index.open(corpus / "repos" / "tiny", data_dir=tmp_path / "data") as index:
         until, everything = Grep(index).cost("read the settings", ["parser.py"])
         nowhere, _ = Grep(index).cost("read the settings", ["gone.py"])
-    costs = {name: count(text) for name, text in FILES.items()}
+    costs = {name: count_tokens(text) for name, text in FILES.items()}
     assert costs["parser.py"] < until < everything
     assert everything >= costs["parser.py"] + costs["settings.py"]
     assert nowhere == everything

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import SOURCES
-from whence.query.concepts import classes, is_generic, name_key
+from whence.query.concepts import is_generic, load_concepts, name_key
 from whence.text.analyzer import parts
 from whence_bench.context.corpus import read_yaml
 from whence_bench.context.metrics import canonical
@@ -72,7 +72,7 @@ def commonness(answers) -> Counter[str]:
 @pytest.fixture(scope="module")
 def ours() -> dict[str, str]:
     """Every target by the form in which it is compared."""
-    return {name_key(last(target)): last(target) for concept in classes() for target in concept.targets}
+    return {name_key(last(target)): last(target) for concept in load_concepts() for target in concept.targets}
 
 
 def share_named(names: set[str], answers: Counter[str]) -> float:

@@ -13,7 +13,7 @@ import pytest
 
 from whence.cli.main import main
 from whence.context.pipeline import STAGES
-from whence.core.profiles import FROM_USE, SYMBOL_PROFILES
+from whence.core.profiles import SYMBOL_PROFILES, USAGE_WEIGHTS
 
 FILES = {
     "lib/parser.py": "def parse_settings(text):\n    '''Read the settings out of a text.'''\n    return dict(text)\n",
@@ -125,7 +125,7 @@ def test_taken_apart_a_profile_is_asked_without_each_of_its_stages(
 ):
     found = measure(corpus, tmp_path / "out.json", "--ablate", "--index-dir", str(index_dir))
     stages = {one["part"] for one in found["parts"]["strict_precision"]}
-    assert stages == (set(SYMBOL_PROFILES["default"].signals) | set(STAGES)) - set(FROM_USE)
+    assert stages == (set(SYMBOL_PROFILES["default"].signals) | set(STAGES)) - set(USAGE_WEIGHTS)
     assert set(found["profiles"]) == {"default", *(f"default without {stage}" for stage in stages)}
     assert "loss without each stage" in capsys.readouterr().out
 

@@ -93,7 +93,7 @@ def test_the_worth_of_a_ranking_is_the_measure_of_the_benchmark(seed: int, files
     one = question(chance, "ash", files=files, length=length)
     rows = chance.choice(files + 3, min(wanted, files), replace=False).tolist()  # the last ones were not found
     one = replace(one, wanted=tuple((row,) if row < files else () for row in rows))
-    weights = np.array([PLANTED[name].at(length) for name in SIGNALS])
+    weights = np.array([PLANTED[name].at_length(length) for name in SIGNALS])
     best = (one.columns @ weights).reshape(files, -1).max(axis=1)
     returned = [f"file{row}.py" for row in np.argsort(-best, kind="stable")]
     assert ndcg(one, PLANTED) == pytest.approx(metrics.ndcg([f"file{row}.py" for row in rows], returned))

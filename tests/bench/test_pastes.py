@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sample_trees import write
 from whence.query import parser
-from whence.query.paste import question_in
+from whence.query.paste import clean_paste
 from whence_bench.search import corpus as corpora
 from whence_bench.search import pastes
 
@@ -32,6 +32,6 @@ def test_a_question_keeps_its_worth_in_pastes_and_the_reader_is_as_before(tmp_pa
     assert figures["pasted"]["held out"]["exact"] == 1
     assert figures["traced"]["developed"]["found_in_3"] == 1
     assert {one.form for one in run.pasted if one.part == "held out"} != set()
-    assert vars(parser)["question_in"] is question_in
+    assert vars(parser)["clean_paste"] is clean_paste
     assert "held out" in pastes.as_text(run)
     assert json.loads(json.dumps(pastes.as_json(run, corpus)))["benchmark"] == "pastes"

@@ -22,7 +22,7 @@ from terminals import on_a_terminal
 from whence.cli.budget import UNBOUNDED
 from whence.cli.main import cli, main
 from whence.memory.memory import Memory
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 
 BUDGETS = (60, 200, 1_000)
 CLOSING = re.compile(r"budget: (\d+) asked, (\d+) given, (?:nothing left out|(\d+) lines? left out; --budget (\d+) gives all)\n")
@@ -163,15 +163,15 @@ def test_what_a_command_prints_costs_what_it_says_and_no_more_than_asked(name):
             assert done.err
             continue
         assert done.code in (0, 1)
-        assert count(done.out) <= budget
+        assert count_tokens(done.out) <= budget
         if form:
             told = json.loads(done.out)["budget"]
-            assert (told["asked"], told["given"]) == (budget, count(done.out))
+            assert (told["asked"], told["given"]) == (budget, count_tokens(done.out))
             assert bool(told["left_out"]) == bool(told["rest"])
         else:
             closing = CLOSING.fullmatch(done.out.splitlines(keepends=True)[-1])
             assert closing is not None, done
-            assert (int(closing[1]), int(closing[2])) == (budget, count(done.out))
+            assert (int(closing[1]), int(closing[2])) == (budget, count_tokens(done.out))
 
 
 @pytest.mark.parametrize("name", ["search", "related", "why", "recall", "list", "show", "callers", "impact", "status", "config"])
@@ -214,7 +214,7 @@ def test_json_within_a_budget_is_read_by_other_programs(shop):
     out = subprocess.run(search, cwd=shop, env=environment, capture_output=True, text=True, check=True).stdout
     subprocess.run([sys.executable, "-m", "json.tool"], input=out, text=True, check=True, capture_output=True)
     told = json.loads(out)
-    assert count(out) == told["budget"]["given"] <= 300
+    assert count_tokens(out) == told["budget"]["given"] <= 300
     assert told["results"][0]["path"].startswith("shop/")
     assert told["count"] > len(told["results"])
 
@@ -224,18 +224,18 @@ def test_colours_on_a_terminal_are_free_and_the_last_line_has_none(shop):
     assert code == 0
     assert COLOUR.search(written)
     plain = COLOUR.sub("", written).replace("\r\n", "\n")
-    assert count(plain) <= 200
+    assert count_tokens(plain) <= 200
     assert CLOSING.fullmatch(plain.splitlines(keepends=True)[-1])
     assert not COLOUR.search(written[written.index("budget: ") :])
     forced = printed("search", "open session", "--budget", "200", "--color", "always").out
     assert COLOUR.search(forced)
-    assert count(forced) <= 200
+    assert count_tokens(forced) <= 200
 
 
 def test_a_note_to_the_letter_keeps_its_bytes(shop):
     (key,) = printed("remember", "Grüße \x01 und 大きさ, " * 60, "--topic", "letters").out.split()
     done = printed("show", key, "--text", "--budget", "100")
-    assert count(done.out) <= 100
+    assert count_tokens(done.out) <= 100
     assert done.out.startswith("Grüße \x01 und 大きさ, Grüße")
 
 
@@ -263,10 +263,10 @@ def test_a_budget_that_is_too_small_is_refused_before_anything_is_done(budget):
 def test_an_error_is_as_short_as_the_answer_would_be():
     whole = printed("callers", "run")
     assert whole.code == 2
-    assert count(whole.err) > 300
+    assert count_tokens(whole.err) > 300
     cut = printed("callers", "run", "--budget", "100")
     assert (cut.code, cut.out) == (2, "")
-    assert count(cut.err) <= 100
+    assert count_tokens(cut.err) <= 100
     assert CLOSING.fullmatch(cut.err.splitlines(keepends=True)[-1])
     short = printed("show", "no-such-note", "--budget", "100")
     assert short == printed("show", "no-such-note")

@@ -78,7 +78,7 @@ def test_a_real_process_prints_a_pack_within_its_budget_and_nothing_else(tree):
     for form in ("markdown", "xml", "json"):
         done = whence("context", TASK, "--budget", "400", "--format", form, cwd=tree)
         assert (done.returncode, done.stderr) == (FOUND, "")
-        assert token_estimate.count(done.stdout) <= 400
+        assert token_estimate.count_tokens(done.stdout) <= 400
         assert "wait_between" in done.stdout
 
 
@@ -242,7 +242,7 @@ def test_bytes_that_are_no_text_do_no_harm(tree, noise):
 def test_a_long_text_from_standard_input_is_answered_within_the_budget(tree):
     done = from_standard_input(b"wait between attempts to send " * 60_000, "--budget", "500", cwd=tree)
     assert done.returncode == FOUND
-    assert token_estimate.count(done.stdout.decode()) <= 500
+    assert token_estimate.count_tokens(done.stdout.decode()) <= 500
 
 
 def test_an_empty_standard_input_is_refused(tree):

@@ -22,7 +22,7 @@ from whence.context.feedback.verdicts import records
 from whence.core.settings_schema import LearnSettings
 from whence.index.layout import Layout
 from whence.memory.memory import Memory
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 
 Called = Callable[..., tuple[str, str]]
 FILES = {
@@ -100,7 +100,7 @@ def test_a_session_is_told_of_its_branch_and_of_notes_in_the_form_its_agent_read
     assert "shop-tree/retry-policy: retry policy: Five at most" in text
     assert "ghp_" not in text
     assert "elsewhere" not in text
-    assert count(text) <= BUDGET
+    assert count_tokens(text) <= BUDGET
     cursor = hook("session-start", "--agent", "cursor", given={"workspace_roots": [str(tree)], "conversation_id": "1"}, cwd=tree.parent)
     assert json.loads(cursor.stdout) == {"additional_context": text}
     through_cursor = hook("session-start", given={"workspace_roots": [str(tree)]}, cwd=tree.parent, CURSOR_VERSION="3.2")
@@ -119,7 +119,7 @@ def test_a_session_in_an_indexed_repository_is_reminded_to_ask(tree, tmp_path):
 def test_what_is_told_keeps_its_budget():
     text = "\n".join(f"- line {number} 测试 {'x' * (number % 7)}" for number in range(400))
     cut = within(text, 200)
-    assert 150 < count(cut) <= 200
+    assert 150 < count_tokens(cut) <= 200
     assert cut.endswith("\n…")
     assert within("short", 200) == "short"
 

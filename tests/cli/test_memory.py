@@ -573,10 +573,10 @@ def test_context_names_notes_of_its_symbols_outside_of_its_budget(filled):
 def test_context_in_json_has_notes_where_its_budget_has_room(filled):
     told = filled("context", "retry of the client", "--json")
     assert told.json["notes"][0]["key"] == "app/retry-policy"
-    assert told.json["tokens"] == token_estimate.count(told.out)
+    assert told.json["tokens"] == token_estimate.count_tokens(told.out)
     least = told.json["tokens"] - 1
     tight = filled("context", "retry of the client", "--json", "--budget", str(least))
-    assert tight.json["tokens"] == token_estimate.count(tight.out) <= least
+    assert tight.json["tokens"] == token_estimate.count_tokens(tight.out) <= least
     assert ("notes" in tight.json) != ("note: app/retry-policy" in tight.err)
 
 

@@ -11,7 +11,7 @@ from context.mail_tree import mail_tree
 from whence import Index
 from whence.context.budget import Detail
 from whence.context.pack import ContextPack
-from whence.text.token_estimate import weigh
+from whence.text.token_estimate import weigh_texts
 
 TASK = "retry when a message cannot be sent"
 BUDGETS = (200, 400, 50_000)
@@ -37,7 +37,7 @@ def test_a_look_at_another_budget_shows_what_that_budget_gives(index, pack, budg
 def test_the_weights_of_what_is_shown_are_those_of_the_text_between_head_and_foot(pack, budget):
     packed = pack.within(budget)
     between = packed.text.removeprefix(f"# {TASK}\n\n").rpartition("\nTokens:")[0]
-    assert [sum(one.weight for one in packed.shown)] == weigh([between])
+    assert [sum(one.weight for one in packed.shown)] == weigh_texts([between])
 
 
 def test_without_a_budget_everything_is_there_in_full(pack):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.core.types import Parsed
+from whence.core.types import ParsedFile
 from whence.embed.passages import MAX_BYTES, MAX_CONFIG_PASSAGES, TARGET_BYTES, Passage, cut_passages
 from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN, language_of
 from whence.parse.units import own_spans, parse
@@ -18,7 +18,7 @@ SAMPLES = sorted(Path(__file__).parents[1].glob("parse/fixtures/*/sample.*"))
 SOURCES = sorted((Path(__file__).parents[2] / "src/whence/index").glob("*.py"))
 
 
-def parsed(path: str, source: bytes) -> Parsed:
+def parsed(path: str, source: bytes) -> ParsedFile:
     return parse(source, language_of(path, source[:4096]).name)
 
 
@@ -26,7 +26,7 @@ def cut(path: str, source: bytes) -> list[Passage]:
     return cut_passages(path, source, parsed(path, source))
 
 
-def own_texts(source: bytes, found: Parsed) -> list[bytes]:
+def own_texts(source: bytes, found: ParsedFile) -> list[bytes]:
     """What each unit holds that is not nested in it."""
     texts = [b""] * len(found.units)
     for start, end, row in own_spans(found.units):
@@ -157,5 +157,5 @@ def test_prose_and_code_of_the_same_length_are_kept_whole():
 
 def test_a_file_in_which_no_unit_was_found_is_one_passage_of_its_beginning():
     source = b"x" * 5000
-    (found,) = cut_passages("a.bin", source, Parsed("text", ()))
+    (found,) = cut_passages("a.bin", source, ParsedFile("text", ()))
     assert (found.first, found.last, found.text.body, found.text.names) == (0, 0, source[:MAX_BYTES], "")

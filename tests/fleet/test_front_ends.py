@@ -236,7 +236,7 @@ def test_context_fetches_the_portable_index_and_shows_code(run):
 def test_a_fetched_repository_is_taken_from_its_pack_and_used_again(own_data_dir):
     with whence.Fleet.open() as fleet:
         with open_checkout(fleet, RED, own_data_dir, now=NOW) as first:
-            assert first.index.last_refresh.adopted == 3
+            assert first.index.last_refresh.reused == 3
             assert first.index.last_refresh.read == 0
             assert (first.reused, first.warnings) == (False, ())
         with open_checkout(fleet, RED, own_data_dir, now=NOW) as second:
@@ -251,7 +251,7 @@ def test_what_differs_from_the_pack_is_read_here(own_data_dir):
         whence.Fleet.open() as fleet,
         open_checkout(fleet, BLUE, own_data_dir, now=NOW) as found,
     ):  # a secret is not in the text, so the file is another
-        assert (found.index.last_refresh.adopted, found.index.last_refresh.read) == (3, 1)
+        assert (found.index.last_refresh.reused, found.index.last_refresh.read) == (3, 1)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sample_histories import commit
 from sample_trees import SOURCES, git, write
 from whence import Index
 from whence.core.errors import IndexDamaged
-from whence.core.types import Holding
+from whence.core.types import DocumentFrequency
 from whence.fleet import counts, file_blobs
 from whence.fleet.counts import CountTable, TermCounter, merge_tables
 from whence.fleet.file_blobs import Arrays, FileBlob, make_blobs
@@ -70,7 +70,7 @@ def gathered(cut: list[FileBlob]) -> RemoteSnapshot:
     table = counts.decode_table(counts.encode_table(counts_of(arrays)))
     totals = table.holding(counts.TOTALS)
     assert totals is not None
-    known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
+    known = {int(one): table.holding(int(one)) or DocumentFrequency(0, 0, 0) for one in table.terms}
     mentioned = {int(one): table.files_mentioning(int(one)) for one in table.words}
     all_counts = TermCounts(totals.files, totals.units, totals.windows, known, mentioned)
     return RemoteSnapshot(arrays, [one.path for one in cut], all_counts, lambda row: cut[row].parsed, 256)
@@ -106,7 +106,7 @@ def test_some_of_the_pieces_score_as_all_of_them_do(index, cut):
     table = counts_of([one.arrays for one in cut])
     totals = table.holding(counts.TOTALS)
     assert totals is not None
-    known = {int(one): table.holding(int(one)) or Holding(0, 0, 0) for one in table.terms}
+    known = {int(one): table.holding(int(one)) or DocumentFrequency(0, 0, 0) for one in table.terms}
     mentioned = {int(one): table.files_mentioning(int(one)) for one in table.words}
     arrays = [file_blobs.decode_blob(file_blobs.encode_blob(one.arrays)) for one in few]
     alone = RemoteSnapshot(
@@ -128,8 +128,8 @@ def test_counts_are_those_of_the_index(index, cut):
         rows = snapshot.find_term(term)
         units, windows = snapshot.unit_postings(rows)[0], snapshot.window_postings(rows)[0]
         files = set(snapshot.file_of_unit[units].tolist()) | set(snapshot.path_postings(rows)[0].tolist())
-        assert table.holding(name_hash(term)) == Holding(len(units), len(windows), len(files))
-    assert table.holding(counts.TOTALS) == Holding(snapshot.live_units, snapshot.live_windows, snapshot.live_files)
+        assert table.holding(name_hash(term)) == DocumentFrequency(len(units), len(windows), len(files))
+    assert table.holding(counts.TOTALS) == DocumentFrequency(snapshot.live_units, snapshot.live_windows, snapshot.live_files)
     assert table.holding(name_hash("nobodysaysthis")) is None
 
 

@@ -71,7 +71,7 @@ def test_a_second_worktree_reads_only_what_differs_and_answers_like_a_clean_buil
     (tmp_path / "second/lib/limit_0.py").unlink()
     with Index.open(tmp_path / "second", data_dir=data) as second:
         assert second.last_refresh.read == 2
-        assert second.last_refresh.adopted == len(files()) - 2
+        assert second.last_refresh.reused == len(files()) - 2
         assert second.notes == []
         assert answers(second) == of_a_clean_build(tmp_path / "second", tmp_path)
     with Index.open(repository, data_dir=data) as first:
@@ -87,7 +87,7 @@ def test_an_equal_worktree_takes_over_the_graph_and_the_columns_too(repository: 
     git("worktree", "add", "--detach", str(tmp_path / "second"), cwd=repository)
     aged(tmp_path / "second")
     with Index.open(tmp_path / "second", data_dir=data) as second:
-        assert (second.last_refresh.read, second.last_refresh.adopted) == (0, len(files()))
+        assert (second.last_refresh.read, second.last_refresh.reused) == (0, len(files()))
         assert answers(second) == before
     assert room(data, tmp_path / "second") < whole / 2  # of a tree this small the database is most
     segments = Layout(data, (tmp_path / "second").resolve()).segments
@@ -123,10 +123,10 @@ def test_another_repository_or_other_settings_take_over_nothing(repository: Path
     Index.open(repository, data_dir=data).close()
     stranger = write(tmp_path / "stranger", files())
     with Index.open(stranger, data_dir=data) as index:
-        assert index.last_refresh.adopted == 0
+        assert index.last_refresh.reused == 0
     git("worktree", "add", "--detach", str(tmp_path / "second"), cwd=repository)
     with Index.open(tmp_path / "second", data_dir=data, settings={"index.max_line_bytes": 5_000}) as index:
-        assert index.last_refresh.adopted == 0
+        assert index.last_refresh.reused == 0
 
 
 def test_going_back_to_a_branch_reads_nothing_again(repository: Path, tmp_path: Path) -> None:
@@ -138,11 +138,11 @@ def test_going_back_to_a_branch_reads_nothing_again(repository: Path, tmp_path: 
         (repository / f"lib/store_{n}.py").write_text(f"def stored_on_topic_{n}():\n    return walrus_{n}()\n")
     git("commit", "-am", "another store", cwd=repository)
     with Index.open(repository, data_dir=data) as index:
-        assert (index.last_refresh.read, index.last_refresh.adopted) == (3, 0)
+        assert (index.last_refresh.read, index.last_refresh.reused) == (3, 0)
         on_topic = answers(index)
     git("switch", "main", cwd=repository)
     with Index.open(repository, data_dir=data) as index:
-        assert (index.last_refresh.read, index.last_refresh.adopted) == (0, 3)
+        assert (index.last_refresh.read, index.last_refresh.reused) == (0, 3)
         assert answers(index)[:-1] == before[:-1]
         assert answers(index) == of_a_clean_build(repository, tmp_path)
     git("switch", "topic", cwd=repository)

@@ -18,7 +18,7 @@ from sample_trees import git, whence, write
 from whence import Index
 from whence.core.profiles import Profile, Weight
 from whence.index.history import MAX_TERMS, CommitIndex, load_commits, message_terms, open_commits
-from whence.source.history import MOST_FILES, Commit
+from whence.source.history import MAX_FILES, Commit
 from whence.source.walk import RACY_NS
 from whence.storage.arrayfile import ArrayFile, write_arrays
 
@@ -187,7 +187,7 @@ def test_edits_that_are_not_committed_leave_the_past_where_it_was(repository: Pa
 
 
 def test_a_commit_of_many_files_points_at_none(repository: Path):
-    change(repository, "Walruses can wait", *(f"many/{number}.py" for number in range(MOST_FILES + 1)))
+    change(repository, "Walruses can wait", *(f"many/{number}.py" for number in range(MAX_FILES + 1)))
     assert found(repository, "walrus") == set()
 
 
@@ -209,7 +209,7 @@ def edit_at_random(root: Path, chance: np.random.Generator, number: int) -> None
     branch = chance.random() < 0.25
     if branch:
         git("checkout", "--quiet", "-b", f"branch{number}", cwd=root)
-    count = MOST_FILES + 2 if chance.random() < 0.3 else int(chance.integers(1, 4))
+    count = MAX_FILES + 2 if chance.random() < 0.3 else int(chance.integers(1, 4))
     write(root, {f"some/{at}.py": f"# {number}\n" for at in chance.choice(40, count, replace=False)})
     if chance.random() < 0.3:
         files = sorted((root / "some").glob("*.py"))

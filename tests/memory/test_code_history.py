@@ -18,7 +18,7 @@ from whence.memory import code_history
 from whence.memory.code_history import CodeHistory, past_of
 from whence.memory.note import CodeRef
 from whence.memory.staleness import CodeState, named
-from whence.text.line_diff import compared, numbered
+from whence.text.line_diff import diff_lines, number_lines
 
 DAY = 86_400
 FIRST = 1_700_000_000
@@ -80,7 +80,7 @@ def test_code_that_changed_is_compared_with_what_the_note_was_written_about(root
         "-    return sum(self.prices) * (1 - RATE)",
         "+    return sum(self.prices) * (1 - RATE / 2)",
     ]
-    assert [(line.then, line.now) for line in past.lines] == [(5, 5), (6, 6), (7, 7), (8, None), (None, 8)]
+    assert [(line.old_number, line.new_number) for line in past.lines] == [(5, 5), (6, 6), (7, 7), (8, None), (None, 8)]
 
 
 def test_what_the_code_became_in_between_does_not_matter(root):
@@ -262,14 +262,14 @@ def test_the_command_line_shows_what_became_of_the_code(root, tmp_path):
 
 # Comparing.
 def test_lines_far_from_a_change_are_left_out_and_that_shows():
-    then = numbered("\n".join(f"line {number}" for number in range(1, 41)))
+    then = number_lines("\n".join(f"line {number}" for number in range(1, 41)))
     now = [*then[:19], then[19]._replace(text="another"), *then[20:]]
-    found = compared(then, now)
+    found = diff_lines(then, now)
     assert found is not None
     assert [line.sign for line in found] == ["@", " ", " ", " ", "-", "+", " ", " ", " "]
-    assert compared(then, then) == []
+    assert diff_lines(then, then) == []
 
 
 def test_texts_that_are_too_long_are_not_compared():
-    long = numbered("x\n" * 5_001)
-    assert compared(long, long[:-1]) is None
+    long = number_lines("x\n" * 5_001)
+    assert diff_lines(long, long[:-1]) is None

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.text import line_diff
-from whence.text.line_diff import AROUND, GONE, KEPT, LEFT_OUT, NEW, Difference, all_gone, compared, numbered
+from whence.text.line_diff import ADDED, CONTEXT_LINES, GAP, REMOVED, SAME, LineChange, diff_lines, number_lines, removed_lines
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "}"]), max_size=40)
 
 
 def signs(then: str, now: str) -> str:
-    return "".join(one.sign for one in compared(numbered(then), numbered(now)) or ())
+    return "".join(one.sign for one in diff_lines(number_lines(then), number_lines(now)) or ())
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ def signs(then: str, now: str) -> str:
     [("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\n\n", ["a", ""]), ("\n", [""]), ("a\r\nb", ["a\r", "b"])],
 )
 def test_a_text_is_cut_at_the_ends_of_its_lines(text, lines):
-    assert [line.text for line in numbered(text)] == lines
+    assert [line.text for line in number_lines(text)] == lines
 
 
 def test_lines_bear_the_numbers_that_they_have_in_their_file():
-    assert [line.number for line in numbered("a\nb\n", 17)] == [17, 18]
+    assert [line.number for line in number_lines("a\nb\n", 17)] == [17, 18]
 
 
 @pytest.mark.parametrize(
@@ -45,40 +45,45 @@ def test_what_went_and_what_came_is_told_by_signs(then, now, said):
 
 
 def test_each_line_has_its_number_in_the_version_it_is_of():
-    assert compared(numbered("a\nb\n", 5), numbered("a\nc\n", 9)) == [
-        Difference(KEPT, 5, 9, "a"),
-        Difference(GONE, 6, None, "b"),
-        Difference(NEW, None, 10, "c"),
+    assert diff_lines(number_lines("a\nb\n", 5), number_lines("a\nc\n", 9)) == [
+        LineChange(SAME, 5, 9, "a"),
+        LineChange(REMOVED, 6, None, "b"),
+        LineChange(ADDED, None, 10, "c"),
     ]
 
 
 def test_only_a_few_lines_around_a_change_are_shown():
     many = [str(number) for number in range(30)]
     changed = [*many[:15], "other", *many[16:]]
-    found = compared(numbered("\n".join(many)), numbered("\n".join(changed))) or []
-    assert "".join(one.sign for one in found) == f"{LEFT_OUT}{KEPT * AROUND}{GONE}{NEW}{KEPT * AROUND}"
+    found = diff_lines(number_lines("\n".join(many)), number_lines("\n".join(changed))) or []
+    assert "".join(one.sign for one in found) == f"{GAP}{SAME * CONTEXT_LINES}{REMOVED}{ADDED}{SAME * CONTEXT_LINES}"
 
 
 def test_code_that_is_gone_is_all_gone():
-    assert [(one.sign, one.then, one.now) for one in all_gone(numbered("a\nb\n", 3))] == [(GONE, 3, None), (GONE, 4, None)]
+    assert [(one.sign, one.old_number, one.new_number) for one in removed_lines(number_lines("a\nb\n", 3))] == [
+        (REMOVED, 3, None),
+        (REMOVED, 4, None),
+    ]
 
 
 def test_a_text_that_is_too_long_is_not_compared(monkeypatch):
-    monkeypatch.setattr(line_diff, "MOST_LINES", 3)
-    assert compared(numbered("a\n" * 4), numbered("a\n")) is None
-    assert compared(numbered("a\n"), numbered("a\n" * 4)) is None
-    assert compared(numbered("a\n" * 3), numbered("a\n")) is not None
+    monkeypatch.setattr(line_diff, "MAX_LINES", 3)
+    assert diff_lines(number_lines("a\n" * 4), number_lines("a\n")) is None
+    assert diff_lines(number_lines("a\n"), number_lines("a\n" * 4)) is None
+    assert diff_lines(number_lines("a\n" * 3), number_lines("a\n")) is not None
 
 
 @given(LINES, LINES)
 def test_what_is_shown_is_true_of_both_versions(then, now):
-    before, after = numbered("".join(f"{line}\n" for line in then)), numbered("".join(f"{line}\n" for line in now))
-    found = compared(before, after)
+    before, after = number_lines("".join(f"{line}\n" for line in then)), number_lines("".join(f"{line}\n" for line in now))
+    found = diff_lines(before, after)
     assert found is not None
-    assert [one for one in found if one.sign != LEFT_OUT] == [] if then == now else found
+    assert [one for one in found if one.sign != GAP] == [] if then == now else found
     for one in found:
-        assert one.sign in (KEPT, GONE, NEW, LEFT_OUT)
-        assert one.then is None or then[one.then - 1] == one.text
-        assert one.now is None or now[one.now - 1] == one.text
-    gone, new = ({getattr(one, side) for one in found if one.sign == sign} for side, sign in (("then", GONE), ("now", NEW)))
+        assert one.sign in (SAME, REMOVED, ADDED, GAP)
+        assert one.old_number is None or then[one.old_number - 1] == one.text
+        assert one.new_number is None or now[one.new_number - 1] == one.text
+    gone, new = (
+        {getattr(one, side) for one in found if one.sign == sign} for side, sign in (("old_number", REMOVED), ("new_number", ADDED))
+    )
     assert [line.text for line in before if line.number not in gone] == [line.text for line in after if line.number not in new]

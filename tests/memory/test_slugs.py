@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.text.slugs import MOST_BYTES, first_words, slug_of
+from whence.text.slugs import MAX_SLUG_BYTES, first_words, slugify
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,18 @@ from whence.text.slugs import MOST_BYTES, first_words, slug_of
     ],
 )
 def test_a_text_keeps_its_letters_and_digits(text, expected):
-    assert slug_of(text) == expected
+    assert slugify(text) == expected
 
 
 def test_a_text_without_letters_is_told_apart_by_a_checksum():
-    assert re.fullmatch(r"note-[0-9a-f]{8}", slug_of("???"))
-    assert slug_of("???") != slug_of("!!!")
-    assert slug_of("") == slug_of("   ") == "note-00000000"
+    assert re.fullmatch(r"note-[0-9a-f]{8}", slugify("???"))
+    assert slugify("???") != slugify("!!!")
+    assert slugify("") == slugify("   ") == "note-00000000"
 
 
 def test_a_long_text_is_cut_between_words_and_told_apart_from_another_with_the_same_beginning():
     words = "the gateway retries a request " * 9
-    one, other = slug_of(words + "twice"), slug_of(words + "thrice")
+    one, other = slugify(words + "twice"), slugify(words + "thrice")
     assert re.fullmatch(r"the-gateway-retries-a-request-the-gateway-retries-[0-9a-f]{8}|the(-[a-z]+)+-[0-9a-f]{8}", one)
     assert len(one) <= 60
     assert one != other
@@ -51,25 +51,25 @@ def test_a_long_text_is_cut_between_words_and_told_apart_from_another_with_the_s
 
 
 def test_one_word_without_end_is_cut_all_the_same():
-    assert len(slug_of("x" * 10_000)) == 60
-    assert len(slug_of("𝒳" * 300, longest=300).encode()) <= MOST_BYTES
+    assert len(slugify("x" * 10_000)) == 60
+    assert len(slugify("𝒳" * 300, longest=300).encode()) <= MAX_SLUG_BYTES
 
 
 @given(st.text(), st.integers(min_value=-1, max_value=400))
 def test_every_text_gets_a_name_that_stays_its_name(text, longest):
-    slug = slug_of(text, longest)
+    slug = slugify(text, longest)
     assert re.fullmatch(r"[^\W_].*", slug[0]) or unicodedata.category(slug[0])[0] == "M"
     assert "--" not in slug
     assert not slug.startswith("-")
     assert not slug.endswith("-")
     assert not set(slug) & set('./\\\0 :*?"<>|\n')
     assert slug == slug.lower() == unicodedata.normalize("NFC", slug)
-    assert len(slug.encode()) <= MOST_BYTES
-    assert slug_of(slug, longest) == slug
+    assert len(slug.encode()) <= MAX_SLUG_BYTES
+    assert slugify(slug, longest) == slug
 
 
 def test_a_text_that_no_encoding_can_write_has_a_name_too():
-    assert slug_of("\ud800") == slug_of("\ud800")
+    assert slugify("\ud800") == slugify("\ud800")
 
 
 @pytest.mark.parametrize(

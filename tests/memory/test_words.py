@@ -9,7 +9,7 @@ import pytest
 from whence.core.errors import SettingError
 from whence.text import prose as module
 from whence.text.analyzer import STOP_WORDS, parts
-from whence.text.prose import LANGUAGES, NONE, ProseLanguage, language_of
+from whence.text.prose import LANGUAGES, NONE, ProseLanguage, prose_language
 
 #: A sentence of each language, and those of its words that say something.
 SENTENCES = {
@@ -52,20 +52,20 @@ FORMS = {
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_sentence_keeps_the_words_that_say_something_and_loses_the_others(name):
     sentence, expected = SENTENCES[name]
-    assert language_of(name).content(sentence) == expected.split()
+    assert prose_language(name).content_words(sentence) == expected.split()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_two_forms_of_a_word_are_found_under_the_same(name):
     one, other = FORMS[name]
     assert one != other
-    assert language_of(name).stem(one) == language_of(name).stem(other)
+    assert prose_language(name).stem(one) == prose_language(name).stem(other)
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_list_holds_only_words_that_the_split_can_give(name):
     """A word that is written in another way in a list than it leaves the split would never be left out."""
-    listed = language_of(name).stop_words
+    listed = prose_language(name).stop_words
     assert 80 <= len(listed) <= 180
     assert [word for word in sorted(listed) if parts(word) != [word]] == []
 
@@ -75,14 +75,14 @@ def test_every_list_belongs_to_a_language():
 
 
 def test_english_leaves_out_of_notes_at_least_what_it_leaves_out_of_code():
-    english = language_of("english").stop_words
+    english = prose_language("english").stop_words
     assert sorted(STOP_WORDS - english) == []
     assert set("he she her his him about t re ve ll d m don didn doesn isn wasn aren also just very any".split()) <= english
 
 
 @pytest.mark.parametrize("word", "first last new old time work may us bin test error before after".split())
 def test_what_people_ask_for_is_not_left_out(word):
-    assert language_of("english").content(word) == [word]
+    assert prose_language("english").content_words(word) == [word]
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_what_people_ask_for_is_not_left_out(word):
 )
 def test_an_identifier_gives_its_parts_and_its_whole(text, expected):
     """Its parts may be words that say nothing; its whole never is."""
-    assert " ".join(language_of("english").content(text)) == expected
+    assert " ".join(prose_language("english").content_words(text)) == expected
 
 
 def test_none_keeps_everything_as_it_is_written():
-    nothing = language_of(NONE)
-    assert nothing.content("Why we don't use the caches") == "why we don t use the caches".split()
+    nothing = prose_language(NONE)
+    assert nothing.content_words("Why we don't use the caches") == "why we don t use the caches".split()
     assert nothing.stem("caches") == "caches"
 
 
@@ -119,18 +119,18 @@ def test_an_unknown_language_is_refused_with_the_names_that_are_allowed(name):
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_question_finds_what_a_note_is_kept_under(name):
     """However a sentence is written, it gives the same words: as a note, as a question, or with only what says something."""
-    language = language_of(name)
+    language = prose_language(name)
     sentence, _ = SENTENCES[name]
-    kept = [language.stem(word) for word in language.content(sentence)]
-    assert [language.stem(word) for word in language.content(sentence.rstrip(".?").lower() + " ???")] == kept
-    assert [language.stem(word) for word in language.content(" ".join(language.content(sentence)))] == kept
+    kept = [language.stem(word) for word in language.content_words(sentence)]
+    assert [language.stem(word) for word in language.content_words(sentence.rstrip(".?").lower() + " ???")] == kept
+    assert [language.stem(word) for word in language.content_words(" ".join(language.content_words(sentence)))] == kept
 
 
 def test_a_text_that_says_nothing_has_no_words():
-    assert language_of("english").content("How do I do that, and why?") == []
-    assert language_of("english").content("") == []
+    assert prose_language("english").content_words("How do I do that, and why?") == []
+    assert prose_language("english").content_words("") == []
 
 
 def test_a_letter_is_the_same_however_it_is_encoded():
-    assert language_of("german").content(unicodedata.normalize("NFD", "für die Übersicht")) == ["übersicht"]
-    assert language_of("turkish").content("\u0130le \u0130stanbul'da") == ["istanbul"]
+    assert prose_language("german").content_words(unicodedata.normalize("NFD", "für die Übersicht")) == ["übersicht"]
+    assert prose_language("turkish").content_words("\u0130le \u0130stanbul'da") == ["istanbul"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from whence.app.budget import MORE, BudgetedText, check_budget, cut_json, cut_text
 from whence.core.errors import UsageError
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: Holds what is said of any budget here.
@@ -68,7 +68,7 @@ def holds(less: object, more: object) -> bool:
 @given(any_output, any_line, budgets)
 def test_a_text_costs_what_it_says_and_never_more_than_asked(text, foot, budget):
     cut = cut_text(text, budget, rest=rest, foot=foot)
-    assert count(cut.text) == cut.given <= cut.asked == budget
+    assert count_tokens(cut.text) == cut.given <= cut.asked == budget
     last = cut.text[len(body(cut)) :]
     assert last.startswith(f"budget: {budget} asked, {cut.given} given, ")
     assert (f"{cut.left_out} line" in last and "gives all" in last) if cut.left_out else "nothing left out" in last
@@ -128,7 +128,7 @@ def test_colours_of_a_terminal_cost_nothing_and_are_ended():
     assert COLOUR.sub("", cut.text) == cut_text(RESULTS, 200, rest=rest).text
     assert COLOUR.findall(cut.text)[-1] == "\x1b[0m"
     assert cut.text.rindex("\x1b[0m") <= cut.text.index("budget: ")
-    assert count(cut_text(coloured, 200, rest=rest).text) <= 200  # in a pipe somebody pays for them
+    assert count_tokens(cut_text(coloured, 200, rest=rest).text) <= 200  # in a pipe somebody pays for them
 
 
 # JSON.
@@ -136,7 +136,7 @@ def test_colours_of_a_terminal_cost_nothing_and_are_ended():
 @given(any_json | an_answer, budgets)
 def test_json_stays_json_and_tells_the_truth_about_its_cost(value, budget):
     cut = cut_json(value, budget, rest=rest)
-    assert count(cut.text) == cut.given <= cut.asked == budget
+    assert count_tokens(cut.text) == cut.given <= cut.asked == budget
     told = json.loads(cut.text)["budget"]
     assert list(told) == ["asked", "given", "left_out", "rest"]
     assert (told["asked"], told["given"], told["left_out"]) == (budget, cut.given, cut.left_out)
@@ -206,7 +206,7 @@ def test_a_budget_that_passes_beforehand_is_never_refused_afterwards(as_json):
     check_budget(least, rest=rest, as_json=as_json)
     for size in (0, 1, 7, 400, 90_000):
         cut = cut_json(["a"] * size, least, rest=rest) if as_json else cut_text("a\n" * size, least, rest=rest)
-        assert count(cut.text) == cut.given <= least
+        assert count_tokens(cut.text) == cut.given <= least
 
 
 def test_the_rest_may_be_said_in_fixed_words():

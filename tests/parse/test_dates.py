@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whence.text.dates import OPEN, DateSpan, day_of, spans_of
+from whence.text.dates import OPEN, DateSpan, find_dates, find_document_date
 
 TODAY = date(2023, 5, 17)  # a Wednesday
 WORDS = (
@@ -29,7 +29,7 @@ DAYS = st.integers(1, OPEN)
 
 def said(text: str, today: date | None = TODAY) -> list[str]:
     """The times of a text, as `first..last`; a single day as itself, an open end as nothing."""
-    return [shown(span) for span in spans_of(text, today.toordinal() if today else None)]
+    return [shown(span) for span in find_dates(text, today.toordinal() if today else None)]
 
 
 def shown(span: DateSpan) -> str:
@@ -103,7 +103,7 @@ def check(text: str, expected: str, today: date | None = TODAY) -> None:
 )
 def test_what_is_said_in_full_means_the_same_on_any_day(text, expected, today):
     check(text, expected, today)
-    assert all(span.exact for span in spans_of(text, TODAY.toordinal()))
+    assert all(span.exact for span in find_dates(text, TODAY.toordinal()))
 
 
 RELATIVE = [
@@ -180,7 +180,7 @@ RELATIVE = [
 @pytest.mark.parametrize(("text", "expected"), RELATIVE)
 def test_what_is_said_in_passing_is_seen_from_its_day(text, expected):
     check(text, expected)
-    assert not any(span.exact for span in spans_of(text, TODAY.toordinal()))
+    assert not any(span.exact for span in find_dates(text, TODAY.toordinal()))
 
 
 @pytest.mark.parametrize("text", [text for text, _ in RELATIVE])
@@ -252,7 +252,7 @@ def test_the_edges_of_weeks_years_and_the_calendar(today, text, expected):
     ],
 )
 def test_a_span_says_where_its_words_stand(text, words):
-    assert [text[span.start : span.end] for span in spans_of(text, TODAY.toordinal())] == words
+    assert [text[span.start : span.end] for span in find_dates(text, TODAY.toordinal())] == words
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_span_says_where_its_words_stand(text, words):
     ],
 )
 def test_the_first_lines_say_which_day_a_text_is_of(text):
-    assert day_of(text) == date(2023, 5, 8).toordinal()
+    assert find_document_date(text) == date(2023, 5, 8).toordinal()
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_the_first_lines_say_which_day_a_text_is_of(text):
     ],
 )
 def test_a_day_that_a_text_only_speaks_of_is_not_its_own(text):
-    assert day_of(text) is None
+    assert find_document_date(text) is None
 
 
 @settings(deadline=None)
@@ -300,14 +300,14 @@ def test_a_day_that_a_text_only_speaks_of_is_not_its_own(text):
 @example("the day before 0001-01-01 and before 0001-01-01", 1)
 @given(TEXTS, st.none() | DAYS | st.integers(-5, 5))
 def test_any_text_on_any_day_gives_spans_in_order_and_apart(text, today):
-    spans = spans_of(text, today)
+    spans = find_dates(text, today)
     for span in spans:
         assert 0 <= span.first <= span.last <= OPEN
         assert 0 <= span.start < span.end <= len(text)
     assert all(one.end <= other.start for one, other in itertools.pairwise(spans))
     if today is None:
         assert all(span.exact for span in spans)
-    day = day_of(text)
+    day = find_document_date(text)
     assert day is None or 1 <= day <= OPEN
 
 
@@ -316,15 +316,15 @@ def test_every_date_is_read_as_it_was_written(day, today):
     month = "January February March April May June July August September October November December".split()[day.month - 1]
     ways = [day.isoformat(), f"{day.day} {month} {day.year}", f"{month} {day.day}, {day.year}", f"{day.day} {month[:3].upper()} {day.year}"]
     for way in ways:
-        assert [span[:2] for span in spans_of(f"It was on {way}, they say.", today)] == [(day.toordinal(), day.toordinal())]
+        assert [span[:2] for span in find_dates(f"It was on {way}, they say.", today)] == [(day.toordinal(), day.toordinal())]
 
 
 @pytest.mark.parametrize("piece", ["1", "last ", " ", "\n", "since the ", "(", "a few "])
 def test_a_megabyte_of_anything_takes_less_than_a_second(piece):
     text = piece * (1_000_000 // len(piece))
     begun = time.process_time()
-    spans_of(text, TODAY.toordinal())
-    day_of(text)
+    find_dates(text, TODAY.toordinal())
+    find_document_date(text)
     assert time.process_time() - begun < 1
 
 
@@ -332,7 +332,7 @@ def test_a_text_that_is_all_times_takes_time_in_proportion():
     def seconds(count: int) -> float:
         text = "between March and June, last week; 2023-05-08. " * count
         begun = time.process_time()
-        assert len(spans_of(text, TODAY.toordinal())) == 3 * count
+        assert len(find_dates(text, TODAY.toordinal())) == 3 * count
         return time.process_time() - begun
 
     assert seconds(4_000) < 40 * min(seconds(400) for _ in range(3))

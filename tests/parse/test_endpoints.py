@@ -196,12 +196,12 @@ def test_names_taken_out_of_the_environment_together_are_read_each() -> None:
 )
 def test_a_route_at_its_handler_belongs_to_it(language: str, source: str, handler: str) -> None:
     parsed = parse(source.encode(), language)
-    assert [parsed.units[one.unit].qualified_name for one in parsed.mentions if one.kind == "handles_route"] == [handler]
+    assert [parsed.units[one.unit].qualified_name for one in parsed.references if one.kind == "handles_route"] == [handler]
 
 
 def test_a_comment_reads_and_runs_nothing() -> None:
     parsed = parse(b'def f():\n    # os.getenv("HOME")\n    pass\n', "python")
-    assert [one for one in parsed.mentions if one.kind == "reads_env"] == []
+    assert [one for one in parsed.references if one.kind == "reads_env"] == []
 
 
 TRAPS = {

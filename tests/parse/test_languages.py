@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Golden
-from whence.core.types import Parsed, Unit
+from whence.core.types import ParsedFile, Unit
 from whence.parse.languages import LANGUAGES, language_of
 from whence.parse.units import parse
 
@@ -16,7 +16,7 @@ KIN = ("extends", "implements", "decorates", "throws")
 SAMPLES = sorted(path for path in FIXTURES.glob("*/sample.*") if path.suffix != ".units")
 
 
-def render(parsed: Parsed) -> str:
+def render(parsed: ParsedFile) -> str:
     """Units as lines: span, kind and name, then what is known of each."""
     lines = [line for row, unit in enumerate(parsed.units) for line in [*_unit_lines(unit), *_kin_lines(parsed, row)]]
     return "\n".join([*lines, *(f"import  {text}" for text in parsed.imports)]) + "\n"
@@ -35,10 +35,10 @@ def _unit_lines(unit: Unit) -> list[str]:
     return lines
 
 
-def _kin_lines(parsed: Parsed, row: int) -> list[str]:
+def _kin_lines(parsed: ParsedFile, row: int) -> list[str]:
     """What a unit is by others: parents, decorators and what it throws; the rest of its relations has samples of its own."""
     kin: dict[str, list[str]] = {}
-    for one in parsed.mentions:
+    for one in parsed.references:
         if one.unit == row and one.kind in KIN:
             kin.setdefault(one.kind, []).append(one.name)
     return [f"          {kind}: {' '.join(names)}" for kind, names in kin.items()]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Golden
-from whence.core.types import EDGE_KINDS, Parsed, Reference
+from whence.core.types import EDGE_KINDS, ParsedFile, Reference
 from whence.parse.languages import LANGUAGES
 from whence.parse.lines import line_starts, windows
 from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, mentions, receiver_of
@@ -23,15 +23,15 @@ LONGEST = 3.0
 WITHOUT_RELATIONS = {"markdown", "html"}
 
 
-def speaker(parsed: Parsed, one: Reference) -> str:
+def speaker(parsed: ParsedFile, one: Reference) -> str:
     """Who mentions: a unit, the file around the units, or a type that is named at the place."""
     return one.receiver if one.unit < 0 else parsed.units[one.unit].qualified_name or "(the file)"
 
 
-def render(parsed: Parsed) -> str:
+def render(parsed: ParsedFile) -> str:
     """Relations as sentences: who, what it does, to which names."""
     said: dict[str, list[str]] = {}
-    for one in parsed.mentions:
+    for one in parsed.references:
         name = f"{one.receiver}.{one.name}" if one.receiver and one.unit >= 0 else one.name
         said.setdefault(f"{speaker(parsed, one)} {one.kind}", []).append(name)
     return "".join(f"{start} {', '.join(names)}\n" for start, names in said.items())
@@ -39,7 +39,7 @@ def render(parsed: Parsed) -> str:
 
 def said(source: str, language: str, kind: str) -> list[str]:
     """Everything of one kind, with what stands before it."""
-    found = parse(source.encode(), language).mentions
+    found = parse(source.encode(), language).references
     return [f"{one.receiver}.{one.name}" if one.receiver else one.name for one in found if one.kind == kind]
 
 
@@ -56,7 +56,7 @@ def test_every_language_with_relations_has_a_sample() -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)
 def test_calls_in_arguments_lambdas_and_inner_functions_belong_to_the_unit_around_them(sample: Path) -> None:
     parsed = parse(sample.read_bytes(), sample.parent.name)
-    inner = [one for one in parsed.mentions if one.kind == "calls" and one.name.lower() in ("helper", "one", "deep")]
+    inner = [one for one in parsed.references if one.kind == "calls" and one.name.lower() in ("helper", "one", "deep")]
     around = {parsed.units[one.unit].name.lower() for one in inner}
     assert around <= {"run", "save", "cleanup", "list"}
     assert bool(inner) == (sample.parent.name != "sql")
@@ -66,7 +66,7 @@ def test_calls_in_arguments_lambdas_and_inner_functions_belong_to_the_unit_aroun
 def test_a_mention_stands_where_it_says_and_in_its_unit(sample: Path) -> None:
     source = sample.read_bytes()
     parsed = parse(source, sample.parent.name)
-    for one in parsed.mentions:
+    for one in parsed.references:
         assert one.kind in EDGE_KINDS
         if ":" not in one.name:
             assert source[one.at : one.at + len(one.name.encode())].decode() == one.name
@@ -152,7 +152,7 @@ def test_a_type_in_a_signature_is_a_hint_and_in_a_body_a_reference() -> None:
 
 def test_comments_and_doc_strings_mention_nothing() -> None:
     source = 'def f():\n    """Calls Nothing."""\n    # Clock.now() and self.field\n    return 1\n'
-    assert parse(source.encode(), "python").mentions == ()
+    assert parse(source.encode(), "python").references == ()
 
 
 def test_fields_of_its_own_are_accessed_and_methods_are_not() -> None:
@@ -169,7 +169,7 @@ def test_a_decorator_of_python_is_no_field() -> None:
 
 
 def test_the_same_name_is_mentioned_once_by_a_unit_where_it_first_stands() -> None:
-    found = parse(b"def f():\n    g()\n    g()\n", "python").mentions
+    found = parse(b"def f():\n    g()\n    g()\n", "python").references
     assert [(one.name, one.at) for one in found] == [("g", 13)]
 
 
@@ -185,7 +185,7 @@ def test_a_table_is_cut_off() -> None:
 
 def test_names_beyond_the_alphabet_keep_their_places() -> None:
     source = "def größe(): ...\ndef f():\n    'äöü'; each(größe); Größe.neu()\n".encode()
-    places = {one.name: one.at for one in parse(source, "python").mentions}
+    places = {one.name: one.at for one in parse(source, "python").references}
     assert places["größe"] == source.rindex("größe".encode())
     assert places["neu"] == source.rindex(b"neu")
 

@@ -69,7 +69,7 @@ def test_an_identifier_gives_its_whole_and_its_parts(identifier: str, expected: 
     ("one", "other"), [("my_func", "myFunc"), ("my_func", "MyFunc"), ("MY_FUNC", "myfunc"), ("HTTPServer", "http_server")]
 )
 def test_spellings_of_one_name_share_their_whole(one: str, other: str) -> None:
-    assert analyzer.joined(one) == analyzer.joined(other)
+    assert analyzer.normalize_identifier(one) == analyzer.normalize_identifier(other)
 
 
 def test_inflections_of_one_word_share_their_term() -> None:
@@ -115,8 +115,8 @@ def test_parts_have_no_parts(identifier: str) -> None:
 
 @given(IDENTIFIERS)
 def test_a_whole_joined_again_is_itself(identifier: str) -> None:
-    whole = analyzer.joined(identifier)
-    assert analyzer.joined(whole) == whole
+    whole = analyzer.normalize_identifier(identifier)
+    assert analyzer.normalize_identifier(whole) == whole
 
 
 @given(st.lists(st.text(alphabet=string.ascii_lowercase, min_size=1, max_size=8), min_size=2, max_size=5))

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hindrances import environment
-from whence.core.types import Parsed, Unit
+from whence.core.types import ParsedFile, Unit
 from whence.parse.languages import LANGUAGES, language_of
 from whence.parse.lines import WINDOW_LINES
 from whence.parse.units import parse
@@ -21,7 +21,7 @@ WITH_GRAMMAR = [language.name for language in LANGUAGES if language.grammar]
 WORD = re.compile(rb"\w{2,}")
 
 
-def shape(parsed: Parsed) -> list[tuple[str, str, int, int]]:
+def shape(parsed: ParsedFile) -> list[tuple[str, str, int, int]]:
     return [(unit.kind, unit.qualified_name, unit.first_line, unit.last_line) for unit in parsed.units]
 
 

@@ -7,14 +7,25 @@ import re
 import pytest
 
 from whence.parse.languages import BY_NAME
-from whence.query.concepts import FOLDER, Concept, Match, classes, is_generic, matching, name_key, read_classes, stems_of_phrase, strong
+from whence.query.concepts import (
+    FOLDER,
+    Concept,
+    ConceptMatch,
+    is_generic,
+    is_strong,
+    load_concepts,
+    match_concepts,
+    name_key,
+    read_concepts,
+    stems_of_phrase,
+)
 
 PYTHON = frozenset({"python"})
 NONE: frozenset[str] = frozenset()
 
 
 def ids(task, languages=NONE):
-    return [match.concept.id for match in matching(task, languages)]
+    return [match.concept.id for match in match_concepts(task, languages)]
 
 
 def test_a_phrase_in_a_task_names_its_concept():
@@ -67,17 +78,17 @@ def test_the_concept_with_most_words_matched_comes_first():
 
 def test_the_same_task_gives_the_same_matches():
     task = "retry the http client, log the error and cache the response"
-    assert matching(task, PYTHON) == matching(task, PYTHON)
+    assert match_concepts(task, PYTHON) == match_concepts(task, PYTHON)
 
 
 def test_the_phrases_that_matched_are_told_once_each():
-    [match] = [match for match in matching("retry, retry, with backoff", NONE) if match.concept.id == "universal/retry"]
+    [match] = [match for match in match_concepts("retry, retry, with backoff", NONE) if match.concept.id == "universal/retry"]
     assert match.phrases == ("retry", "backoff")
 
 
 def test_two_forms_of_one_word_are_one_phrase():
-    [match] = [match for match in matching("caching in the cache", NONE) if match.concept.id == "universal/caching"]
-    assert not strong(match)
+    [match] = [match for match in match_concepts("caching in the cache", NONE) if match.concept.id == "universal/caching"]
+    assert not is_strong(match)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +97,7 @@ def test_two_forms_of_one_word_are_one_phrase():
     ids=["one word", "two", "several words"],
 )
 def test_a_match_is_strong_by_two_phrases_or_one_of_several_words(phrases, expected):
-    assert strong(Match(Concept("x/y", phrases, ("retries",), 0.8, NONE), phrases)) is expected
+    assert is_strong(ConceptMatch(Concept("x/y", phrases, ("retries",), 0.8, NONE), phrases)) is expected
 
 
 @pytest.mark.parametrize("name", ["set_cookie", "SetCookie", "setCookie", "SET_COOKIE"])
@@ -108,7 +119,7 @@ def test_names_that_say_something_are_not_generic(target):
     assert not is_generic(target)
 
 
-@pytest.mark.parametrize("concept", classes(), ids=lambda concept: concept.id)
+@pytest.mark.parametrize("concept", load_concepts(), ids=lambda concept: concept.id)
 def test_every_class_is_whole(concept):
     assert [target for target in concept.targets if is_generic(target)] == []
     assert concept.targets
@@ -120,20 +131,20 @@ def test_every_class_is_whole(concept):
 
 
 def test_no_two_classes_have_one_id():
-    found = [concept.id for concept in classes()]
+    found = [concept.id for concept in load_concepts()]
     assert len(set(found)) == len(found)
 
 
 def test_targets_are_names():
     pattern = re.compile(r"\w+[?!]?(?:\.\w+)?|operator\W+")
-    assert [target for concept in classes() for target in concept.targets if not pattern.fullmatch(target)] == []
+    assert [target for concept in load_concepts() for target in concept.targets if not pattern.fullmatch(target)] == []
 
 
 @pytest.mark.parametrize(
     "language", ["python", "typescript", "javascript", "go", "rust", "java", "csharp", "ruby", "php", "kotlin", "c", "cpp"]
 )
 def test_every_common_language_has_classes_of_its_own(language):
-    assert sum(language in concept.languages for concept in classes()) >= 10
+    assert sum(language in concept.languages for concept in load_concepts()) >= 10
 
 
 def test_a_layer_is_read_with_what_holds_for_all_of_it(tmp_path):
@@ -141,11 +152,11 @@ def test_a_layer_is_read_with_what_holds_for_all_of_it(tmp_path):
     file.write_text(
         "# why\nweight: 0.5\nlanguages: zig\n\nfirst\n  phrases: a b, c\n  phrases: d\n  targets: Eins zwei\nsecond\n  phrases: e\n  targets: drei\n"
     )
-    assert list(read_classes(file)) == [
+    assert list(read_concepts(file)) == [
         Concept("zig/first", ("a b", "c", "d"), ("Eins", "zwei"), 0.5, frozenset({"zig"})),
         Concept("zig/second", ("e",), ("drei",), 0.5, frozenset({"zig"})),
     ]
 
 
 def test_every_file_of_the_folder_is_a_layer():
-    assert {path.stem for path in FOLDER.iterdir()} == {concept.id.partition("/")[0] for concept in classes()}
+    assert {path.stem for path in FOLDER.iterdir()} == {concept.id.partition("/")[0] for concept in load_concepts()}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from whence.memory.plan import make_note_plan
 from whence.query.parser import parse_query
-from whence.query.paste import MOST_READ, PLAIN, question_in
+from whence.query.paste import MAX_READ, PLAIN, clean_paste
 from whence.query.plan import make_plan
-from whence.text.prose import language_of
+from whence.text.prose import prose_language
 
 ASKED = "where are expired sessions removed"
 PROMPT = """You are an expert software engineer working inside a terminal.
@@ -63,7 +63,7 @@ When you are done, give a short summary of what you found and where it is."""
     ],
 )
 def test_an_ordinary_question_is_asked_as_it_is(text):
-    assert (question_in(text).text, question_in(text).kind, question_in(text).because) == (text, PLAIN, "")
+    assert (clean_paste(text).text, clean_paste(text).kind, clean_paste(text).note) == (text, PLAIN, "")
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_an_ordinary_question_is_asked_as_it_is(text):
     ],
 )
 def test_the_question_is_taken_out_of_what_an_agent_pastes_around_it(paste, kind):
-    found = question_in(paste)
+    found = clean_paste(paste)
     assert (found.text, found.kind) == (ASKED, kind)
-    assert found.because
-    assert question_in(found.text).text == found.text
+    assert found.note
+    assert clean_paste(found.text).text == found.text
 
 
 def test_wrappings_are_opened_one_in_another():
     inner = json.dumps({"messages": [{"role": "user", "content": f"<user_query>{PROMPT}\n\n{ASKED}</user_query>"}]})
-    assert question_in(f"```json\n{inner}\n```").text == ASKED
+    assert clean_paste(f"```json\n{inner}\n```").text == ASKED
 
 
 TRACES = {
@@ -166,7 +166,7 @@ TRACES = {
 @pytest.mark.parametrize("language", TRACES)
 def test_a_stack_trace_is_read_as_its_own_frames_from_the_innermost_and_its_error(language):
     text, read = TRACES[language]
-    found = question_in(text)
+    found = clean_paste(text)
     assert (found.text, found.kind) == (read, "trace")
     plan = make_plan(found.text, decay=0.1, quoted=0.3)
     assert any("essions" in path for path in plan.paths)
@@ -174,7 +174,7 @@ def test_a_stack_trace_is_read_as_its_own_frames_from_the_innermost_and_its_erro
 
 def test_a_report_with_a_trace_in_it_is_left_as_it_is():
     report = " ".join(["Sessions that have expired are not removed when the server was down at midnight."] * 4)
-    assert question_in(f"{report}\n\n{TRACES['Python'][0]}").kind == PLAIN
+    assert clean_paste(f"{report}\n\n{TRACES['Python'][0]}").kind == PLAIN
 
 
 def test_log_lines_lose_times_levels_and_ids_and_errors_come_first():
@@ -183,7 +183,7 @@ def test_log_lines_lose_times_levels_and_ids_and_errors_come_first():
         "2024-05-01T12:00:01.2Z ERROR [pool-1] shop.Sessions - cannot remove session 7f3a9c0e12ab after 120ms\n"
         "2024-05-01T12:00:02.2Z ERROR [pool-2] shop.Sessions - cannot remove session 0a3a9c0e12ff after 80ms\n"
     )
-    found = question_in(log)
+    found = clean_paste(log)
     assert (found.text, found.kind) == ("shop.Sessions - cannot remove session after\nshop.Web - listening on", "log")
 
 
@@ -192,19 +192,19 @@ def test_an_issue_is_read_without_its_form():
         "Sessions stay\n\n<!-- Search the issues first. -->\n- [x] I have read the rules\n\n### Describe the bug\n\nExpired ones are kept.\n\n"
         "### Environment\n\n- OS: Linux\n\n### Expected behavior\n\nA clear and concise description of what you expected to happen.\n"
     )
-    assert (question_in(issue).text, question_in(issue).kind) == ("Sessions stay\n\nExpired ones are kept.", "issue")
+    assert (clean_paste(issue).text, clean_paste(issue).kind) == ("Sessions stay\n\nExpired ones are kept.", "issue")
 
 
 def test_the_line_numbers_of_a_listing_are_left_out():
-    assert question_in("  1\tdef remove():\n  2\t    pass\n  3\tremove()").text == "def remove():\n    pass\nremove()"
+    assert clean_paste("  1\tdef remove():\n  2\t    pass\n  3\tremove()").text == "def remove():\n    pass\nremove()"
 
 
 def test_plans_say_what_was_done_with_a_paste():
     paste = f"{PROMPT}\n\n{ASKED}"
     parsed, alone = (parse_query(text) for text in (paste, ASKED))
-    assert parsed.pasted == "the question was taken from the end of a pasted prompt"
-    assert (parsed.text, alone.pasted) == (ASKED, "")
-    note, note_alone = (make_note_plan(text, language_of("english"), 739_000) for text in (paste, ASKED))
+    assert parsed.paste_note == "the question was taken from the end of a pasted prompt"
+    assert (parsed.text, alone.paste_note) == (ASKED, "")
+    note, note_alone = (make_note_plan(text, prose_language("english"), 739_000) for text in (paste, ASKED))
     assert (note.words, note.text, bool(note.said)) == (note_alone.words, ASKED, True)
 
 
@@ -219,18 +219,18 @@ PIECES = [
 @settings(deadline=None, max_examples=150)
 def test_any_text_gives_a_question_that_says_something_if_the_text_does(pieces):
     text = "".join(pieces)
-    found = question_in(text)
-    assert found.text == text if found.kind == PLAIN else found.text.strip() and found.because
-    assert question_in(text) == found
+    found = clean_paste(text)
+    assert found.text == text if found.kind == PLAIN else found.text.strip() and found.note
+    assert clean_paste(text) == found
 
 
 @pytest.mark.parametrize("piece", [*PIECES, "```a\n", "at ////", "you are a ", "<!-- x\n### Description\n", "word ", " ", "### User\nx\n"])
 def test_time_grows_with_the_text_and_no_faster(piece):
     def spent(text: str) -> float:
         began = time.process_time()
-        question_in(text)
+        clean_paste(text)
         return time.process_time() - began
 
-    question_in(piece * 10)
-    text = piece * (3 * MOST_READ // len(piece))
+    clean_paste(piece * 10)
+    text = piece * (3 * MAX_READ // len(piece))
     assert min(spent(text) for _ in range(2)) < 0.5  # of 90 kB; measured: at most 0.04

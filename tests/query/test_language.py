@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.query.parser import AllOf, AnyOf, Condition, Leaf, note_passes, parse_operators
+from whence.query.parser import AllOf, AnyOf, Condition, Leaf, note_matches, parse_operators
 
 #: Ordinary text, one on a line: nothing in it is an operator.
 PLAIN = r"""
@@ -420,13 +420,13 @@ WRONG = [
 @pytest.mark.parametrize("text", [*PLAIN, *PASTED])
 def test_ordinary_text_is_never_read_as_operators(text: str) -> None:
     asked = parse_operators(text)
-    assert (asked.plain, asked.text, asked.reading) == (True, text, "")
+    assert (asked.is_plain, asked.text, asked.reading) == (True, text, "")
 
 
 @pytest.mark.parametrize(("query", "ranked", "conditions"), MEANT)
 def test_operators_are_read_where_nothing_else_can_be_meant(query: str, ranked: str, conditions: str) -> None:
     asked = parse_operators(query)
-    assert "; ".join([*(["notes"] if asked.for_notes else []), *map(str, asked.conditions)]) == conditions
+    assert "; ".join([*(["notes"] if asked.is_for_notes else []), *map(str, asked.conditions)]) == conditions
     assert asked.text == ranked
     assert asked.reading.startswith("read as: ")
 
@@ -444,7 +444,7 @@ def test_a_mistake_is_shown_with_a_caret_under_it(query: str, said: str, at: int
 
 @pytest.mark.parametrize("query", [query for query, *_ in (*MEANT, *WRONG)])
 def test_read_plainly_every_query_is_words(query: str) -> None:
-    assert parse_operators(query, plain=True).plain
+    assert parse_operators(query, plain=True).is_plain
 
 
 def test_the_tables_are_as_long_as_they_should_be() -> None:
@@ -485,8 +485,8 @@ def test_a_group_that_is_not_wanted_is_turned_inside_out() -> None:
 )
 def test_notes_are_told_apart_by_their_text_and_their_places(query: str, passes: bool) -> None:
     asked = parse_operators(query)
-    assert asked.for_notes
-    assert note_passes(asked, "Retry requests\nfive times at most.", ["app/retry-policy", "src/net.py"]) is passes
+    assert asked.is_for_notes
+    assert note_matches(asked, "Retry requests\nfive times at most.", ["app/retry-policy", "src/net.py"]) is passes
 
 
 OPERATOR_CHARACTERS = '"/-():'
@@ -524,7 +524,7 @@ def test_no_text_gives_anything_but_a_reading_or_a_mistake(text: str) -> None:
         raise
     assert asked.query == text
     assert all(valid(one) for one in asked.conditions)
-    note_passes(asked, text, ["a/b"])
+    note_matches(asked, text, ["a/b"])
 
 
 def valid(condition: Condition) -> bool:
@@ -534,7 +534,7 @@ def valid(condition: Condition) -> bool:
 
 @given(st.text(alphabet=st.characters(exclude_characters=OPERATOR_CHARACTERS), max_size=80).filter(lambda text: "OR" not in text))
 def test_text_without_the_characters_of_operators_is_always_plain(text: str) -> None:
-    assert parse_operators(text).plain
+    assert parse_operators(text).is_plain
 
 
 def test_what_must_all_hold_in_a_group_stays_together() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.query.plan import MOST_WORDS, QueryPlan, make_plan
+from whence.query.plan import MAX_WORDS, QueryPlan, make_plan
 
 
 def plan(text: str, *, decay: float = 0.1, quoted: float = 0.3) -> QueryPlan:
@@ -126,7 +126,7 @@ def test_words_are_looked_for_as_written_when_they_are_long_enough():
 
 def test_a_pasted_document_is_cut_to_its_first_words():
     found = plan(" ".join(f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvwxyzabcd'[n // 100 % 10]}" for n in range(2_000)))
-    assert len(found.words) == MOST_WORDS
+    assert len(found.words) == MAX_WORDS
 
 
 def test_nul_is_a_space():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import whence.query.vocabulary
-from whence.query.vocabulary import abbreviations_of, lines_of, widened
+from whence.query.vocabulary import abbreviations_of, content_lines, related_words
 from whence.text.analyzer import stem
 
 QUERY = Path(whence.query.vocabulary.__file__).parent
@@ -17,32 +17,34 @@ QUERY = Path(whence.query.vocabulary.__file__).parent
     ("word", "other"), [("consumer", "subscriber"), ("listener", "handler"), ("lexer", "tokenizer"), ("raise", "throw")]
 )
 def test_related_words_widen_each_other(word, other):
-    assert stem(other) in widened(stem(word))
-    assert stem(word) in widened(stem(other))
+    assert stem(other) in related_words(stem(word))
+    assert stem(word) in related_words(stem(other))
 
 
 def test_a_word_in_two_clusters_is_widened_by_both():
-    assert {stem("subscriber"), stem("controller")} <= widened(stem("handler"))
+    assert {stem("subscriber"), stem("controller")} <= related_words(stem("handler"))
 
 
 def test_widening_reaches_no_further_than_the_clusters_of_a_word():
-    assert stem("controller") not in widened(stem("subscriber"))
+    assert stem("controller") not in related_words(stem("subscriber"))
 
 
 def test_a_word_does_not_widen_to_itself():
-    assert [word for line in lines_of(QUERY / "thesaurus.txt") for word in line.split() if stem(word) in widened(stem(word))] == []
+    assert [
+        word for line in content_lines(QUERY / "thesaurus.txt") for word in line.split() if stem(word) in related_words(stem(word))
+    ] == []
 
 
 def test_an_unknown_word_is_not_widened():
-    assert widened("xyzzy") == frozenset()
+    assert related_words("xyzzy") == frozenset()
 
 
 def test_no_word_is_widened_to_many():
-    assert [word for line in lines_of(QUERY / "thesaurus.txt") for word in line.split() if len(widened(stem(word))) > 12] == []
+    assert [word for line in content_lines(QUERY / "thesaurus.txt") for word in line.split() if len(related_words(stem(word))) > 12] == []
 
 
 def test_every_cluster_relates_at_least_two_words():
-    assert [line for line in lines_of(QUERY / "thesaurus.txt") if len({stem(word) for word in line.split()}) < 2] == []
+    assert [line for line in content_lines(QUERY / "thesaurus.txt") if len({stem(word) for word in line.split()}) < 2] == []
 
 
 @pytest.mark.parametrize(("short", "full"), [("ctx", "context"), ("cfg", "config"), ("svc", "service"), ("config", "configuration")])
@@ -65,7 +67,7 @@ def test_two_short_forms_of_one_word_are_forms_of_each_other():
 
 
 def test_a_word_is_no_short_form_of_itself():
-    words = [word for line in lines_of(QUERY / "abbreviations.txt") for word in line.replace(":", " ").split()]
+    words = [word for line in content_lines(QUERY / "abbreviations.txt") for word in line.replace(":", " ").split()]
     assert [word for word in words if word in abbreviations_of(word)] == []
 
 
@@ -74,5 +76,5 @@ def test_an_unknown_word_has_no_short_forms():
 
 
 def test_a_short_form_is_shorter_than_what_it_stands_for():
-    groups = [line.partition(":")[::2] for line in lines_of(QUERY / "abbreviations.txt")]
+    groups = [line.partition(":")[::2] for line in content_lines(QUERY / "abbreviations.txt")]
     assert [short for short, full in groups if min(map(len, full.split())) <= max(map(len, short.split()))] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whence.query.vocabulary import synonyms_of
-from whence.query.words import ASKED_FOR, PROBLEM, SCOPE_PREFIX, TESTS_ASKED_FOR, split_prose
+from whence.query.words import ASKED_FOR, ASKS_FOR_TESTS, PROBLEM, SCOPE_PREFIX, split_prose
 
 
 def test_a_single_line_is_all_prose():
@@ -58,13 +58,13 @@ def test_other_texts_tell_of_no_problem(text):
 
 @pytest.mark.parametrize("text", ["tests of retry", "the spec of retry", "Testing helpers", "benchmarks"])
 def test_a_question_that_speaks_of_tests_is_heard(text):
-    assert TESTS_ASKED_FOR.search(text)
+    assert ASKS_FOR_TESTS.search(text)
     assert ASKED_FOR["test"].search(text)
 
 
 @pytest.mark.parametrize("text", ["latest release", "contest", "inspect the request", "specific errors"])
 def test_words_that_only_hold_the_letters_do_not_count(text):
-    assert not TESTS_ASKED_FOR.search(text)
+    assert not ASKS_FOR_TESTS.search(text)
     assert not ASKED_FOR["test"].search(text)
 
 

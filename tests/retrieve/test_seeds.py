@@ -14,7 +14,7 @@ from whence.context.classic.keywords import keywords
 from whence.context.classic.seeds import CLASSES, VECTORS, _injected, find_seeds
 from whence.core.profiles import CLASSIC
 from whence.core.settings_schema import ClassicSettings
-from whence.query.concepts import Concept, Match
+from whence.query.concepts import Concept, ConceptMatch
 from whence.retrieval.term_statistics import FieldWeights
 
 LIMITS = ClassicSettings()
@@ -180,22 +180,22 @@ def test_words_find_no_more_than_their_limit(seek):
 # N3
 def test_a_class_leads_to_names_that_share_no_word_with_the_task(seek):
     sought = seek("undo it and stop gracefully")
-    match = Match(Concept("x/stopping", ("stop gracefully",), ("drain", "add", "get"), 0.95, frozenset()), ("stop gracefully",))
+    match = ConceptMatch(Concept("x/stopping", ("stop gracefully",), ("drain", "add", "get"), 0.95, frozenset()), ("stop gracefully",))
     assert set(names(sought, np.array(_injected(sought, [match])))) == {"Pooled.Drain", "Runner.Drain"}
 
 
 def test_of_a_target_with_a_type_the_type_must_fit(seek):
     sought = seek("books")
-    match = Match(Concept("x/books", ("double entry",), ("Gateway.book", "Ledger.balance"), 0.95, frozenset()), ("double entry",))
+    match = ConceptMatch(Concept("x/books", ("double entry",), ("Gateway.book", "Ledger.balance"), 0.95, frozenset()), ("double entry",))
     assert names(sought, np.array(_injected(sought, [match]))) == ["Ledger.balance"]
 
 
 def test_only_a_heavy_class_that_surely_matched_is_injected(seek):
     sought = seek("books")
     concept = Concept("x/books", ("books", "entry"), ("Ledger",), 0.95, frozenset())
-    assert _injected(sought, [Match(concept, ("books",))]) == []
-    assert len(_injected(sought, [Match(concept, ("books", "entry"))])) == 1
-    assert _injected(sought, [Match(replace(concept, weight=0.8), ("books", "entry"))]) == []
+    assert _injected(sought, [ConceptMatch(concept, ("books",))]) == []
+    assert len(_injected(sought, [ConceptMatch(concept, ("books", "entry"))])) == 1
+    assert _injected(sought, [ConceptMatch(replace(concept, weight=0.8), ("books", "entry"))]) == []
 
 
 def test_the_words_of_a_caller_point_back_at_what_it_calls(seek):

@@ -10,7 +10,7 @@ import pytest
 
 from sample_histories import commit, made_by_hand
 from sample_trees import git, write
-from whence.source.history import MOST_FILES, Commit, read_history
+from whence.source.history import MAX_FILES, Commit, read_history
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def test_a_rename_touches_both_names_and_a_deletion_its_file(repository: Path):
 
 
 def test_a_commit_of_many_files_is_left_out_and_one_of_just_enough_is_kept(repository: Path):
-    write(repository, {f"many/{number}.py": "x\n" for number in range(MOST_FILES + 1)})
+    write(repository, {f"many/{number}.py": "x\n" for number in range(MAX_FILES + 1)})
     commit(repository, "Too many", 2_000)
-    write(repository, {f"many/{number}.py": "y\n" for number in range(MOST_FILES)})
+    write(repository, {f"many/{number}.py": "y\n" for number in range(MAX_FILES)})
     commit(repository, "Just enough", 3_000)
     assert [one.message for one in told(repository)] == ["Just enough", "Start of it all"]
 
@@ -70,7 +70,7 @@ def test_a_commit_of_many_files_is_left_out_and_one_of_just_enough_is_kept(repos
 def test_so_many_commits_are_told_as_are_asked_for_whatever_was_left_out(repository: Path):
     for number in range(12):
         wide = number % 3 != 0
-        write(repository, {f"wide/{at}.py" if wide else "lib/retry.py": f"{number}\n" for at in range(MOST_FILES + 1)})
+        write(repository, {f"wide/{at}.py" if wide else "lib/retry.py": f"{number}\n" for at in range(MAX_FILES + 1)})
         commit(repository, f"Change {number}", 2_000 + number)
     assert [one.message for one in told(repository, 3)] == ["Change 9", "Change 6", "Change 3"]
     assert [one.message for one in told(repository, 5)] == ["Change 9", "Change 6", "Change 3", "Change 0", "Start of it all"]

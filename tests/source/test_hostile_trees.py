@@ -10,16 +10,19 @@ import pytest
 
 from sample_trees import git, write
 from whence.parse.units import parse
-from whence.source.git import branches, head
-from whence.source.ignore import Rules
-from whence.source.read import beginning_of, open_inside
+from whence.source.git import list_branches, read_head
+from whence.source.ignore import IgnoreRules
+from whence.source.read import open_inside, read_prefix
 from whence.source.walk import Walker
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def ignored(rules: str, path: str) -> bool:
-    return Rules().with_file(".gitignore", "", rules).verdict(path, path.rpartition("/")[2], is_folder=False, hidden=False) is not None
+    return (
+        IgnoreRules().with_file(".gitignore", "", rules).exclusion_reason(path, path.rpartition("/")[2], is_folder=False, hidden=False)
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,9 +35,9 @@ def test_no_file_is_opened_through_a_link_above_the_root_or_where_there_is_none(
     os.mkfifo(tmp_path / "root/pipe.py")
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(OSError, match=r"\w"):
-        beginning_of(open_inside(tmp_path / "root", path), 100)
+        read_prefix(open_inside(tmp_path / "root", path), 100)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-    assert beginning_of(open_inside(tmp_path / "root", "lib/a.py"), 100) == b"a"
+    assert read_prefix(open_inside(tmp_path / "root", "lib/a.py"), 100) == b"a"
 
 
 def test_rules_that_are_a_pipe_or_a_link_are_none(tmp_path: Path) -> None:
@@ -76,18 +79,18 @@ def test_git_files_that_are_pipes_endless_or_lead_elsewhere_tell_nothing(tmp_pat
     (tmp_path / "commit").write_text(COMMIT)
     place = root / ".git/HEAD"
     os.mkfifo(place)
-    assert head(root) is None
+    assert read_head(root) is None
     place.unlink()
     for text in ("ref: ../../commit", f"ref: {tmp_path}/commit", "ref: refs/../../../commit", "x" * 1_000_000):
         place.write_text(text)
-        assert head(root) is None
+        assert read_head(root) is None
     place.write_text("ref: refs/heads/main")
-    assert head(root) is not None
+    assert read_head(root) is not None
     (root / ".git/refs/heads/main").unlink()
     with (root / ".git/packed-refs").open("wb") as file:
         file.truncate(200_000_000)
     started = time.thread_time()
-    assert (head(root), branches(root)) == (None, frozenset({"main"}))
+    assert (read_head(root), list_branches(root)) == (None, frozenset({"main"}))
     assert time.thread_time() - started < 1
 
 
@@ -97,7 +100,7 @@ def test_a_real_repository_with_packed_references_is_still_read(tmp_path: Path) 
     git("add", ".", cwd=root)
     git("commit", "-m", "one", cwd=root)
     git("pack-refs", "--all", cwd=root)
-    found = head(root)
+    found = read_head(root)
     assert found is not None
     assert found.commit == git("rev-parse", "HEAD", cwd=root)
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from sample_trees import write
-from whence.source.excluded import ExcludedMatches, count_matching
+from whence.source.excluded import ExcludedMatches, count_excluded_matches
 from whence.source.walk import Walker
 
 NOW = 2_000_000_000_000_000_000
@@ -15,7 +15,7 @@ NOW = 2_000_000_000_000_000_000
 
 def looked_for(root, *words, in_time=lambda: True, **bounds):
     skipped = Walker(str(root), max_file_bytes=1_000, hidden=False, now_ns=NOW).walk().skipped
-    return count_matching(root, skipped, words, in_time=in_time, **bounds)
+    return count_excluded_matches(root, skipped, words, in_time=in_time, **bounds)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_links_are_not_followed_even_where_a_folder_became_one_after_the_walk(tr
     skipped = Walker(str(tree), max_file_bytes=1_000, hidden=False, now_ns=NOW).walk().skipped
     (tree / "node_modules").rename(tree / "moved")
     (tree / "node_modules").symlink_to(outside)
-    found = count_matching(tree, skipped, ["rabbit"], in_time=lambda: True)
+    found = count_excluded_matches(tree, skipped, ["rabbit"], in_time=lambda: True)
     assert (found.matching, found.of) == (4, 7)
 
 
@@ -95,4 +95,4 @@ def test_a_pipe_is_not_waited_for_and_a_root_that_is_gone_holds_nothing(tmp_path
     write(tmp_path, {".gitignore": "out/\n", "out/a.py": "rabbit\n"})
     os.mkfifo(tmp_path / "out" / "pipe")
     assert looked_for(tmp_path, "rabbit") == ExcludedMatches(1, 2, 2, ("out/a.py",))  # and the rule file itself, which is hidden
-    assert count_matching(tmp_path / "gone", [], ["rabbit"], in_time=lambda: True) == ExcludedMatches(0, 0, 0)
+    assert count_excluded_matches(tmp_path / "gone", [], ["rabbit"], in_time=lambda: True) == ExcludedMatches(0, 0, 0)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sample_trees import SOURCES
-from whence.text.secrets import KINDS, Secret, find_secrets, redacted
+from whence.text.secrets import KINDS, Secret, find_secrets, redact_secrets
 from whence_bench.faults.planted_secrets import BODY, FILES, SAMPLES, draw
 
 
@@ -39,7 +39,7 @@ def test_a_secret_is_found_with_its_kind_and_its_line(kind, sample):
 @pytest.mark.parametrize(("kind", "sample"), SAMPLES, ids=ids)
 def test_nothing_of_a_secret_is_left_in_a_redacted_text(kind, sample):
     text, secret = drawn(sample)
-    clean = redacted(text, find_secrets(text))
+    clean = redact_secrets(text, find_secrets(text))
     assert f"[redacted: {kind}]" in clean
     rest = clean.replace(f"[redacted: {kind}]", "")
     assert [piece for at in range(len(secret) - 7) if (piece := secret[at : at + 8]) in rest] == []
@@ -165,14 +165,14 @@ def test_a_password_is_also_found_where_nothing_says_that_it_is_one():
     text, secret = drawn("password: «{g16}»\n\nLog in as root and type ")
     text += f"{secret}.\n"
     assert [one.line for one in find_secrets(text)] == [1, 3]
-    assert secret not in redacted(text, find_secrets(text))
+    assert secret not in redact_secrets(text, find_secrets(text))
 
 
 def test_a_key_whose_last_line_is_missing_is_found_up_to_where_it_breaks_off():
     text, secret = drawn("«-----BEGIN RSA PRIVATE KEY-----\n" + BODY + "»\n\nThat was all that the terminal showed me.")
     [found] = find_secrets(text)
     assert text[found.start : found.end].startswith(secret.rstrip("="))
-    assert "terminal showed me" in redacted(text, [found])
+    assert "terminal showed me" in redact_secrets(text, [found])
 
 
 def test_a_secret_tells_nothing_of_itself_when_it_is_printed():
@@ -182,8 +182,8 @@ def test_a_secret_tells_nothing_of_itself_when_it_is_printed():
 
 def test_redacting_takes_secrets_in_any_order_and_overlapping():
     found = [Secret("jwt", 1, 4, 8), Secret("age-key", 1, 0, 2), Secret("jwt", 1, 6, 9)]
-    assert redacted("0123456789", found) == "[redacted: age-key]23[redacted: jwt]9"
-    assert redacted("0123456789", []) == "0123456789"
+    assert redact_secrets("0123456789", found) == "[redacted: age-key]23[redacted: jwt]9"
+    assert redact_secrets("0123456789", []) == "0123456789"
 
 
 def test_letters_that_grow_in_lower_case_move_nothing():
@@ -207,7 +207,7 @@ def test_any_text_gives_spans_that_are_in_order_and_apart(text):
         assert before <= one.start < one.end <= len(text)
         assert one.kind in KINDS
         assert one.line == text.count("\n", 0, one.start) + 1
-    assert redacted(text, found).count("[redacted: ") >= len(found)
+    assert redact_secrets(text, found).count("[redacted: ") >= len(found)
 
 
 @pytest.mark.parametrize("unit", ["a", "-", "=", "key=", "-eyJ", "://a:", "-----BEGIN PRIVATE KEY-----"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import write
-from whence.source.walk import MOST_DEPTH, RACY_NS, Tree, Walker, describe
+from whence.source.walk import MAX_DEPTH, RACY_NS, FileTree, Walker, list_entries
 
 LATER = 10 * RACY_NS  # a walk that asks this much later trusts the stamps it reads
 
@@ -19,11 +19,11 @@ def walker(root: Path, *, limit: int = 1_000_000, hidden: bool = False, after_ns
     return Walker(str(root), max_file_bytes=limit, hidden=hidden, now_ns=time.time_ns() + after_ns)
 
 
-def walked(root: Path, *, limit: int = 1_000_000, hidden: bool = False) -> Tree:
+def walked(root: Path, *, limit: int = 1_000_000, hidden: bool = False) -> FileTree:
     return walker(root, limit=limit, hidden=hidden).walk()
 
 
-def reasons(tree: Tree) -> dict[str, str]:
+def reasons(tree: FileTree) -> dict[str, str]:
     return {one.path: one.reason for one in tree.skipped}
 
 
@@ -131,16 +131,16 @@ def test_a_minified_file_is_known_by_its_name(tmp_path: Path) -> None:
 
 
 def test_folders_deeper_than_the_limit_are_left_out_and_said(tmp_path: Path) -> None:
-    deepest = "/".join(["d"] * (MOST_DEPTH + 1))
+    deepest = "/".join(["d"] * (MAX_DEPTH + 1))
     write(tmp_path, {f"{deepest}/a.py": "a", "b.py": "b"})
     tree = walked(tmp_path)
     assert list(tree.files) == ["b.py"]
-    assert reasons(tree) == {f"{deepest}/": f"more than {MOST_DEPTH} folders deep"}
+    assert reasons(tree) == {f"{deepest}/": f"more than {MAX_DEPTH} folders deep"}
 
 
 def test_every_file_and_folder_is_described_as_in_or_out(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "a", ".b.py": "b", "build/c.py": "c"})
-    assert list(describe(walked(tmp_path))) == [(".b.py", "hidden"), ("a.py", ""), ("build/", "a folder that never holds source")]
+    assert list(list_entries(walked(tmp_path))) == [(".b.py", "hidden"), ("a.py", ""), ("build/", "a folder that never holds source")]
 
 
 def test_a_root_that_is_gone_is_an_empty_tree_with_a_reason(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bo
     """
     lines, last = _lines(text), _lines(foot)
     seen = _plain if coloured else str
-    weights = token_estimate.weigh([seen(line) for line in (*lines, *last)])
+    weights = token_estimate.weigh_texts([seen(line) for line in (*lines, *last)])
     everything = sum(weights)
     whole = _fixed(lambda number: everything + _weight(_closing(number, number, 0, "")))
     given = _fixed(lambda number: everything + _weight(_closing(budget, number, 0, "")))
@@ -108,7 +108,9 @@ def cut_json(value: Any, budget: int, *, rest: Rest) -> BudgetedText:
         between = (size + too_large) // 2
         text, left_out = _fitted(document, between)
         # What is certainly too long need not be weighed.
-        tried = _document(text, left_out, how, budget, whole) if token_estimate.least(text) <= budget * token_estimate.PARTS else None
+        tried = (
+            _document(text, left_out, how, budget, whole) if token_estimate.least_weight(text) <= budget * token_estimate.PARTS else None
+        )
         if tried and tried.given <= budget:
             best, size = tried, between
         else:
@@ -149,7 +151,7 @@ def _how(rest: Rest, whole: int) -> str:
 def _fixed(weight_with: Callable[[int], int]) -> int:
     """The number of tokens of a text that tells this number: a greater one is tried until it fits its own text."""
     number = 0
-    while (cost := token_estimate.whole(weight_with(number))) > number:
+    while (cost := token_estimate.tokens_from_weight(weight_with(number))) > number:
         number = cost
     return number
 
@@ -165,7 +167,7 @@ def _room(budget: int, frame: Callable[[int], str]) -> int:
 
 
 def _weight(text: str) -> int:
-    return token_estimate.weigh([text])[0]
+    return token_estimate.weigh_texts([text])[0]
 
 
 # Texts.

@@ -15,13 +15,13 @@ from whence.core.profiles import Profile
 from whence.core.settings import Setting
 from whence.core.settings_schema import Settings
 from whence.core.trace import Trace
-from whence.core.types import Edge, Freshness, Parsed, PendingWork, RefreshSummary
+from whence.core.types import Edge, Freshness, ParsedFile, PendingWork, RefreshSummary
 from whence.index.layout import Layout
 from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.index.writer import IndexWriter, Progress
-from whence.query.lexer import fault
+from whence.query.lexer import syntax_error
 from whence.query.parser import Leaf, ParsedQuery
 from whence.ranking.receipt import Why
 from whence.search.explain import find_target
@@ -30,7 +30,7 @@ from whence.search.related import RelatedQuery
 from whence.search.request import SearchRequest, check_related
 from whence.search.result import SearchResponse, SearchResult
 from whence.search.searcher import Searcher
-from whence.source.walk import Tree
+from whence.source.walk import FileTree
 from whence.storage.arrayfile import Array
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Index:
         return self.writer.last_refresh
 
     @property
-    def tree(self) -> Tree:
+    def tree(self) -> FileTree:
         """The files of the root, as they were last seen."""
         return self.writer.tree
 
@@ -168,7 +168,7 @@ class Index:
         """The text of a file as it is on disk now, without its secrets; None when it is gone or no text."""
         return self.reader.read_text(path)
 
-    def parsed(self, path: str) -> Parsed | None:
+    def parsed(self, path: str) -> ParsedFile | None:
         """What a file holds, as it was indexed."""
         return self.reader.parsed(path)
 
@@ -223,27 +223,29 @@ class Index:
 
     def excluded(self, words: Sequence[str]) -> ExcludedMatches:
         """How many files that are not indexed hold all of some words, as far as can be told in a moment (Z1)."""
-        from whence.source.excluded import count_matching  # noqa: PLC0415  -- only where an answer is in doubt
+        from whence.source.excluded import count_excluded_matches  # noqa: PLC0415  -- only where an answer is in doubt
 
         until = time.monotonic() + EXCLUDED_SECONDS
-        return count_matching(self.root, [*self.tree.skipped, *self.store.skipped_files()], words, in_time=lambda: time.monotonic() < until)
+        return count_excluded_matches(
+            self.root, [*self.tree.skipped, *self.store.skipped_files()], words, in_time=lambda: time.monotonic() < until
+        )
 
     def _named_units(self, reader: IndexReader, parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
         """The units that `sym:`, `callers:` or `callees:` stands for, surest first; a name that nothing bears is refused."""
-        if leaf.of == "sym" and len(units := reader.snapshot.definitions(leaf.value)):
+        if leaf.field == "sym" and len(units := reader.snapshot.definitions(leaf.value)):
             return units, []
         questions = self._questions_of(reader)
         try:
             meant = questions.resolve(leaf.value)
         except UsageError as error:
-            raise fault(error.message, parsed.query, parsed.query.index(":", leaf.at) + 1) from error
-        if leaf.of == "sym":
+            raise syntax_error(error.message, parsed.query, parsed.query.index(":", leaf.at) + 1) from error
+        if leaf.field == "sym":
             nodes = np.array([node for one in meant for node in one.nodes], np.int64)
             return nodes[nodes < reader.snapshot.units], []
-        ask = questions.callers if leaf.of == "callers" else questions.callees
+        ask = questions.callers if leaf.field == "callers" else questions.callees
         answers = [ask(one) for one in meant]
         notes = []
-        if leaf.of == "callers" and (unresolved := max((one.unresolved.total for one in answers), default=0)):
+        if leaf.field == "callers" and (unresolved := max((one.unresolved.total for one in answers), default=0)):
             notes.append(f"{leaf}: {unresolved} more call{'s' if unresolved > 1 else ''} of that name may mean it; whence callers tells")
         nodes = np.concatenate([one.rows.node for one in answers])
         surest = np.argsort(-np.concatenate([one.rows.confidence for one in answers]).round(4), kind="stable")
@@ -359,6 +361,6 @@ def _example(reader: IndexReader, unit: int) -> RelatedQuery:
     path = snapshot.path(int(snapshot.file_of_unit[unit]))
     first, last = int(snapshot.column("units.first")[unit]), int(snapshot.column("units.last")[unit])
     lines = (reader.read_text(path) or "").split("\n")[first - 1 : last]
-    parsed = reader.parsed(path) or Parsed("", ())
+    parsed = reader.parsed(path) or ParsedFile("", ())
     parents = [one.parents for one in parsed.units if one.first_line == first and one.last_line == last]
     return RelatedQuery(unit, " ".join((*(parents[0] if parents else ()), snapshot.unit_name(unit))), "\n".join(lines))

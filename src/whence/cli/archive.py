@@ -42,15 +42,15 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
     """
     from whence.index.archive import DIGEST, write_archive  # noqa: PLC0415
     from whence.index.changes import hash_committed_files  # noqa: PLC0415
-    from whence.source.history import committed_blobs  # noqa: PLC0415
+    from whence.source.history import list_blobs  # noqa: PLC0415
 
     target = _target(path)
-    head = git.head(target.root)
+    head = git.read_head(target.root)
     if head is None:
         raise UsageError(f"{target.root} has no commit", hint="a pack belongs to a commit of git")
     with _opened(target, settings_of(assignments)) as index:
         say_notes([index])
-        chosen, blobs = index.settings.index, committed_blobs(index.root, head.commit)
+        chosen, blobs = index.settings.index, list_blobs(index.root, head.commit)
         if blobs is None:
             raise StorageError("git cannot tell what is in the commit", hint="whence needs the git program for this")
         committed = hash_committed_files(index.root, index.tree.files, blobs, chosen.max_file_bytes)
@@ -99,11 +99,11 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
         say_notes([index])
         did, here = index.last_refresh, index.freshness.commit
     if as_json:
-        print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.adopted, "read": did.read})
+        print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.reused, "read": did.read})
     else:
         other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
-        click.echo(f"{safe(str(target.root))}: {did.adopted} files taken from the pack, {did.read} read here{other}")
-    return 0 if did.adopted else 1
+        click.echo(f"{safe(str(target.root))}: {did.reused} files taken from the pack, {did.read} read here{other}")
+    return 0 if did.reused else 1
 
 
 def _target(path: str) -> Target:

@@ -102,10 +102,10 @@ def _print(collected: _Collected, budget: int, *, as_json: bool) -> None:
 def _complain(error: WhenceError, budget: int) -> None:
     """An error that is too long to be told within the budget (a name that hundreds of symbols have) is told as far as it goes."""
     from whence.app.budget import cut_text  # noqa: PLC0415  -- loads numpy
-    from whence.text.token_estimate import count  # noqa: PLC0415  -- loads numpy
+    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- loads numpy
 
     text = complaint(error.message, error.hint)
-    if count(text) > budget:
+    if count_tokens(text) > budget:
         click.echo(cut_text(text, budget, rest=_rest).text, err=True, nl=False)
         raise click.exceptions.Exit(_FAILED) from error
 

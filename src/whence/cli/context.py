@@ -164,12 +164,12 @@ def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> Non
 
 def _with_notes(pack: ContextPack, hints: Sequence[NoteHint]) -> str | None:
     """A pack in JSON with its notes and what it costs then; None when that is more than was asked for."""
-    from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
+    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- loaded with the pack
 
     before, _, _ = pack.text.rpartition(',"budget":')
     notes = json.dumps(notes_json(hints), ensure_ascii=True, separators=(",", ":"))[1:-1]
     tokens = 0
-    while (cost := count(text := f'{before},{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
+    while (cost := count_tokens(text := f'{before},{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
         tokens = cost  # the number is part of the text that it counts
     return text if tokens <= pack.budget else None
 

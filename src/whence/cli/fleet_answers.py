@@ -126,7 +126,7 @@ def _foot(searched: Sequence[Repository], found: int, now: float) -> str:
 
 
 def _as_json(query: str, answer: FleetResponse, remarks: list[str], doubt: LowConfidence | None, *, with_why: bool) -> dict[str, Any]:
-    from whence.source.read import without_secrets  # noqa: PLC0415  -- loaded with the fleet
+    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the fleet
 
     commits = {one.name: one.commit for one in answer.searched}
     results = [
@@ -135,7 +135,7 @@ def _as_json(query: str, answer: FleetResponse, remarks: list[str], doubt: LowCo
     ]
     facets = answer.facets
     return {
-        "query": without_secrets(query),
+        "query": strip_secrets(query),
         "count": len(answer),
         "results": results,
         "fleet": {"repositories": len(answer.searched), "files": sum(one.files for one in answer.searched)},

@@ -93,14 +93,14 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
                     "edges": len(graph.source),
                     "read": did.read,
                     "touched": did.touched,
-                    "adopted": did.adopted,
+                    "adopted": did.reused,
                     "deleted": did.deleted,
                     "bytes_read": did.bytes,
                     "freshness": freshness_json(one.freshness),
                 }
             )
             if not as_json:
-                known = f", {did.adopted} known from elsewhere or before" if did.adopted else ""
+                known = f", {did.reused} known from elsewhere or before" if did.reused else ""
                 held = f"{snapshot.live_files} files, {snapshot.live_units} units, {len(graph.source)} edges"
                 click.echo(f"{safe(str(one.root))}: {held}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s")
                 click.echo(freshness_words(one.freshness, time.time()))

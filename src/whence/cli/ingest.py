@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whence.app.index import Index
-    from whence.core.types import Parsed
+    from whence.core.types import ParsedFile
     from whence.graph.enrich.traces import Ingested
 
 FILES_KEPT = 2_048
@@ -102,7 +102,7 @@ class IndexSymbols:
         rows = snapshot.file_of_unit[snapshot.definitions(name)]
         return [snapshot.path(file) for file in sorted(set(rows.tolist()))]
 
-    def _parsed(self, path: str) -> Parsed | None:
+    def _parsed(self, path: str) -> ParsedFile | None:
         return self._index.parsed(path)
 
     def holds(self, key: str) -> bool:

@@ -135,11 +135,11 @@ def day_of(note: Note) -> str:
 
 def without_secrets(note: Note) -> tuple[Note, list[str]]:
     """A note as it may be shown, and what was taken out: a person may have written a secret into its file (Z10)."""
-    from whence.text.secrets import find_secrets, redacted  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.secrets import find_secrets, redact_secrets  # noqa: PLC0415  -- loaded with the memory
 
     found = find_secrets(note.text)
     told = [f"line {one.line}: {one.kind}" for one in found]
-    return (replace(note, text=redacted(note.text, found)), told) if found else (note, [])
+    return (replace(note, text=redact_secrets(note.text, found)), told) if found else (note, [])
 
 
 def facts_of(note: Note) -> str:

@@ -176,10 +176,10 @@ def _print_stale(memory: Memory, asked: dict[str, Any], options: dict[str, Any])
 def recalled_json(memory: Memory, query: str, found: Sequence[RecalledNote], searched: int, *, with_why: bool) -> dict[str, Any]:
     """The same as JSON."""
     from whence.memory.result import is_low_confidence  # noqa: PLC0415  -- loaded with the memory
-    from whence.source.read import without_secrets  # noqa: PLC0415  -- the same
+    from whence.source.read import strip_secrets  # noqa: PLC0415  -- the same
 
     return {
-        "query": without_secrets(query),
+        "query": strip_secrets(query),
         "count": len(found),
         "searched": searched,
         "low_confidence": is_low_confidence(found),

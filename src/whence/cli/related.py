@@ -13,7 +13,7 @@ from whence.cli.options import request_options
 from whence.cli.search import print_answer
 from whence.cli.shared import color_option, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
 from whence.core.errors import UsageError
-from whence.core.request import fields_of
+from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
 
 _FILTERS = ("k", "include", "exclude", "languages", "kinds", "content")
@@ -53,7 +53,7 @@ def related(place: str, **options: Any) -> int:
     target = targets_of((found["path"],))[0]
     if not target.paths or Path(target.root, target.paths[0]).is_dir():
         raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
-    filters = fields_of(SearchRequest, options)
+    filters = pick_fields(SearchRequest, options)
     SearchRequest(**filters)  # refused before an index is opened
     with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         say_notes([index])

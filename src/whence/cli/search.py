@@ -30,7 +30,7 @@ from whence.cli.shared import (
     tracing,
 )
 from whence.core.errors import QueryError, UsageError
-from whence.core.request import fields_of
+from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     if options["fleet"]:
         from whence.cli.fleet_answers import search_fleet  # noqa: PLC0415  -- it needs this module
 
-        return search_fleet(SearchRequest(query, **fields_of(SearchRequest, options)), paths, options)
+        return search_fleet(SearchRequest(query, **pick_fields(SearchRequest, options)), paths, options)
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
-    request = SearchRequest(query, **fields_of(SearchRequest, options))
-    if request.parsed.for_notes:
+    request = SearchRequest(query, **pick_fields(SearchRequest, options))
+    if request.parsed.is_for_notes:
         return _search_notes(request.parsed, paths, options)
     targets = targets_of(paths)
     values = settings_of(options["assignments"])
@@ -273,10 +273,10 @@ def marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
 
 
 def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, SearchResult]], *, with_why: bool) -> dict[str, Any]:
-    from whence.source.read import without_secrets  # noqa: PLC0415  -- loaded with the index
+    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the index
 
     return {
-        "query": without_secrets(query),
+        "query": strip_secrets(query),
         "count": len(found),
         "results": [result_json(relative(index.root, result.path), result, with_why=with_why) for index, result in found],
         "indexes": [

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whence.app.index import Index
     from whence.index.layout import Layout
-    from whence.source.walk import Tree
+    from whence.source.walk import FileTree
 
 WORST = 10
 #: Exit code when something is damaged.
@@ -69,7 +69,7 @@ def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool,
     return 0
 
 
-def _planned(root: Path, values: dict[str, str]) -> Tree:
+def _planned(root: Path, values: dict[str, str]) -> FileTree:
     from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.source.walk import Walker  # noqa: PLC0415
 
@@ -105,10 +105,10 @@ def _left_out_when_read(root: Path) -> dict[str, str]:
         store.close()
 
 
-def _list_files(tree: Tree, when_read: dict[str, str], as_json: bool) -> int:
-    from whence.source.walk import describe  # noqa: PLC0415
+def _list_files(tree: FileTree, when_read: dict[str, str], as_json: bool) -> int:
+    from whence.source.walk import list_entries  # noqa: PLC0415
 
-    listed = [(path, reason or when_read.get(path, "")) for path, reason in describe(tree)]
+    listed = [(path, reason or when_read.get(path, "")) for path, reason in list_entries(tree)]
     if as_json:
         print_json([{"path": path, "indexed": not reason, "reason": reason} for path, reason in listed])
     else:
@@ -117,7 +117,7 @@ def _list_files(tree: Tree, when_read: dict[str, str], as_json: bool) -> int:
     return 0
 
 
-def _print_plan(root: Path, tree: Tree, as_json: bool) -> int:
+def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
     import os  # noqa: PLC0415
 
     total = sum(state.size for state in tree.files.values())

@@ -134,7 +134,7 @@ def pack(
     shown = [(row, offer) for row, offer in enumerate(steps.shown) if offer is not None]
     body = render.join(opening, [offer.text for _, offer in shown])
     tally = _tally([offer.form for _, offer in shown], len(steps.covered), len(ranked) + beyond, budget)
-    foot, gave = _exact_foot(token_estimate.weigh([body])[0], render, head, tally)
+    foot, gave = _exact_foot(token_estimate.weigh_texts([body])[0], render, head, tally)
     return PackedText(
         text=body + foot,
         tokens=gave,
@@ -149,7 +149,7 @@ def _offers(ranked: Sequence[PackItem], room: int, render: Renderer) -> list[lis
     """What can be printed of each piece, least first; a form that weighs no more than a lesser one replaces it."""
     texts = [(row, form, render.symbol(piece, form)) for row, piece in enumerate(ranked) for form in _forms(piece, room)]
     offers: list[list[_Offer]] = [[] for _ in ranked]
-    for (row, form, text), weight in zip(texts, token_estimate.weigh([text for _, _, text in texts]), strict=True):
+    for (row, form, text), weight in zip(texts, token_estimate.weigh_texts([text for _, _, text in texts]), strict=True):
         while offers[row] and offers[row][-1].weight >= weight:
             offers[row].pop()
         offers[row].append(_Offer(form, form.value, weight, text))
@@ -161,7 +161,7 @@ def _forms(piece: PackItem, room: int) -> list[Detail]:
     forms = [Detail.POINTER]
     if piece.signature or piece.doc:
         forms.append(Detail.SIGNATURE)
-    if piece.body and not piece.body.isspace() and token_estimate.least(piece.body) <= room:
+    if piece.body and not piece.body.isspace() and token_estimate.least_weight(piece.body) <= room:
         forms.append(Detail.BODY)
     return forms
 
@@ -217,13 +217,13 @@ def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tal
 def _frame(opening: str, budget: int, pieces: int, render: Renderer, head: PackHeader) -> int:
     """What head and foot weigh at most: every number as long as it can get, and something left out."""
     longest = Tally(budget, budget, pieces, pieces, pieces, pieces, pieces)
-    return sum(token_estimate.weigh([opening, render.foot(head, longest)]))
+    return sum(token_estimate.weigh_texts([opening, render.foot(head, longest)]))
 
 
 def _least_budget(opening: str, pieces: int, render: Renderer, head: PackHeader) -> int:
     """The smallest budget that holds head and foot."""
     least = 1
-    while (needed := token_estimate.whole(_frame(opening, least, pieces, render, head))) > least:
+    while (needed := token_estimate.tokens_from_weight(_frame(opening, least, pieces, render, head))) > least:
         least = needed
     return least
 
@@ -236,7 +236,7 @@ def _exact_foot(before: int, render: Renderer, head: PackHeader, tally: Tally) -
     gave = 0
     while True:
         foot = render.foot(head, Tally(tally.asked, gave, tally.bodies, tally.signatures, tally.pointers, tally.inside, tally.left_out))
-        total = token_estimate.whole(before + token_estimate.weigh([foot])[0])
+        total = token_estimate.tokens_from_weight(before + token_estimate.weigh_texts([foot])[0])
         if total == gave:
             return foot, total
         gave = total

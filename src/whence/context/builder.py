@@ -26,7 +26,7 @@ from whence.core.trace import Trace
 from whence.embed.registry import is_shipped
 from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
-from whence.query.paste import question_in
+from whence.query.paste import clean_paste
 from whence.query.plan import make_plan
 from whence.ranking.confidence import Confidence
 from whence.retrieval.term_statistics import FieldWeights
@@ -91,7 +91,7 @@ class ContextBuilder:
             if changed is None:
                 raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
             return rank_changes(changed, self._run("symbols_near", wanted, now, include))
-        task = question_in(wanted.task).text
+        task = clean_paste(wanted.task).text
         try:
             if wanted.profile == "classic":
                 return self._classic(task, self._run("symbols_classic", wanted, now, include))

@@ -21,7 +21,7 @@ from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import scoped_key
 from whence.parse.paths import Role
-from whence.query.concepts import is_generic, matching, name_key
+from whence.query.concepts import is_generic, match_concepts, name_key
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.collapse import FileHit
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
@@ -199,7 +199,7 @@ def _usual_names(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[A
     """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
     found: dict[int, float] = {}
     sounds = snapshot.symbols.by_folded_name
-    for match in matching(plan.text[:MOST_READ], frozenset(snapshot.languages)):
+    for match in match_concepts(plan.text[:MOST_READ], frozenset(snapshot.languages)):
         for target in match.concept.targets:
             if is_generic(target):
                 continue

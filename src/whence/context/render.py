@@ -16,7 +16,7 @@ from whence.context.budget import Detail, PackHeader, PackItem, Renderer, Tally
 from whence.core.errors import UsageError
 from whence.parse.languages import CODE, UNKNOWN, language_of
 from whence.parse.provenance import flags_json, flags_of, provenance_json, sort_of, warning_of
-from whence.text.hidden import made_visible
+from whence.text.hidden import escape_invisible
 from whence.text.injection import Instruction
 
 #: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
@@ -229,7 +229,7 @@ def _printable(text: str, *, visible: bool = True) -> str:
         if len(plain.translate(None, _ASCII_CONTROLS)) == len(plain):
             return text
     printed = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return made_visible(printed) if visible else printed
+    return escape_invisible(printed) if visible else printed
 
 
 def _inert(text: str) -> str:
@@ -273,4 +273,4 @@ def _cdata(text: str) -> str:
 def _json(value: Any) -> str:
     """Compact, and with every letter as it is, for escapes cost tokens; what nobody sees is escaped all the same."""
     text = _printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str), visible=False)
-    return text if text.isascii() else made_visible(text, lambda character: json.dumps(character)[1:-1])
+    return text if text.isascii() else escape_invisible(text, lambda character: json.dumps(character)[1:-1])

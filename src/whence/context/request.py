@@ -10,7 +10,7 @@ from whence.context.render import RENDERERS
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import SYMBOL_PROFILES
 from whence.core.settings_schema import ContextSettings
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ContextRequest:
         given["files"] = tuple(given.get("files", ()))
         budget = chosen.diff_budget if given.get("diff") is not None else chosen.budget
         given = {"budget": budget, "profile": chosen.profile, "format": chosen.format, "symbols": chosen.symbols, **given}
-        wanted = cls(without_secrets(task), **given)
+        wanted = cls(strip_secrets(task), **given)
         wanted.check()
         return wanted
 

@@ -10,7 +10,7 @@ from whence.context.pipeline import ContextRun, RankedSymbols, ranked
 from whence.core.errors import UsageError
 from whence.graph.reader import IS_REFERENCE
 from whence.graph.walk import walk
-from whence.query.plan import NOTHING
+from whence.query.plan import EMPTY_PLAN
 from whence.ranking.pool import ASKED, CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.paths import PathMatch
@@ -80,7 +80,7 @@ def _callers(run: ContextRun, seeds: Array) -> Array:
 
 def _near(run: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSymbols:
     snapshot = run.snapshot
-    statistics = TermStatistics(snapshot, NOTHING, run.profile, run.weights)
+    statistics = TermStatistics(snapshot, EMPTY_PLAN, run.profile, run.weights)
     none = np.zeros(len(units))
     seeding = SeedScores(np.isin(units, seeds), none, none, {}, run.now)
     retrieved = {ASKED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
@@ -91,7 +91,7 @@ def _near(run: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSy
         retrieved,
         0,
         none,
-        CommitMatches(snapshot, NOTHING),
+        CommitMatches(snapshot, EMPTY_PLAN),
         graph=run.graph,
         walked=blast[units],
         seeding=seeding,

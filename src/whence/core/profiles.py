@@ -22,7 +22,7 @@ def _knob(default: float, doc: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class ColumnWeights:
     """Weights of the lexical columns, and how fast repetition stops counting."""
 
     name: float = _knob(3.0, "weight of a unit's name")
@@ -43,7 +43,7 @@ class Weight:
     short: float = _knob(0.0, "weight for short questions")
     long: float = _knob(0.0, "weight for long texts and wishes for a change")
 
-    def at(self, length: float) -> float:
+    def at_length(self, length: float) -> float:
         """The weight for a query of a given length (0 short, 1 long)."""
         return (1 - length) * self.short + length * self.long
 
@@ -62,7 +62,7 @@ class Profile:
     """One way to rank."""
 
     signals: Mapping[str, Weight]
-    fields: Fields = field(default_factory=Fields)
+    fields: ColumnWeights = field(default_factory=ColumnWeights)
     decay: float = _knob(0.1, "each later word of a query counts 1 / (1 + decay x place)")
     boilerplate: float = _knob(1.0, "words that every task has (add, fix, new, ...) count this much")
     quoted: float = _knob(0.3, "words seen only in quoted code count this much")
@@ -74,16 +74,16 @@ class Profile:
     )
 
     @property
-    def fuses(self) -> bool:
+    def is_hybrid(self) -> bool:
         """Whether words and vectors are two scores joined by one share."""
         return "lexical" in self.signals and "semantic" in self.signals
 
-    def with_share(self, alpha: float) -> Profile:
+    def with_semantic_share(self, alpha: float) -> Profile:
         """The same profile with another share of the vectors (F2)."""
         shares = {"semantic": Weight(alpha, alpha), "lexical": Weight(1 - alpha, 1 - alpha)}
         return replace(self, signals={**self.signals, **shares})
 
-    def scaled(self, factors: Mapping[str, float]) -> Profile:
+    def with_factors(self, factors: Mapping[str, float]) -> Profile:
         """The same profile with the weights of some signals times a factor; 0 switches one off."""
         scaled = {name: Weight(factor * self.signals[name].short, factor * self.signals[name].long) for name, factor in factors.items()}
         return replace(self, signals={**self.signals, **scaled})
@@ -102,7 +102,7 @@ def _learned(name: str) -> Mapping[str, Weight]:
 DEFAULT = Profile(signals=_learned("default"))
 
 CLASSIC = Profile(
-    fields=Fields(name=10.0, parents=3.0, signature=1.0, doc=3.0, body=1.0, stem=5.0, directory=4.0),
+    fields=ColumnWeights(name=10.0, parents=3.0, signature=1.0, doc=3.0, body=1.0, stem=5.0, directory=4.0),
     decay=0.0,
     quoted=1.0,
     coverage=1.0,
@@ -116,8 +116,8 @@ SEMANTIC = Profile(signals=_both(meaning=1.0))
 RELATED = Profile(signals=_both(passage=2.0, unit=1.0), decay=0.0)
 
 #: How symbols are ranked for a task. Weights are learned (weights/CARD.md), but for what no benchmark can teach: use.
-FROM_USE = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
-SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **FROM_USE}), decay=0.15, boilerplate=0.3)
+USAGE_WEIGHTS = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
+SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **USAGE_WEIGHTS}), decay=0.15, boilerplate=0.3)
 #: The first look at symbols, which says where the walk begins.
 SYMBOLS_FIRST = Profile(signals=_learned("symbols_first"), decay=0.15, boilerplate=0.3)
 #: Symbols by the rules S1 and S2, found by the rules N.
@@ -133,8 +133,8 @@ SYMBOLS_CLASSIC = Profile(
 SYMBOLS_NEAR = Profile(signals=_both(blast=0.40, confidence=0.25, observed=0.20, distance=0.15, feedback=1.0, session=1.0, test_factor=1.0))
 
 #: How notes are recalled. Weights are learned (weights/CARD.md), but for what no benchmark can teach: names, projects, code.
-FOR_NOTES = _both(note_strength=1.0, note_semantic=1.0, note_here=0.3, note_code=1.0)
-NOTES = Profile(signals=MappingProxyType({**_learned("notes"), **FOR_NOTES}))
+FIXED_NOTE_WEIGHTS = _both(note_strength=1.0, note_semantic=1.0, note_here=0.3, note_code=1.0)
+NOTES = Profile(signals=MappingProxyType({**_learned("notes"), **FIXED_NOTE_WEIGHTS}))
 #: Notes by the rule M3 alone.
 NOTES_CLASSIC = Profile(signals=_both(note_strength=1.0, note_semantic=1.0, note_code=1.0))
 

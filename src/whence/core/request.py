@@ -55,7 +55,7 @@ def _kind(hint: Any) -> str:
     return next((kind for kind in ("bool", "int", "float") if kind in (getattr(hint, "__name__", "") or said)), "str")
 
 
-def fields_of(request: type, given: Mapping[str, Any]) -> dict[str, Any]:
+def pick_fields(request: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """The values that are fields of a request, among others."""
     return {field.name: given[field.name] for field in dataclasses.fields(request) if field.name in given}
 

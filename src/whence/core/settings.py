@@ -25,11 +25,11 @@ _FLEET = "fleet."
 #: Variables of the environment that are ours and no settings.
 OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TOKEN", "WHENCE_TRACE"})
 #: A file of settings is a page; one that a repository brings along may be anything.
-MOST_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 #: What stands for a secret wherever settings are listed.
-SECRET = "(set)"  # noqa: S105  -- says that there is one
+SECRET_PLACEHOLDER = "(set)"  # noqa: S105  -- says that there is one
 #: Characters of a name or value that a complaint repeats.
-MOST_SHOWN = 200
+MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
     for layer in reversed(layers):
         for name, raw in layer.values.items():
             if name not in leaves:
-                raise SettingError(f"{layer.source}: there is no setting {shown(name)}", hint=_nearest(name, list(leaves)))
+                raise SettingError(f"{layer.source}: there is no setting {format_value(name)}", hint=_nearest(name, list(leaves)))
             chosen[name] = (_converted(leaves[name], raw, layer.source), layer.source)
     for name, (value, _) in chosen.items():
         settings = _with(settings, name.split("."), value)
@@ -76,7 +76,7 @@ def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
 
 def _listed(name: str, value: Any) -> Any:
     """A value as lists of settings have it: a secret is nothing that a list may tell."""
-    return SECRET if value and _metadata(name).get("secret") else value
+    return SECRET_PLACEHOLDER if value and _metadata(name).get("secret") else value
 
 
 @cache
@@ -88,7 +88,7 @@ def _defaults() -> Mapping[str, Setting]:
 def _nearest(name: str, known: list[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
 
-    near = get_close_matches(name[:MOST_SHOWN], known, 1, 0.6)
+    near = get_close_matches(name[:MAX_SHOWN], known, 1, 0.6)
     return f"did you mean {near[0]}?" if near else "see whence config for all of them"
 
 
@@ -120,18 +120,18 @@ def _converted(leaf: Setting, raw: Any, source: str) -> Any:
     if isinstance(leaf.value, float) and isinstance(value, int) and not isinstance(value, bool):
         value = _number(value)
     if type(value) is not type(leaf.value) or not _within(leaf, value):
-        said = SECRET if _metadata(leaf.name).get("secret") else shown(raw)
+        said = SECRET_PLACEHOLDER if _metadata(leaf.name).get("secret") else format_value(raw)
         raise SettingError(f"{source}: {leaf.name} = {said} is not allowed", hint=f"allowed: {leaf.allowed}")
     return value
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as a complaint repeats it: not without end, and whatever it is."""
     try:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python writes
         text = "a number without end"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def _number(value: int) -> float:
@@ -189,8 +189,8 @@ def file_layer(path: Path) -> Layer | None:
     """The layer of a settings file, or None when there is no such file."""
     try:
         state = path.stat()
-        if not S_ISREG(state.st_mode) or state.st_size > MOST_BYTES:  # to open a pipe would wait for someone to write to it
-            raise SettingError(f"{path}: no file of settings", hint=f"a plain file of at most {MOST_BYTES} bytes")
+        if not S_ISREG(state.st_mode) or state.st_size > MAX_FILE_BYTES:  # to open a pipe would wait for someone to write to it
+            raise SettingError(f"{path}: no file of settings", hint=f"a plain file of at most {MAX_FILE_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -199,7 +199,7 @@ def file_layer(path: Path) -> Layer | None:
     try:
         return Layer(str(path), dict(_flat(toml_reader().loads(text))))
     except ValueError as error:  # also a number of more digits than Python reads
-        raise SettingError(f"{path}: not valid TOML: {str(error)[:MOST_SHOWN]}") from error
+        raise SettingError(f"{path}: not valid TOML: {str(error)[:MAX_SHOWN]}") from error
     except RecursionError as error:
         raise SettingError(f"{path}: not valid TOML: nested too deep") from error
 
@@ -218,7 +218,7 @@ def _project_layer(path: Path) -> Layer | None:
         if name in _MODELS and ":" in str(value):
             raise SettingError(f"{path}: a repository may not set {name} = {value!r}", hint=hint)
         if name.startswith(_FLEET):
-            raise SettingError(f"{path}: a repository may not set {shown(name)}", hint=hint)
+            raise SettingError(f"{path}: a repository may not set {format_value(name)}", hint=hint)
     return layer
 
 
@@ -244,7 +244,7 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
     ours = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES}
     for name in ours:
         if name not in known:
-            raise SettingError(f"environment: {name[:MOST_SHOWN]} names no setting", hint=_nearest(name, list(known)))
+            raise SettingError(f"environment: {name[:MAX_SHOWN]} names no setting", hint=_nearest(name, list(known)))
     return Layer("environment", {known[name]: value for name, value in ours.items()})
 
 
@@ -263,7 +263,7 @@ def load(
     return merge(layers)
 
 
-def checked_root(path: Path) -> Path:
+def resolve_root(path: Path) -> Path:
     """The folder that a path means, whole and without links; a RootError where there is none."""
     try:
         root = path.expanduser().resolve(strict=True)

@@ -81,14 +81,14 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedFile:
     """What one file holds: its units in order, its imports, and where it speaks prose."""
 
     language: str
     units: tuple[Unit, ...]
     imports: tuple[str, ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
-    mentions: tuple[Reference, ...] = ()
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class RefreshSummary:
 
     read: int = 0  # files that were read and parsed
     touched: int = 0  # files with a new time stamp and the same content
-    adopted: int = 0  # files whose content was known already: of another tree, or from before
+    reused: int = 0  # files whose content was known already: of another tree, or from before
     deleted: int = 0
     bytes: int = 0
 
@@ -134,7 +134,7 @@ class PendingWork(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class DocumentFrequency:
     """How many of all hold a term."""
 
     units: int

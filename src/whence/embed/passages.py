@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.core.types import Parsed, Unit
+from whence.core.types import ParsedFile, Unit
 from whence.embed.encoder import UnitText
 from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN
 from whence.parse.units import own_spans
@@ -32,7 +32,7 @@ class Passage:
     last: int
 
 
-def cut_passages(path: str, source: bytes, parsed: Parsed) -> list[Passage]:
+def cut_passages(path: str, source: bytes, parsed: ParsedFile) -> list[Passage]:
     """The passages of a file, in order. Tables of values get a few, all else as many as it takes."""
     found = _cut(path, source, parsed.units) or [Passage(UnitText(path, "", source[:MAX_BYTES]), 0, 0)]
     return found[:MAX_CONFIG_PASSAGES] if BY_NAME.get(parsed.language, UNKNOWN).content == CONFIG else found

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.core.errors import FleetError, SettingError
-from whence.core.settings import MOST_BYTES, file_layer
+from whence.core.settings import MAX_FILE_BYTES, file_layer
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus.filters import EVERYTHING, Filter, overlaps
 from whence.fleet.registry import checked_groups
@@ -88,8 +88,8 @@ def _read(path: Path) -> Mapping[str, Any]:
         if path.suffix != ".json":
             layer = file_layer(path)
             return layer.values if layer else {}
-        if not stat.S_ISREG(state.st_mode) or state.st_size > MOST_BYTES:
-            raise SettingError(f"{path}: no file of tokens", hint=f"a plain file of at most {MOST_BYTES} bytes")
+        if not stat.S_ISREG(state.st_mode) or state.st_size > MAX_FILE_BYTES:
+            raise SettingError(f"{path}: no file of tokens", hint=f"a plain file of at most {MAX_FILE_BYTES} bytes")
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingError(f"{path}: the file of tokens cannot be read: {error.strerror}", hint="see fleet.tokens") from error

@@ -17,7 +17,7 @@ from whence.index.archive import write_archive
 from whence.index.changes import hash_committed_files
 from whence.index.writer import IndexWriter
 from whence.source import git
-from whence.source.history import committed_blobs
+from whence.source.history import list_blobs
 
 #: Bytes of a pack at most: a larger one is quicker made anew than moved.
 MAX_BYTES = 512 << 20
@@ -88,8 +88,8 @@ def complete_archive(rows: Iterable[Row]) -> FleetArchive | None:
 
 def _committed(index: IndexWriter) -> tuple[str, dict[str, bytes]] | None:
     """The commit of a tree and the content of its files, where every file that is indexed is as in the commit."""
-    head = git.head(index.root)
-    blobs = committed_blobs(index.root, head.commit) if head is not None and head.commit == index.freshness.commit else None
+    head = git.read_head(index.root)
+    blobs = list_blobs(index.root, head.commit) if head is not None and head.commit == index.freshness.commit else None
     if head is None or blobs is None:
         return None
     indexed = {path: content for path, content, _, _, _, row, _ in index.store.file_rows() if row >= 0}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.core.types import Holding
+from whence.core.types import DocumentFrequency
 from whence.fleet.file_blobs import Arrays
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals, one_of
@@ -51,12 +51,12 @@ class CountTable:
         (a, b), (c, d) = (np.searchsorted(one.astype(np.int64) >> (32 - bits), [bucket, bucket + 1]) for one in (self.terms, self.words))
         return CountTable(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentioned[c:d])
 
-    def holding(self, hashed: int) -> Holding | None:
+    def holding(self, hashed: int) -> DocumentFrequency | None:
         """What is known of one term."""
         at = int(np.searchsorted(self.terms, np.uint32(hashed)))
         if at >= len(self.terms) or int(self.terms[at]) != hashed:
             return None
-        return Holding(*self.held[at].tolist())
+        return DocumentFrequency(*self.held[at].tolist())
 
     def files_mentioning(self, hashed: int) -> int:
         """How many files mention a word."""

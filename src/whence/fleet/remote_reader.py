@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.core.settings_schema import Settings
-from whence.core.types import Holding, Unit
+from whence.core.types import DocumentFrequency, Unit
 from whence.embed.encoder import Encoder
 from whence.fleet.file_blobs import LAYOUT, Arrays
 from whence.index.name_parts import PathParts
@@ -30,7 +30,7 @@ class TermCounts:
     files: int
     units: int
     windows: int
-    terms: Mapping[int, Holding] = field(default_factory=dict)
+    terms: Mapping[int, DocumentFrequency] = field(default_factory=dict)
     mentions: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -129,9 +129,9 @@ class RemoteSnapshot(Snapshot):
         """How many windows were searched."""
         return self._counts.windows
 
-    def term_counts(self, term: str) -> Holding | None:
+    def term_counts(self, term: str) -> DocumentFrequency | None:
         """How many hold a term, wherever they are."""
-        return self._counts.terms.get(name_hash(term), Holding(0, 0, 0))
+        return self._counts.terms.get(name_hash(term), DocumentFrequency(0, 0, 0))
 
     def count_mentions(self, word: str) -> int:
         """How many files mention a word, wherever they are."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from whence.core.errors import QueryError, UsageError
 from whence.core.settings import load_settings
 from whence.core.settings_schema import Settings
-from whence.core.types import Holding
+from whence.core.types import DocumentFrequency
 from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
 from whence.fleet.access import Caller, authenticate, may_see, visible_rows
@@ -28,14 +28,14 @@ from whence.fleet.texts import fetch_texts
 from whence.index.segment_writer import CONTENTS, name_hash
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
-from whence.query.lexer import PHRASE, REGEX, WORD, fault
+from whence.query.lexer import PHRASE, REGEX, WORD, syntax_error
 from whence.query.parser import Leaf, ParsedQuery
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.receipt import Why
 from whence.search.request import SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
 from whence.search.searcher import NamedUnits, Searcher
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.storage.arrayfile import Array
 
 if TYPE_CHECKING:
@@ -168,14 +168,14 @@ class Fleet:
             searcher.find(target)
         except UsageError as error:
             raise _unknown(target) from error
-        return replace(searcher.why(request, target), query=without_secrets(asked.query))
+        return replace(searcher.why(request, target), query=strip_secrets(asked.query))
 
     # Which repositories.
     def _scoped(self, request: SearchRequest) -> tuple[SearchRequest, RepositoryScope]:
         """The request without what chooses repositories, and what it is asked of."""
         question, scope = split_scope(request.parsed.query, self.repositories())
         scoped = replace(request, query=question)
-        if scoped.parsed.for_notes:
+        if scoped.parsed.is_for_notes:
             raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
         return scoped, scope
 
@@ -191,13 +191,13 @@ class Fleet:
         wanted = (self.settings.search.k if request.k is None else request.k) * (4 if parsed.conditions else 1)
         encoder = self.encoder if self._same_model(scope) else None
         counts = self._counts(plan, scope)
-        names = [leaf.value for leaf in parsed.leaves() if leaf.of == "sym" and not leaf.negated]
+        names = [leaf.value for leaf in parsed.leaves() if leaf.field == "sym" and not leaf.negated]
         found = find_candidates(self.engine, plan, narrowing, encoder, wanted, counts, names)
         files = self._files([*include, *found.files], scope)
         if not files:
             return None
         reader = RemoteReader(self.settings, files, counts, found.precedents, encoder, self._texts)
-        if request.pattern is not None or any(leaf.of in (WORD, PHRASE, REGEX) for leaf in parsed.leaves()):
+        if request.pattern is not None or any(leaf.field in (WORD, PHRASE, REGEX) for leaf in parsed.leaves()):
             reader.fetch(reader.snapshot.paths)  # they are read one by one: better asked for together
         return reader
 
@@ -209,7 +209,7 @@ class Fleet:
         name, read = request.profile or self.settings.search.profile, request.parsed
         check_profile(name)
         ranking = self.settings.profiles[name]
-        spoken = (leaf.value for leaf in read.leaves() if leaf.of in _SPOKEN and not leaf.negated)
+        spoken = (leaf.value for leaf in read.leaves() if leaf.field in _SPOKEN and not leaf.negated)
         text = read.text.strip() or " ".join(spoken)
         if not text:
             raise QueryError(
@@ -257,7 +257,7 @@ class Fleet:
         scopes = [only] if only is not None else [ALL] if groups is None else [group_scope(group) for group in sorted(groups)]
         hashes = {name_hash(term.text) for term in plan.terms} | {name_hash(word) for word in (*plan.exact, *plan.identifiers, plan.symbol)}
         table = merge_tables([CountTable.empty(), *(read_counts(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
-        totals = table.holding(TOTALS) or Holding(0, 0, 0)
+        totals = table.holding(TOTALS) or DocumentFrequency(0, 0, 0)
         terms = {hashed: known for hashed in hashes if (known := table.holding(hashed)) is not None}
         return TermCounts(totals.files, totals.units, totals.windows, terms, {hashed: table.files_mentioning(hashed) for hashed in hashes})
 
@@ -275,9 +275,9 @@ def _held(filters: Filters) -> Filter:
 
 def _named_units(snapshot: Snapshot) -> NamedUnits:
     def named(parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
-        if leaf.of == "sym":
+        if leaf.field == "sym":
             return snapshot.definitions(leaf.value), []
-        raise fault(f"{leaf.of}: asks for the graph of one repository; whence context --fleet fetches it", parsed.query, leaf.at)
+        raise syntax_error(f"{leaf.field}: asks for the graph of one repository; whence context --fleet fetches it", parsed.query, leaf.at)
 
     return named
 

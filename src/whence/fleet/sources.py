@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from whence.core.errors import StorageError, UsageError
-from whence.core.settings import checked_root
+from whence.core.settings import resolve_root
 from whence.fleet.registry import checked_name
 from whence.index.layout import Layout
 from whence.source.git import repository_root
@@ -91,7 +91,7 @@ def normalize_source(text: str) -> str:
         raise UsageError(f"{text!r} is neither a folder nor a URL", hint=f"a path, or one of {', '.join(f'{one}://' for one in SCHEMES)}")
     if re.match(r"[^/\s]+@[^/\s]+:", text) and not Path(text).exists():
         raise UsageError(f"{text!r} is no folder", hint="write ssh://USER@HOST/PATH for a repository on a server")
-    root = checked_root(Path(text))
+    root = resolve_root(Path(text))
     around = repository_root(root)
     if around is not None and around != root:
         raise UsageError(f"{text} is a part of {around}", hint="the fleet holds whole repositories")
@@ -145,7 +145,7 @@ def remote_head(url: str) -> RemoteHead:
 def checkout(source: str, data_dir: Path, history: int, head: RemoteHead | None = None) -> Iterator[Path]:
     """The folder of a source as it is now, for as long as it is worked with: where it is, or fetched below the data folder."""
     if not is_url(source):
-        yield checked_root(Path(source))
+        yield resolve_root(Path(source))
         return
     folder = checkout_path(source, data_dir)
     folder.parent.mkdir(0o700, parents=True, exist_ok=True)

@@ -82,7 +82,7 @@ def record_of_build(
 ) -> BuildRecord | None:
     """What a run did; None where nothing is different after it."""
     files, unfit = store.count_files()
-    if not (done.read or done.adopted or done.deleted) and before.derived == frozenset(store.derived_files()):
+    if not (done.read or done.reused or done.deleted) and before.derived == frozenset(store.derived_files()):
         return None
     added = max(files - before.files + done.deleted, 0)
     return BuildRecord(
@@ -91,9 +91,9 @@ def record_of_build(
         what=cause.what,
         because=" ".join(cause.because.split())[:MAX_REASON_CHARACTERS],
         added=added,
-        changed=max(done.read + done.adopted - added, 0),
+        changed=max(done.read + done.reused - added, 0),
         removed=done.deleted,
-        known=done.adopted,
+        known=done.reused,
         bytes=done.bytes,
         files=files - unfit,
         units=units,

@@ -29,7 +29,7 @@ from whence.index.vectors import PassageRows, merge_vectors, open_vectors
 from whence.index.worker import Batch, BatchResult, vectors_path
 from whence.index.workers import WorkerPool, run_batches_here
 from whence.source.read import read_masked
-from whence.source.walk import Tree
+from whence.source.walk import FileTree
 from whence.storage.arrayfile import Array, write_arrays
 from whence.storage.rows import dead_mask
 
@@ -96,7 +96,7 @@ class Builder:
         self._now_ns = now_ns
         self.trouble: ModelUnavailable | None = None  # what the model failed with, if it did
 
-    def bring_up_to_date(self, tree: Tree, head: str, progress: Progress_build) -> RefreshSummary:
+    def bring_up_to_date(self, tree: FileTree, head: str, progress: Progress_build) -> RefreshSummary:
         """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
         changed, touched = split_changed(self._store, self._layout.root, tree.changed, self._settings.max_file_bytes)
         revived = self._revivable(changed)
@@ -125,7 +125,7 @@ class Builder:
         self._remove_strays()
         return RefreshSummary(read, len(touched), len(revived), len(tree.deleted), total)
 
-    def _enter(self, tree: Tree, touched: Sequence[str], revived: Mapping[str, tuple[FileRecord, int]]) -> None:
+    def _enter(self, tree: FileTree, touched: Sequence[str], revived: Mapping[str, tuple[FileRecord, int]]) -> None:
         """Note what takes no reading: files that are gone, that were only touched, or that are again what they were."""
         self._store.remove_files(tree.deleted)
         self._store.update_states((path, tree.files[path]) for path in touched)
@@ -152,7 +152,7 @@ class Builder:
             except ModelUnavailable as trouble:
                 self.trouble = trouble
 
-    def _batches(self, paths: list[str], tree: Tree) -> list[Batch]:
+    def _batches(self, paths: list[str], tree: FileTree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
         limit = min(BATCH_BYTES, max(total // (2 * self._workers()), SMALLEST_BATCH_BYTES))
         batches: list[list[str]] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whence.index.store import IndexStore
-from whence.source.read import beginning_of, open_inside
+from whence.source.read import open_inside, read_prefix
 from whence.source.walk import FileState
 
 _SHA1_DIGITS = 40
@@ -25,7 +25,7 @@ def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blo
     found = {}
     for path in paths:
         try:
-            raw = beginning_of(open_inside(root, path), limit + 1) if path in blobs else None
+            raw = read_prefix(open_inside(root, path), limit + 1) if path in blobs else None
         except OSError:
             continue
         # Line ends may be others on disk than in the commit.
@@ -54,7 +54,7 @@ def read_state(root: str | os.PathLike[str], path: str, limit: int, now_ns: int)
     try:
         handle = open_inside(root, path)
         found = os.fstat(handle)
-        raw = beginning_of(handle, limit + 1)
+        raw = read_prefix(handle, limit + 1)
     except OSError:
         return None
     return DiskState(FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns), content_hash(raw))
@@ -74,6 +74,6 @@ def split_changed(store: IndexStore, root: Path, paths: Sequence[str], limit: in
 def hash_file(root: str | os.PathLike[str], path: str, limit: int) -> bytes:
     """What stands for the content of a file as it is now; the hash of no content when it cannot be read."""
     try:
-        return content_hash(beginning_of(open_inside(root, path), limit + 1))
+        return content_hash(read_prefix(open_inside(root, path), limit + 1))
     except OSError:
         return b"unreadable"

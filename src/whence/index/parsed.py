@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.core.types import Parsed, Unit
+from whence.core.types import ParsedFile, Unit
 from whence.storage.arrayfile import Array
 
 #: What is parsed of the largest file that is ever indexed takes less.
@@ -23,12 +23,12 @@ def blob_arrays(blobs: Sequence[bytes]) -> dict[str, Array]:
     return {"parsed.blob": np.frombuffer(b"".join(blobs), np.uint8), "parsed.ends": ends}
 
 
-def pack_parsed(parsed: Parsed) -> bytes:
+def pack_parsed(parsed: ParsedFile) -> bytes:
     """What a file holds, in few bytes."""
     return zlib.compress(json.dumps(asdict_parsed(parsed), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogateescape"), 1)
 
 
-def asdict_parsed(parsed: Parsed) -> dict[str, Any]:
+def asdict_parsed(parsed: ParsedFile) -> dict[str, Any]:
     """A parsed file as plain values; many times quicker than `dataclasses.asdict`, which copies deeply."""
     units = [
         (u.kind, u.name, u.first_line, u.last_line, u.start, u.end, u.parents, u.signature, u.doc, u.parameters, u.calls)
@@ -37,11 +37,11 @@ def asdict_parsed(parsed: Parsed) -> dict[str, Any]:
     return {"language": parsed.language, "units": units, "imports": parsed.imports}
 
 
-def unpack_parsed(blob: bytes) -> Parsed:
+def unpack_parsed(blob: bytes) -> ParsedFile:
     """The reverse of `pack_parsed`; where the comments are is not kept."""
     try:
         found = json.loads(_unpacked(blob))
-        return Parsed(found["language"], tuple(map(_unit, found["units"])), tuple(found["imports"]))
+        return ParsedFile(found["language"], tuple(map(_unit, found["units"])), tuple(found["imports"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IndexDamaged("what was parsed of a file cannot be read") from error
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whence.core.settings_schema import Settings
-from whence.core.types import Parsed, Unit
+from whence.core.types import ParsedFile, Unit
 from whence.embed.encoder import Encoder
 from whence.index.changes import content_hash
 from whence.index.parsed import find_units, unpack_parsed
@@ -78,7 +78,7 @@ class IndexReader:
         most, store = self.settings.index.max_file_bytes + 1, self.store
         return read_text(self.root, path, most, wanted, lambda raw: store.has_no_secret(path, content_hash(raw)))
 
-    def parsed(self, path: str) -> Parsed | None:
+    def parsed(self, path: str) -> ParsedFile | None:
         """What a file holds, as it was indexed."""
         blob = self.snapshot.parsed_of(path)
         return None if blob is None else unpack_parsed(blob)

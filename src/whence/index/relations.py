@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from whence.core.types import EDGE_KINDS, Parsed, Reference, Unit
+from whence.core.types import EDGE_KINDS, ParsedFile, Reference, Unit
 from whence.storage.arrayfile import Array, ArrayFile, StringTable, narrow, pack_strings, unpack_strings
 from whence.text.analyzer import parts, stem, words
 
@@ -48,7 +48,7 @@ class RelationRows:
         self._import_rows: list[int] = []
         self._import_ends: list[int] = []
 
-    def add(self, source: bytes, units: Sequence[Unit], parsed: Parsed) -> None:
+    def add(self, source: bytes, units: Sequence[Unit], parsed: ParsedFile) -> None:
         """Take in one file."""
         first = len(self._scope)
         names = self._names
@@ -60,7 +60,7 @@ class RelationRows:
             self._lead_ends.append(len(self._lead))
         line_ends = _LineEnds(source)
         hidden = _Hidden(units, parsed.language)
-        for one in parsed.mentions:
+        for one in parsed.references:
             if not one.receiver and hidden.hides(one):
                 continue
             kind = _KIND_ROWS[one.kind] | (OF_RECEIVER if one.unit < 0 else 0)

@@ -23,7 +23,7 @@ from whence.index.clean_marker import describe_difference
 from whence.index.layout import DATABASE, SEGMENTS, Layout
 from whence.index.store import COLUMNS, FORMAT, FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.source import git
-from whence.source.walk import Tree
+from whence.source.walk import FileTree
 from whence.storage.arrayfile import Stamp, stamp_of
 from whence.storage.files import NO_HARD_LINKS
 
@@ -87,7 +87,7 @@ def _meta_of(place: Path) -> dict[str, str]:
         return {}
 
 
-def reuse_segments(layout: Layout, store: IndexStore, estate: ReusableIndex, tree: Tree, *, model: str, limit: int, now_ns: int) -> int:
+def reuse_segments(layout: Layout, store: IndexStore, estate: ReusableIndex, tree: FileTree, *, model: str, limit: int, now_ns: int) -> int:
     """Take from another index what is the same here; how many files that were. What is taken is no longer `tree.changed`."""
     same = _same_files(layout.root, estate, tree, limit, now_ns)
     alive = Counter(estate.files[path].segment for path in same if estate.files[path].row >= 0)
@@ -116,7 +116,7 @@ def reuse_segments(layout: Layout, store: IndexStore, estate: ReusableIndex, tre
     return len(same)
 
 
-def _same_files(root: Path, estate: ReusableIndex, tree: Tree, limit: int, now_ns: int) -> dict[str, FileRecord]:
+def _same_files(root: Path, estate: ReusableIndex, tree: FileTree, limit: int, now_ns: int) -> dict[str, FileRecord]:
     found = {}
     for path in tree.changed:
         known = estate.files.get(path)

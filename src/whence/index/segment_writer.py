@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from whence.core.types import DEFINITIONS, KINDS, Parsed, Unit
+from whence.core.types import DEFINITIONS, KINDS, ParsedFile, Unit
 from whence.index.relations import RelationRows
 from whence.parse import paths
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
@@ -70,7 +70,7 @@ def name_hash(word: str) -> int:
 
 def fold_name(name: str) -> str:
     """A name without case and underscores, so that `http_client` is HttpClient; one of the language's own stays as it is."""
-    return name if name.startswith("__") else analyzer.joined(name)
+    return name if name.startswith("__") else analyzer.normalize_identifier(name)
 
 
 @lru_cache(maxsize=KNOWN_WORDS)
@@ -131,7 +131,7 @@ class SegmentWriter:
         self._mentions: list[Array] = []
         self._relations = RelationRows()
 
-    def add(self, path: str, source: bytes, parsed: Parsed) -> None:
+    def add(self, path: str, source: bytes, parsed: ParsedFile) -> None:
         """Take in one file."""
         source = source.replace(MARK, b" ")
         units = parsed.units or (Unit("raw", "", "", 1, 1, 0, len(source)),)

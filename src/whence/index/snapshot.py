@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.core.types import Holding
+from whence.core.types import DocumentFrequency
 from whence.index.name_parts import NameParts, PathParts
 from whence.index.segment import SegmentReader
 from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_MENTION_LENGTH, name_hash
@@ -74,7 +74,7 @@ class Snapshot:
         return np.concatenate(masks)
 
     # Counts of what is alive, which is what rarity is measured against.
-    def term_counts(self, _: str) -> Holding | None:
+    def term_counts(self, _: str) -> DocumentFrequency | None:
         """How many units, windows and files hold a term, where that is not to be counted here."""
         return None
 

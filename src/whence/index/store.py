@@ -11,7 +11,7 @@ from typing import Any
 
 from whence.core.errors import IndexDamaged
 from whence.core.types import RUNTIME, Edge, Skipped
-from whence.source.walk import FileState, Tree
+from whence.source.walk import FileState, FileTree
 from whence.storage.arrayfile import Stamp
 from whence.storage.sqlite import SCHEMA, Database, is_sound, storage_error, trouble_in
 
@@ -113,9 +113,9 @@ class IndexStore(Database):
             raise storage_error(self.path, error) from error
 
     # The tree as it was last seen.
-    def tree(self) -> Tree:
+    def tree(self) -> FileTree:
         """What is known of files, folders and rule files."""
-        tree = Tree()
+        tree = FileTree()
         found = self._rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path")
         tree.files = {path.decode("utf-8", "surrogateescape"): FileState(*state) for path, *state in found}
         decode = os.fsdecode
@@ -124,13 +124,13 @@ class IndexStore(Database):
         tree.skipped = [Skipped(decode(path), reason) for path, reason in self._rows("SELECT path, reason FROM skipped")]
         return tree
 
-    def set_places(self, tree: Tree) -> None:
+    def set_places(self, tree: FileTree) -> None:
         """Note folders, rule files and what was left out; call inside a transaction."""
         self._db.execute("DELETE FROM places")
         self._db.execute("DELETE FROM skipped")
         for kind, found in (("folder", tree.folders), ("rules", tree.rules)):
             rows = [
-                (os.fsencode(path), kind, state.size, state.mtime_ns, state.ctime_ns, state.inode, state.asked_ns)
+                (os.fsencode(path), kind, state.size, state.mtime_ns, state.ctime_ns, state.inode, state.checked_ns)
                 for path, state in found.items()
             ]
             self._db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -146,7 +146,7 @@ class IndexStore(Database):
 
     def update_states(self, states: Iterable[tuple[str, FileState]]) -> None:
         """Note new time stamps of files whose content is the same; call inside a transaction."""
-        rows = [(s.size, s.mtime_ns, s.ctime_ns, s.inode, s.asked_ns, os.fsencode(path)) for path, s in states]
+        rows = [(s.size, s.mtime_ns, s.ctime_ns, s.inode, s.checked_ns, os.fsencode(path)) for path, s in states]
         self._db.executemany("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, asked_ns = ? WHERE path = ?", rows)
 
     def remove_files(self, paths: Iterable[str]) -> None:
@@ -171,7 +171,7 @@ class IndexStore(Database):
                     r.state.mtime_ns,
                     r.state.ctime_ns,
                     r.state.inode,
-                    r.state.asked_ns,
+                    r.state.checked_ns,
                     r.hash,
                     r.reason,
                     r.language,

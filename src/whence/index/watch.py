@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whence.index.writer import IndexWriter
 from whence.source import git
-from whence.source.ignore import RULE_FILES, Rules
-from whence.source.walk import Tree, Walker
+from whence.source.ignore import RULE_FILES, IgnoreRules
+from whence.source.walk import FileTree, Walker
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -108,8 +108,8 @@ class TreeWatcher:
         self._notes: Inotify | None = None
         self._watches: dict[str, int] = {}  # by full path
         self._places: dict[int, dict[str, str | None]] = {}  # watch -> full paths, each with its path in the tree (None: one of git's)
-        self._rules: dict[str, Rules] = {}
-        self._tree: Tree | None = None  # the one whose folders are watched
+        self._rules: dict[str, IgnoreRules] = {}
+        self._tree: FileTree | None = None  # the one whose folders are watched
         self._head: git.Head | None = None
         self._identity: tuple[int, int] | None = None
         self._doubt = True
@@ -187,7 +187,7 @@ class TreeWatcher:
         self.polling_reason = f"the system gives no more watches: {error.strerror}" if full else f"it cannot be watched: {error}"
 
     # Which folders are watched.
-    def _follow(self, tree: Tree) -> None:
+    def _follow(self, tree: FileTree) -> None:
         """Watch the folders of a tree and no others. What was in a new one before it was watched has to be looked at again."""
         self._rules.clear()
         before, self._tree = self._tree, tree
@@ -206,14 +206,14 @@ class TreeWatcher:
         if self._commit_moved():
             self._doubt = True
 
-    def _wanted(self, tree: Tree) -> dict[str, str | None]:
+    def _wanted(self, tree: FileTree) -> dict[str, str | None]:
         ours = str(self._index.layout.directory)  # an index inside its tree is written by the refresh itself
         wanted: dict[str, str | None] = {}
         for folder in tree.folders:
             path = f"{self._root}/{folder}" if folder else self._root or "/"
             if not f"{path}/".startswith(f"{ours}/"):
                 wanted[path] = folder
-        return {**dict.fromkeys(git.places(self._index.root)), **wanted}
+        return {**dict.fromkeys(git.watch_folders(self._index.root)), **wanted}
 
     def _add(self, path: str, folder: str | None) -> None:
         if self._notes is None:
@@ -279,13 +279,13 @@ class TreeWatcher:
             return bool(name) or not folder  # what is noted of a folder itself is also noted in the one above
         if folder not in self._rules:
             self._rules[folder] = self._walker.rules_in(folder)
-        return self._walker.would_take(path, self._rules[folder])
+        return self._walker.would_include(path, self._rules[folder])
 
     def _commit_moved(self) -> bool:
-        for place in git.places(self._index.root):
+        for place in git.watch_folders(self._index.root):
             if place not in self._watches:
                 self._add(place, None)
-        before, self._head = self._head, git.head(self._index.root)
+        before, self._head = self._head, git.read_head(self._index.root)
         return before != self._head
 
 

@@ -30,7 +30,7 @@ from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.source.decode import SNIFFED, longest_line, to_utf8
-from whence.source.read import beginning_of, mask, open_inside
+from whence.source.read import mask_secrets, open_inside, read_prefix
 from whence.source.walk import FileState
 from whence.storage.arrayfile import Stamp, write_arrays
 
@@ -115,13 +115,13 @@ def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
     found = os.fstat(handle)
     state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
     try:  # it may be something else by now
-        raw = beginning_of(handle, min(found.st_size, batch.max_file_bytes) + 1)
+        raw = read_prefix(handle, min(found.st_size, batch.max_file_bytes) + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}" if stat.S_ISREG(found.st_mode) else "not a regular file"
         return FileRecord(path, state, b"", reason=reason), None
     digest = content_hash(raw)
     reason, text = _fit(raw, batch)
-    masked = None if text is None else mask(text, path)
+    masked = None if text is None else mask_secrets(text, path)
     return FileRecord(path, state, digest, reason=reason, has_secret=masked != text), masked
 
 

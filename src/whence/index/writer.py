@@ -14,7 +14,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from whence.core.errors import ColumnsDamaged, IndexBusy, IndexDamaged, ModelUnavailable, StorageError, VectorsDamaged
-from whence.core.settings import Setting, checked_root, load_settings
+from whence.core.settings import Setting, load_settings, resolve_root
 from whence.core.settings_schema import Settings
 from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSummary
 from whence.core.version import __version__
@@ -27,7 +27,7 @@ from whence.index.opening import generation_of, is_behind, open_snapshot
 from whence.index.reader import IndexReader
 from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.source import git
-from whence.source.walk import Tree, Walker
+from whence.source.walk import FileTree, Walker
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -62,7 +62,7 @@ class IndexWriter:
         self.layout, self.settings, self.provenance = layout, settings, list(provenance)
         self.notes: list[str] = []  # what a user should know of how this index came to be
         self.last_refresh = RefreshSummary()
-        self.tree = Tree()
+        self.tree = FileTree()
         self._store: IndexStore | None = None
         self._reader: IndexReader | None = None
         self._alone = RLock()  # held by the thread that makes the next generation
@@ -87,7 +87,7 @@ class IndexWriter:
         reuse: ReusableIndex | None = None,
     ) -> Self:
         """Open the index of a folder with the settings that hold there."""
-        root = checked_root(Path(path))
+        root = resolve_root(Path(path))
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
         return cls(Layout(where, root), merged, refresh=refresh, progress=progress, reuse=reuse, provenance=provenance)
@@ -240,7 +240,7 @@ class IndexWriter:
             self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
             self._refresh(build=False, progress=_unseen)
             self._open_latest()
-            behind = is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
+            behind = is_behind(self.store, git.read_head(self.root), self.settings.index.history, self.model)
             return PendingWork(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
 
     def _keep_up(self) -> None:
@@ -262,7 +262,7 @@ class IndexWriter:
             self._stale = len(self.tree.deleted) + self._count_changed() if self._stale else 0
         settled = self.tree.folders == known.folders and self.tree.rules == known.rules
         if not build or (
-            settled and not self._stale and not is_behind(self.store, git.head(self.root), self.settings.index.history, self.model)
+            settled and not self._stale and not is_behind(self.store, git.read_head(self.root), self.settings.index.history, self.model)
         ):
             return
         try:
@@ -281,10 +281,10 @@ class IndexWriter:
 
         return len(split_changed(self.store, self.root, self.tree.changed, self.settings.index.max_file_bytes)[0])
 
-    def _known_tree(self, *, build: bool) -> Tree:
+    def _known_tree(self, *, build: bool) -> FileTree:
         """The tree as it was last seen: read again only when another process may have changed it."""
         if not self._check_format(build=build):
-            return Tree()
+            return FileTree()
         if not self.tree.folders or self._seen != self.store.changes():
             self._seen = self.store.changes()
             return self.store.tree()
@@ -305,10 +305,10 @@ class IndexWriter:
 
         before = BuildBaseline.of(self.store)
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
-        head = git.head(self.root)
-        adopted, whose = self._take_over(head.commit if head else "", now) if not self.store.segments() else (0, "")
+        head = git.read_head(self.root)
+        reused, whose = self._take_over(head.commit if head else "", now) if not self.store.segments() else (0, "")
         done = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
-        self.last_refresh = replace(done, adopted=done.adopted + adopted)
+        self.last_refresh = replace(done, reused=done.reused + reused)
         if builder.trouble is not None:
             self._do_without(builder.trouble)
         with self.store.transaction():

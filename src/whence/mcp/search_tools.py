@@ -16,7 +16,7 @@ from whence.app.session import BuildProgress, IndexSession, Report, require_inde
 from whence.app.workspace import Workspace
 from whence.cli.shared import safe
 from whence.core.errors import RootError, StorageError, UsageError
-from whence.core.request import fields_of
+from whence.core.request import pick_fields
 from whence.mcp.memory_tools import search_notes
 from whence.mcp.text import fleet_line, freshness_line, guess_lines, name_flags, neighbour_lines, progress_lines, result_lines, way_lines
 from whence.search.request import SearchRequest
@@ -49,8 +49,8 @@ async def search(workspace: Workspace, given: dict[str, Any], report: Report) ->
     """Ranked files for a query, from one root or all of them; notes, where the query says so."""
     if given.get("fleet"):
         return await _of_fleet(workspace, given)
-    request = SearchRequest(**{"k": USUAL_RESULTS, **fields_of(SearchRequest, given)})
-    if request.parsed.for_notes:
+    request = SearchRequest(**{"k": USUAL_RESULTS, **pick_fields(SearchRequest, given)})
+    if request.parsed.is_for_notes:
         return await search_notes(workspace, given, request.parsed)
     sessions, below = _where(workspace, given)
     request = replace(request, paths=below)
@@ -65,7 +65,7 @@ async def _of_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
         raise UsageError(
             f"a search of the fleet takes no {wrong[0]}", hint="repo:PATTERN in the query chooses repositories, path:GLOB files"
         )
-    request, why = SearchRequest(**{"k": USUAL_RESULTS, **fields_of(SearchRequest, given)}), given.get("why", False)
+    request, why = SearchRequest(**{"k": USUAL_RESULTS, **pick_fields(SearchRequest, given)}), given.get("why", False)
 
     def ask(fleet: Fleet) -> str:
         answer = fleet.search(request)
@@ -164,21 +164,21 @@ async def context(workspace: Workspace, given: dict[str, Any], report: Report) -
 
 
 def _packed(task: str, asked: dict[str, Any], index: Index | None, progress: BuildProgress) -> str:
-    from whence.text.token_estimate import count  # noqa: PLC0415  -- loaded with the pack
+    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- numpy: loaded with the first question
 
     whole = require_index(index, progress)
     budget = asked["budget"] or whole.settings.mcp.context_budget
     above = "".join(f"{line}\n" for line in progress_lines(progress))
-    pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
+    pack = whole.context(task, **{**asked, "budget": max(budget - count_tokens(above), 1)})
     if not progress.building and (warning := task_warning(pack)):
         above += f"NOT HERE{safe(warning).removeprefix('not here')}. The nearest:\n"
-        pack = whole.context(task, **{**asked, "budget": max(budget - count(above), 1)})
+        pack = whole.context(task, **{**asked, "budget": max(budget - count_tokens(above), 1)})
     if not pack.symbols:
         return f"{above}{nothing_for(asked['diff'])}; search reads every file\n"
     text = above + pack.text
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = "".join(f"{line}\n" for line in _hints(whole, by_file(shown)))
-    return text + hints if count(text + hints) <= budget else text
+    return text + hints if count_tokens(text + hints) <= budget else text
 
 
 # Neighbours.

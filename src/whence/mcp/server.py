@@ -24,7 +24,7 @@ from whence.mcp.memory_tools import recall
 from whence.mcp.search_tools import context
 from whence.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
 from whence.parse.provenance import flags_of, warning_of
-from whence.text.hidden import made_visible
+from whence.text.hidden import escape_invisible
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -127,7 +127,7 @@ async def _note(workspace: Workspace, key: str) -> str:
 def _with_flags(text: str, begin: int, what: str) -> str:
     """A text in which nothing is hidden, after a line that says where it reads like an instruction, if it does (Z11)."""
     said = warning_of(flags_of([(begin, text)]), what)
-    return (f"{said}\n" if said else "") + made_visible(text)
+    return (f"{said}\n" if said else "") + escape_invisible(text)
 
 
 async def _unit(workspace: Workspace, key: str) -> str:
@@ -235,10 +235,10 @@ async def _called(workspace: Workspace, context: Context, params: types.CallTool
 
 
 def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
-    from whence.text.token_estimate import count  # noqa: PLC0415  -- numpy: loaded with the first question
+    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- numpy: loaded with the first question
 
     budget = given.get("budget") or workspace.sessions()[0].settings().mcp.budget
-    if "budget" not in given and count(text) <= budget:
+    if "budget" not in given and count_tokens(text) <= budget:
         return text  # nobody asked for a budget, and none was needed
     return cut_text(text, budget, rest=lambda whole: f"budget {whole} gives all").text
 

@@ -10,7 +10,7 @@ from whence.app.session import BuildProgress
 from whence.cli.shared import ago
 from whence.cli.shared import safe as for_a_terminal
 from whence.parse.languages import CODE
-from whence.text.hidden import made_visible
+from whence.text.hidden import escape_invisible
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -34,7 +34,7 @@ LONGEST_SOURCE = 60
 
 def safe(text: str) -> str:
     """Text on one line in which nothing is hidden: what is not printed, or not seen, is shown by its number."""
-    return for_a_terminal(made_visible(text))
+    return for_a_terminal(escape_invisible(text))
 
 
 def result_lines(result: SearchResult, prefix: str = "", *, why: bool = False) -> Iterator[str]:
@@ -65,7 +65,7 @@ def name_flags(lines: Iterable[str]) -> Iterator[str]:
 
     found = find_instructions("\n\n".join(lines))
     if found:
-        yield warning_of([Instruction(one.kind, 0, one.because) for one in found], "this tree").replace("its name", "a name below", 1)
+        yield warning_of([Instruction(one.kind, 0, one.reason) for one in found], "this tree").replace("its name", "a name below", 1)
 
 
 def why_lines(why: Sequence[LedgerLine]) -> Iterator[str]:

@@ -15,9 +15,9 @@ from whence.memory.database import NoteRow
 from whence.memory.note import Note
 from whence.memory.reader import packed_vectors
 from whence.memory.store import StoredNote
-from whence.text.dates import OPEN, day_of, spans_of
+from whence.text.dates import OPEN, find_dates, find_document_date
 from whence.text.prose import ProseLanguage
-from whence.text.secrets import find_secrets, redacted
+from whence.text.secrets import find_secrets, redact_secrets
 
 #: Words of a note that are kept: a transcript of a long day has fewer.
 MOST_WORDS = 50_000
@@ -50,17 +50,17 @@ class NoteAnalyzer:
         texts = [searched_text(note) for note, _ in notes]
         secrets = [find_secrets(text) for text in texts]
         # One that was written by hand is in the file, and nowhere else.
-        clean = [redacted(text, found) if found else text for text, found in zip(texts, secrets, strict=True)]
-        words = [self.language.content(text)[:MOST_WORDS] for text in clean]
+        clean = [redact_secrets(text, found) if found else text for text, found in zip(texts, secrets, strict=True)]
+        words = [self.language.content_words(text)[:MOST_WORDS] for text in clean]
         read = zip(notes, words, self._vectors(words), secrets, strict=True)
         return [self._entry(note, found, one, packed, secret=bool(secret)) for (note, found), one, packed, secret in read]
 
     def _entry(self, note: Note, found: StoredNote, words: list[str], vectors: bytes, *, secret: bool) -> NoteRow:
         if secret:
-            clean = [redacted(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags)]
+            clean = [redact_secrets(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags)]
             note = replace(note, topic=clean[0], project=clean[1], tags=tuple(clean[2:]))
         day = day_of_note(note)
-        spans = spans_of(note.text[:MOST_DATED], day or None)
+        spans = find_dates(note.text[:MOST_DATED], day or None)
         bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
         return NoteRow(
             key=note.key,
@@ -106,7 +106,7 @@ def _own_words(slug: str, text: str) -> str:
 
 def day_of_note(note: Note) -> int:
     """The day that a note is of: what its text says, else when it began to hold, else when it was written; 0 when none is known."""
-    said = day_of(note.text)
+    said = find_document_date(note.text)
     if said:
         return said
     known = note.valid_from or note.created

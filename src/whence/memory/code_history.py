@@ -15,9 +15,9 @@ from pathlib import Path
 from whence.memory.note import CodeRef
 from whence.memory.staleness import MOST_BYTES, CodeRange, CodeState, hash_at, plain_text, state_of, stretches_of, text_now
 from whence.source.git import repository_root
-from whence.source.history import FileVersion, contents_of, versions_of
-from whence.source.read import shown
-from whence.text.line_diff import MOST_LINES, Difference, Numbered, all_gone, compared, numbered
+from whence.source.history import FileVersion, list_versions, read_blobs
+from whence.source.read import label_secrets
+from whence.text.line_diff import MAX_LINES, LineChange, NumberedLine, diff_lines, number_lines, removed_lines
 
 #: Versions of a file that are looked through, and the seconds that asking git for them and looking through them may each take.
 MOST_VERSIONS, MOST_SECONDS = 200, 1.0
@@ -34,7 +34,7 @@ class CodeHistory:
     said: str  # where what it was was found, or why there is nothing to compare with
     commit: str = ""  # in which it was as the note knows it; empty when none was found
     time: int = 0  # of that commit, in seconds since 1970
-    lines: tuple[Difference, ...] = ()  # from what it was to what it is, without secrets
+    lines: tuple[LineChange, ...] = ()  # from what it was to what it is, without secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ def past_of(about: CodeRef, root: Path | None, written: datetime | None, grammar
     if isinstance(found, str):
         return CodeHistory(about, state, found)
     then = _lines(about.path, found.text, found.stretches)
-    lines = list(all_gone(then[:MOST_LINES])) if state is CodeState.GONE else compared(then, _now(about, root, grammars))
+    lines = list(removed_lines(then[:MAX_LINES])) if state is CodeState.GONE else diff_lines(then, _now(about, root, grammars))
     return CodeHistory(about, state, _said(state, found.version, lines), found.version.commit, found.version.time, tuple(lines or ()))
 
 
-def _said(state: CodeState, version: FileVersion, lines: Sequence[Difference] | None) -> str:
+def _said(state: CodeState, version: FileVersion, lines: Sequence[LineChange] | None) -> str:
     """Where what it was was found, and what of it is not shown."""
     commit = version.commit[:10]
     if lines is None:
@@ -83,7 +83,7 @@ def _found(about: CodeRef, root: Path, written: datetime | None, grammars: Path 
     """The version that the note was written about, or why there is none."""
     if repository_root(root) is None:
         return "what it was is not known: it is in no git repository"
-    versions = versions_of(root, about.path, MOST_VERSIONS, MOST_SECONDS)
+    versions = list_versions(root, about.path, MOST_VERSIONS, MOST_SECONDS)
     if versions is None:
         return "what it was is not known: git cannot tell the past of this file"
     if not versions:
@@ -113,7 +113,7 @@ def _texts(root: Path, versions: Sequence[FileVersion]) -> Iterator[tuple[FileVe
     """Versions with their texts, a few asked of git at a time."""
     for at in range(0, len(versions), TOGETHER):
         some = versions[at : at + TOGETHER]
-        contents = contents_of(root, [version.blob for version in some], MOST_BYTES)
+        contents = read_blobs(root, [version.blob for version in some], MOST_BYTES)
         for version in some:
             text = plain_text(contents[version.blob]) if version.blob in contents else None
             if text is not None:
@@ -126,17 +126,17 @@ def _may_hold(symbol: str, text: bytes) -> bool:
 
 
 # What is shown.
-def _now(about: CodeRef, root: Path, grammars: Path | None) -> list[Numbered]:
+def _now(about: CodeRef, root: Path, grammars: Path | None) -> list[NumberedLine]:
     text, _ = text_now(about.path, root)
     return _lines(about.path, text, stretches_of(about.code, text, grammars)) if text is not None else []
 
 
-def _lines(path: str, text: bytes, stretches: Sequence[CodeRange]) -> list[Numbered]:
+def _lines(path: str, text: bytes, stretches: Sequence[CodeRange]) -> list[NumberedLine]:
     """The code at some places as lines, without secrets and without the indentation that it has as a whole."""
-    covered = shown(text.decode("utf-8", "replace"), path).encode()
-    found: list[Numbered] = []
+    covered = label_secrets(text.decode("utf-8", "replace"), path).encode()
+    found: list[NumberedLine] = []
     for one in stretches:
-        lines = numbered(one.of(covered).decode("utf-8", "replace"), text.count(b"\n", 0, one.start) + 1)
+        lines = number_lines(one.of(covered).decode("utf-8", "replace"), text.count(b"\n", 0, one.start) + 1)
         indentation = one.indentation.decode("utf-8", "replace")
-        found += [Numbered(line.number, line.text.removeprefix(indentation)) for line in lines]
+        found += [NumberedLine(line.number, line.text.removeprefix(indentation)) for line in lines]
     return found

@@ -26,10 +26,10 @@ from whence.memory.memory import Memory
 from whence.memory.note import GENERATED, Note
 from whence.memory.recall import FEW_WORDS
 from whence.memory.store import HISTORY
-from whence.source.git import branches
+from whence.source.git import list_branches
 from whence.storage.files import is_same_file, version_names
 from whence.text.prose import ProseLanguage
-from whence.text.slugs import alike, first_words
+from whence.text.slugs import first_words, normalize_topic
 
 ACTIONS = ARCHIVE, MERGE, PRUNE = ("archive", "merge", "prune")
 #: What the topic of a handoff begins with; the branch comes after it.
@@ -132,7 +132,7 @@ def _rules(memory: Memory, now: datetime) -> _Rules:
         language,
         cache(language.stem),
         root.name if root else "",
-        branches(root) if root else None,
+        list_branches(root) if root else None,
     )
 
 
@@ -236,12 +236,12 @@ def _is_put_away(memory: Memory, note: Note, *, forget: bool) -> bool:
 
 def _said(note: Note, rules: _Rules) -> _Said:
     """Tags do not count: they are joined, and what is joined must not make two other notes alike."""
-    words = frozenset(map(rules.stem, rules.language.content(f"{note.topic}\n{note.text}")[:MOST_WORDS]))
+    words = frozenset(map(rules.stem, rules.language.content_words(f"{note.topic}\n{note.text}")[:MOST_WORDS]))
     if len(words) < FEW_WORDS:  # too few to tell: `deploy` and `do not deploy`
-        words = frozenset([f"{alike(note.topic)}\n{alike(note.text)}"])
+        words = frozenset([f"{normalize_topic(note.topic)}\n{normalize_topic(note.text)}"])
     # A handoff is of one branch, and a note that names code is of that code.
     code = frozenset((about.repository, about.code) for about in note.about)
-    topic = alike(note.topic) if note.kind == "handoff" else ""
+    topic = normalize_topic(note.topic) if note.kind == "handoff" else ""
     group = (note.folder, note.project, note.kind, topic, code)
     return _Said(note.key, group, (note.updated or note.created or _EARLIEST, note.key), words, note.tags)
 

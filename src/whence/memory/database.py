@@ -20,7 +20,7 @@ from whence.core.errors import IndexBusy, IndexDamaged, StorageError
 from whence.storage.arrayfile import Stamp
 from whence.storage.files import make_private_folder
 from whence.storage.sqlite import altered_rows, register_row_sum, with_checksum
-from whence.text.slugs import alike
+from whence.text.slugs import normalize_topic
 
 #: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
 #: index of another format, language or model is another file, and no process takes away what another is reading.
@@ -257,7 +257,16 @@ class NoteDatabase:
             " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(kept(entry.key), kept(entry.folder), entry.size, entry.changed_ns, entry.inode),
-                *(entry.project, entry.topic, alike(entry.topic), entry.kind, entry.archived, entry.trouble, entry.secret, entry.day),
+                *(
+                    entry.project,
+                    entry.topic,
+                    normalize_topic(entry.topic),
+                    entry.kind,
+                    entry.archived,
+                    entry.trouble,
+                    entry.secret,
+                    entry.day,
+                ),
                 *(entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
             ),
         )

@@ -17,7 +17,7 @@ from whence.memory.exporter import MANIFEST, MARKS, note_from_line
 from whence.memory.front_matter import FENCE, parse, render
 from whence.memory.note import GENERAL, KINDS, Note
 from whence.memory.transcripts import TranscriptSession, parts_of, sessions_in, sessions_of, text_of
-from whence.text.slugs import first_words, folder_of
+from whence.text.slugs import first_words, project_folder
 
 #: A JSON document is read as a whole up to this size. Lines of a longer one are read as JSON lines.
 LARGEST_DOCUMENT = 64 << 20
@@ -180,7 +180,7 @@ def _heading(text: str) -> str:
 
 
 def _folder_of(project: str) -> str:
-    return folder_of(project) if project else GENERAL
+    return project_folder(project) if project else GENERAL
 
 
 # Conversations, and notes as lines

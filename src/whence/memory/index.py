@@ -24,7 +24,7 @@ from whence.memory.note import Note
 from whence.memory.reader import NoteReader, NoteSegment, NoteVocabulary, read_part
 from whence.memory.store import NoteStore, StoredNote
 from whence.storage.arrayfile import Array, ArrayFile, write_arrays
-from whence.text.slugs import alike
+from whence.text.slugs import normalize_topic
 
 #: Notes that are read and stored together.
 TOGETHER = 500
@@ -188,7 +188,7 @@ class NoteIndex:
 
     def keys_of(self, folder: str, topic: str) -> list[str]:
         """The notes of a folder that have a topic."""
-        rows = self.store.rows("SELECT key FROM notes WHERE folder = ? AND alike = ?", (kept(folder), alike(topic)))
+        rows = self.store.rows("SELECT key FROM notes WHERE folder = ? AND alike = ?", (kept(folder), normalize_topic(topic)))
         return [told(key) for (key,) in rows]
 
     def _slugs_of(self, folder: str, topic: str) -> list[str]:
@@ -212,7 +212,7 @@ class NoteIndex:
 
     def numbers_of_topic(self, topic: str) -> list[tuple[int]]:
         """The numbers of the notes of a topic, in every folder."""
-        return self.store.rows("SELECT id FROM notes WHERE alike = ?", (alike(topic),))
+        return self.store.rows("SELECT id FROM notes WHERE alike = ?", (normalize_topic(topic),))
 
     # The notes as arrays.
     @property

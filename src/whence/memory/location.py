@@ -8,7 +8,7 @@ from pathlib import Path
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE, Setting
 from whence.core.settings_schema import Settings
-from whence.text.slugs import is_name
+from whence.text.slugs import is_valid_name
 
 #: Where a team's notes lie in its repository.
 TEAM_FOLDER = Path(".whence", "notes")
@@ -50,19 +50,19 @@ def looks_like_one(name: str) -> bool:
 
 def is_note_name(name: str) -> bool:
     """Whether a file is named as a note is."""
-    return name.endswith(ENDING) and is_name(name.removesuffix(ENDING))
+    return name.endswith(ENDING) and is_valid_name(name.removesuffix(ENDING))
 
 
 def check_names(*names: str) -> None:
     """Refuse names that no note or folder can have."""
     for name in names:
-        if not is_name(name):
+        if not is_valid_name(name):
             raise UsageError(f"{name[:80]!r} cannot be the name of a note or a folder")
 
 
 def parts_of(key: str) -> tuple[str, str]:
     """The folder and the slug of a key."""
     folder, _, slug = key.partition("/")
-    if not (is_name(folder) and is_name(slug)):
+    if not (is_valid_name(folder) and is_valid_name(slug)):
         raise UsageError(f"{key[:80]!r} is no key of a note", hint="write folder/name, as it is shown")
     return folder, slug

@@ -19,10 +19,10 @@ from whence.memory.opened import OpenMemory
 from whence.memory.recall import RankedNotes, RecallRun, in_categories, narrowed, recall
 from whence.memory.request import MOST, RecallRequest, filters_of, moment
 from whence.memory.result import RecalledNote, recalled
-from whence.query.parser import ParsedQuery, note_passes
-from whence.source.git import branch_of, head
-from whence.source.read import without_secrets
-from whence.text.secrets import find_secrets, redacted
+from whence.query.parser import ParsedQuery, note_matches
+from whence.source.git import current_branch, read_head
+from whence.source.read import strip_secrets
+from whence.text.secrets import find_secrets, redact_secrets
 
 #: How often an answer is asked for again when files change under it.
 TRIES = 3
@@ -77,8 +77,8 @@ class Memory(OpenMemory):
     def handoff(self, text: str, *, repository: str | os.PathLike[str] | None = None, branch: str | None = None, **fields: Any) -> Note:
         """Store the state of work on a branch, by default the current one; it replaces the one before."""
         root = Path(repository).absolute() if repository is not None else self.repository
-        at = head(root) if root is not None else None
-        name = branch or (branch_of(root) if root is not None else "") or (at.commit[:10] if at else "")
+        at = read_head(root) if root is not None else None
+        name = branch or (current_branch(root) if root is not None else "") or (at.commit[:10] if at else "")
         if not name:
             raise UsageError("a handoff is of a branch, and there is none here", hint="name it with --branch, or run it in a repository")
         project = fields.pop("project", None) or (root.name if root is not None else None)
@@ -146,7 +146,7 @@ class Memory(OpenMemory):
         if found and not redact:
             named = ", ".join(f"line {one.line}: {one.kind}" for one in found[:5])
             raise UsageError(f"the note holds what looks like a secret ({named}); nothing was stored", hint="--redact stores it without")
-        return redacted(text, found) if found else text
+        return redact_secrets(text, found) if found else text
 
     # Reading.
     def recall(self, query: str, *, k: int | None = None, project: str | None = None, **asked: Any) -> Recollections:
@@ -157,7 +157,7 @@ class Memory(OpenMemory):
         """
         if not query.strip():
             raise QueryError("the question is empty", hint="say what to recall, or use list")
-        query = without_secrets(query)
+        query = strip_secrets(query)
         wanted = RecallRequest.of(self.settings.memory, project=project, k=k, **asked)
         found: Recollections = []
         for again in range(TRIES):
@@ -178,7 +178,9 @@ class Memory(OpenMemory):
         count = min(k, MOST)
         while True:
             found = self.recall(question.text, k=count, **asked)
-            left = [one for one in found if note_passes(question, one.note.text, [one.note.key, *(about.path for about in one.note.about)])]
+            left = [
+                one for one in found if note_matches(question, one.note.text, [one.note.key, *(about.path for about in one.note.about)])
+            ]
             if len(left) >= k or len(found) < count or count == MOST:
                 return left[:k]
             count = min(count * 4, MOST)
@@ -236,7 +238,9 @@ class Memory(OpenMemory):
         key = ranked.pool.facts[row].key
         known = self.catalog.as_indexed(key) if key else None
         note = self._shown(key) if known else None
-        return replace(note, text=redacted(note.text, find_secrets(note.text))) if note is not None and known and known.secret else note
+        return (
+            replace(note, text=redact_secrets(note.text, find_secrets(note.text))) if note is not None and known and known.secret else note
+        )
 
     def _check_topic(self, note: Note) -> None:
         """Two notes of one project and topic would replace one another."""
@@ -269,7 +273,7 @@ def _without_secrets(note: Note, *, redact: bool) -> Note:
         if found and not redact:
             raise UsageError(f"the {name} of the note holds what looks like a secret ({found[0].kind}); nothing was stored")
         if found:
-            clean = [redacted(one, find_secrets(one)) for one in (note.tags if name == "tags" else (value,))]
+            clean = [redact_secrets(one, find_secrets(one)) for one in (note.tags if name == "tags" else (value,))]
             changes: dict[str, Any] = {name: tuple(clean) if name == "tags" else clean[0]}
             note = replace(note, **changes)
     return note

@@ -25,7 +25,7 @@ from whence.memory.note import CodeRef, Note
 from whence.memory.staleness import CHANGED, CodeState, CodeStates, named
 from whence.source.git import repository_root
 from whence.storage.files import ABANDONED_SECONDS
-from whence.text.prose import language_of
+from whence.text.prose import prose_language
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,7 +57,7 @@ class OpenMemory:
         except ModelUnavailable as trouble:
             self.notes.append(f"{trouble}; recalling by words alone")
             encoder = None
-        reader = NoteAnalyzer(language_of(chosen.language), encoder)
+        reader = NoteAnalyzer(prose_language(chosen.language), encoder)
         self._prose = encoder if isinstance(encoder, ProseEncoder) else None
         self.layout = Layout(data_dir, directory)
         self.catalog = NoteIndex(directory, self.layout.note_index, reader, chosen.max_bytes, time.time, settings.index.verify_after)

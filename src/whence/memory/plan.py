@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from whence.query.paste import question_in
-from whence.text.dates import spans_of
-from whence.text.prose import NONE, ProseLanguage, language_of
+from whence.query.paste import clean_paste
+from whence.text.dates import find_dates
+from whence.text.prose import NONE, ProseLanguage, prose_language
 
 #: Characters of a question that are read, and different words of it that count.
 MOST_READ, MOST_WORDS = 20_000, 64
@@ -43,16 +43,16 @@ def make_note_plan(text: str, language: ProseLanguage, today: int) -> NotePlan:
 
     Words that only tell a time that has been understood do not count.
     """
-    question = question_in(text)
+    question = clean_paste(text)
     text = question.text[:MOST_READ]
-    spans = spans_of(text, today)
+    spans = find_dates(text, today)
     said_now = [span for span in spans if not span.exact and _DEICTIC.search(text, span.start, span.end)]
     left = text
     for span in reversed(said_now):
         left = left[: span.start] + " " + left[span.end :]
-    words = language.content(left)
+    words = language.content_words(left)
     if not words and not spans:
-        words = language_of(NONE).content(left)  # nothing but words that say nothing: better than no answer
+        words = prose_language(NONE).content_words(left)  # nothing but words that say nothing: better than no answer
     first = {language.stem(word): word for word in reversed(words)}
     stems = list(dict.fromkeys(language.stem(word) for word in words))[:MOST_WORDS]
     exact = [span for span in spans if span.exact] or spans
@@ -63,5 +63,5 @@ def make_note_plan(text: str, language: ProseLanguage, today: int) -> NotePlan:
         tuple(dict.fromkeys(found.lower() for found in _HYPHENATED.findall(text))),
         tuple((span.first, span.last) for span in exact),
         yearly=bool(exact) and not any(span.exact or span in said_now for span in exact),
-        said=question.because,
+        said=question.note,
     )

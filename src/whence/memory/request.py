@@ -11,8 +11,8 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import NOTE_PROFILES
 from whence.core.settings_schema import MemorySettings
 from whence.memory.note import KINDS
-from whence.query.filters import FARTHEST, STRATEGIES
-from whence.text.dates import spans_of
+from whence.query.filters import MAX_DISTANCE, STRATEGIES
+from whence.text.dates import find_dates
 
 #: The most notes that can be asked for.
 MOST = 10_000
@@ -76,8 +76,8 @@ def _check(asked: RecallRequest) -> None:
         if kind not in KINDS:
             raise QueryError(f"there is no kind of note {kind!r}", hint=f"allowed: {', '.join(KINDS)}")
     distance = asked.max_distance
-    if distance is not None and not (isinstance(distance, int | float) and 0 <= distance <= FARTHEST):
-        raise QueryError(f"max_distance = {distance} is not allowed", hint=f"a number from 0 to {FARTHEST}")
+    if distance is not None and not (isinstance(distance, int | float) and 0 <= distance <= MAX_DISTANCE):
+        raise QueryError(f"max_distance = {distance} is not allowed", hint=f"a number from 0 to {MAX_DISTANCE}")
     if distance is not None and asked.strategy == "lexical":
         raise QueryError("max_distance asks for vectors, and the strategy is lexical", hint="use union or vector")
 
@@ -124,7 +124,7 @@ def day(given: str | datetime | None, name: str, now: float, *, last: bool = Fal
     if given is None or given == "":
         return 0
     if isinstance(given, str) and not _DAY.match(given.strip()):
-        spans = spans_of(given, datetime.fromtimestamp(now, timezone.utc).toordinal())
+        spans = find_dates(given, datetime.fromtimestamp(now, timezone.utc).toordinal())
         if not spans:
             raise UsageError(f"{name} = {given!r} is no date", hint="write 2026-11-16, or words such as 'last week' or 'May 2023'")
         return spans[-1].last if last else spans[0].first

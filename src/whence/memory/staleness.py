@@ -156,7 +156,7 @@ class CodeStates:
         path, _, symbol = code.partition("#")
         key = (str(root), path)
         held = self._held.get(key)
-        if held is None or (symbol and not held.parsed) or not held.stamps.same(_looked_at(path, root)):
+        if held is None or (symbol and not held.parsed) or not held.stamps.is_unchanged(_looked_at(path, root)):
             held = self._read(key, held, bool(symbol), now_ns)
         self._held.move_to_end(key)
         if symbol and not held.readable:

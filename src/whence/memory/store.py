@@ -36,7 +36,7 @@ from whence.storage.files import (
     sync_folder,
     version_names,
 )
-from whence.text.slugs import alike, first_words, folder_of, is_name, slug_of, topic_slugs
+from whence.text.slugs import first_words, is_valid_name, normalize_topic, project_folder, slugify, topic_slugs
 
 HISTORY = ".history"
 LOCK = ".lock"
@@ -79,7 +79,7 @@ class NoteStore:
         """
         if note.trouble:
             raise UsageError(f"{note.key} cannot be written: {note.trouble}", hint="mend its file by hand")
-        folder = note.folder if note.slug else folder_of(note.project) if note.project else GENERAL
+        folder = note.folder if note.slug else project_folder(note.project) if note.project else GENERAL
         note = settled(replace(note, folder=folder))
         check_names(folder, *filter(None, [note.slug]))
         data = _bytes_of(note, most_bytes)
@@ -163,7 +163,7 @@ class NoteStore:
         """Store a note that replaces none."""
         try:
             with part_file(place, data) as part, self._locked():
-                return replace(note, slug=_named(part, slug_of(first_words(note.text))))
+                return replace(note, slug=_named(part, slugify(first_words(note.text))))
         except FileNotFoundError:  # the last note in the folder was removed at this moment, and the folder with it
             with self._locked():
                 return self._put(note, len(data), None)
@@ -182,7 +182,7 @@ class NoteStore:
                 elif note.topic:
                     slug = self._named_by_topic(part, note)
                 else:
-                    slug = _named(part, slug_of(first_words(note.text)))
+                    slug = _named(part, slugify(first_words(note.text)))
             return replace(note, slug=slug)
         unchanged = replace(note, slug=slug, updated=before.updated)
         if not note.slug:
@@ -202,7 +202,7 @@ class NoteStore:
         for slug in (usual := topic_slugs(note.topic)):
             history = self._history(note.folder, slug)
             versions = version_names(history)
-            if versions and self._topic(history / versions[-1]) != alike(note.topic):
+            if versions and self._topic(history / versions[-1]) != normalize_topic(note.topic):
                 continue
             with suppress(FileExistsError):
                 link_new(part, self._path(note.folder, slug))
@@ -211,7 +211,7 @@ class NoteStore:
 
     def _slug_of_topic(self, folder: str, topic: str) -> str:
         """Where the note of a topic is, whatever its file is called; empty when there is none."""
-        wanted, usual = alike(topic), topic_slugs(topic)
+        wanted, usual = normalize_topic(topic), topic_slugs(topic)
         if not wanted:
             return ""
         known = self._topics.get(folder, {})
@@ -242,7 +242,7 @@ class NoteStore:
         end = _HEAD_END.search(head)
         if end is None or not _TOPIC.search(head, 0, end.end()):
             return ""
-        return alike(parse(head[: end.end()], folder=GENERAL, slug="").topic)
+        return normalize_topic(parse(head[: end.end()], folder=GENERAL, slug="").topic)
 
     def _note(self, path: Path, folder: str, slug: str, most_bytes: int) -> Note | None:
         """The note in a file, or None when there is no file."""
@@ -291,7 +291,7 @@ class NoteStore:
             self.unfinished = self.unfinished or any(PART.fullmatch(entry.name) for entry in takewhile(lambda one: one.name < "/", found))
             for entry in (one for one in found if looks_like_one(one.name)):
                 slug, facts = entry.name[: -len(ENDING)], self._facts(entry)
-                if facts and is_name(slug):
+                if facts and is_valid_name(slug):
                     yield StoredNote(top.name, slug, facts.st_size, facts.st_ctime_ns, facts.st_ino)
                 else:
                     yield f"{top.name}/{entry.name}"
@@ -313,7 +313,7 @@ class NoteStore:
             return []
 
     def _is_folder(self, entry: os.DirEntry[str]) -> bool:
-        return is_name(entry.name) and entry.is_dir() and (not entry.is_symlink() or self._is_inside(Path(entry.path)))
+        return is_valid_name(entry.name) and entry.is_dir() and (not entry.is_symlink() or self._is_inside(Path(entry.path)))
 
     def _folder(self, entry: os.DirEntry[str]) -> list[tuple[str, int]]:
         with suppress(FileNotFoundError, NotADirectoryError):  # it may be gone at this moment

@@ -18,8 +18,8 @@ from whence.memory.importer import NoteDraft, incoming
 from whence.memory.memory import Memory
 from whence.memory.note import GENERAL, Note
 from whence.storage.files import ABANDONED_SECONDS, part_file, remove_abandoned, storage_errors
-from whence.text.secrets import find_secrets, redacted
-from whence.text.slugs import alike, checksum, folder_of, topic_slugs
+from whence.text.secrets import find_secrets, redact_secrets
+from whence.text.slugs import checksum, normalize_topic, project_folder, topic_slugs
 
 __all__ = ["CompactionStep", "ImportSummary", "apply", "bring_in", "give_out", "lines", "plan"]
 
@@ -119,7 +119,7 @@ def _without_secrets(note: Note) -> Note:
 
 
 def _without(text: str) -> str:
-    return redacted(text, find_secrets(text))
+    return redact_secrets(text, find_secrets(text))
 
 
 def _secrets_of(draft: NoteDraft, path: Path) -> str:
@@ -154,7 +154,7 @@ def _placed(memory: Memory, draft: NoteDraft, wish: _Wish) -> tuple[Note, Note |
     """A draft as the note that it is to be, and the one whose place it takes, if there is one."""
     if draft.note.slug:
         return _placed_by_name(memory, draft.note)
-    note = replace(draft.note, folder=folder_of(draft.note.project) if draft.note.project else GENERAL)
+    note = replace(draft.note, folder=project_folder(draft.note.project) if draft.note.project else GENERAL)
     for topic in chain((note.topic, draft.apart), (f"{draft.apart} {number}" for number in count(2))):
         before = _of_topic(memory, note.folder, topic)
         if before is None:
@@ -188,7 +188,7 @@ def _placed_by_name(memory: Memory, note: Note) -> tuple[Note, Note | None]:
     there = _read(memory, note.key)
     before = there if there and _is_same(there, note) else _of_topic(memory, note.folder, note.topic)
     if before is None and there is not None:
-        mark = checksum(f"{note.created or note.text}\n{alike(note.topic)}")
+        mark = checksum(f"{note.created or note.text}\n{normalize_topic(note.topic)}")
         note = replace(note, slug=f"{note.slug}-{mark}")
         before = _read(memory, note.key)
     if before is None:
@@ -203,7 +203,7 @@ def _is_same(one: Note, other: Note) -> bool:
     """Whether two notes of one name are versions of one note."""
     if one.trouble:
         return False
-    told_apart = (one.created, one.created == other.created), (one.topic, alike(one.topic) == alike(other.topic))
+    told_apart = (one.created, one.created == other.created), (one.topic, normalize_topic(one.topic) == normalize_topic(other.topic))
     return one.text == other.text or any(known and same for known, same in told_apart)
 
 
@@ -214,12 +214,12 @@ def _last(note: Note) -> str:
 
 def _of_topic(memory: Memory, folder: str, topic: str) -> Note | None:
     """The note of a topic in a folder."""
-    if not alike(topic):
+    if not normalize_topic(topic):
         return None
     usual = [f"{folder}/{slug}" for slug in topic_slugs(topic)]
     keys = sorted(memory.catalog.keys_of(folder, topic), key=lambda key: (key not in usual, key))
     notes = (_read(memory, key) for key in keys)
-    return next((note for note in notes if note and not note.trouble and alike(note.topic) == alike(topic)), None)
+    return next((note for note in notes if note and not note.trouble and normalize_topic(note.topic) == normalize_topic(topic)), None)
 
 
 def _read(memory: Memory, key: str) -> Note | None:

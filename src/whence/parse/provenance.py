@@ -48,10 +48,10 @@ def flags_of(lines: Iterable[tuple[int, str]], names: Sequence[str] = ()) -> lis
         parts = text.split("\n")
         numbers += range(number, number + len(parts))
         texts += parts
-    found = [Instruction(one.kind, numbers[one.line - 1], one.because) for one in find_instructions("\n".join(texts))]
+    found = [Instruction(one.kind, numbers[one.line - 1], one.reason) for one in find_instructions("\n".join(texts))]
     if found or not names:  # a name is often made of the first words of its text
         return found
-    return [Instruction(one.kind, NAME, one.because) for one in find_instructions("\n\n".join(names))[:1]]
+    return [Instruction(one.kind, NAME, one.reason) for one in find_instructions("\n\n".join(names))[:1]]
 
 
 def warning_of(flags: Sequence[Instruction], what: str = "this file") -> str:
@@ -67,5 +67,5 @@ def warning_of(flags: Sequence[Instruction], what: str = "this file") -> str:
 
 def flags_json(flags: Sequence[Instruction]) -> dict[str, Any]:
     """The flags of one hit as a part of a JSON document; nothing where there are none."""
-    listed = [{"kind": one.kind, "line": one.line, "because": one.because} for one in flags]
+    listed = [{"kind": one.kind, "line": one.line, "because": one.reason} for one in flags]
     return {"flags": listed} if listed else {}

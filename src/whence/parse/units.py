@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tree_sitter import Node, QueryCursor
 
-from whence.core.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, Parsed, Unit
+from whence.core.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, ParsedFile, Unit
 from whence.parse.endpoints import Spot
 from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time, was_interrupted
 from whence.parse.languages import BY_NAME
@@ -106,16 +106,16 @@ class _Definition:
     parameters: str
 
 
-def parse(source: bytes, language: str) -> Parsed:
+def parse(source: bytes, language: str) -> ParsedFile:
     """The units of a file. A file that has no grammar is cut into windows of lines."""
     lines = line_starts(source)
     grammar = grammar_of(language)
     if grammar is None or beyond_a_grammar(source, BY_NAME[language].unbearable):
-        return Parsed(language, tuple(windows(lines, 0, len(lines) - 1, source)))
+        return ParsedFile(language, tuple(windows(lines, 0, len(lines) - 1, source)))
     try:
         return _Reader(source, lines, language).read(grammar)
     except TimeoutError:
-        return Parsed(language, tuple(windows(lines, 0, len(lines) - 1, source)))
+        return ParsedFile(language, tuple(windows(lines, 0, len(lines) - 1, source)))
     except SystemError as error:
         if was_interrupted(error):
             raise KeyboardInterrupt from None
@@ -140,7 +140,7 @@ class _Reader:
         self.begun: set[int] = set()  # where units begin: a comment there speaks of that unit
         self.named: set[int] = set()  # where the names of definitions end: they are no calls
 
-    def read(self, grammar: Grammar) -> Parsed:
+    def read(self, grammar: Grammar) -> ParsedFile:
         embedded = self._collect(grammar, self.source)
         for inner_language, spans in embedded.items():
             inner = grammar_of(inner_language)
@@ -154,7 +154,7 @@ class _Reader:
         units.sort(key=lambda unit: (unit.start, -unit.end))
         imports = tuple(dict.fromkeys(self.imports))
         said = mentions(self.source, CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
-        return Parsed(self.language, tuple(units), imports, tuple(self.comments), said)
+        return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said)
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
         text = without_noise(text, BY_NAME[self.language].noise)

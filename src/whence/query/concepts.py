@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from whence.query.vocabulary import lines_of
-from whence.text.analyzer import joined, parts, stem, words
+from whence.query.vocabulary import content_lines
+from whence.text.analyzer import normalize_identifier, parts, stem, words
 
 FOLDER = Path(__file__).with_name("concept_classes")
 #: A word of a phrase with this in front matches as it is written: the stem of `locale` is that of `local`.
@@ -30,14 +30,14 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ConceptMatch:
     """A concept that a task speaks of, and the phrases that say so."""
 
     concept: Concept
     phrases: tuple[str, ...]
 
 
-def strong(match: Match) -> bool:
+def is_strong(match: ConceptMatch) -> bool:
     """Whether two phrases matched, or one of several words."""
     return len(match.phrases) > 1 or any(" " in phrase for phrase in match.phrases)
 
@@ -47,7 +47,7 @@ def name_key(name: str) -> str:
 
     A name that begins with two underscores is the language's own and is compared as it is.
     """
-    return name if name.startswith("__") else joined(name)
+    return name if name.startswith("__") else normalize_identifier(name)
 
 
 def is_generic(target: str) -> bool:
@@ -56,15 +56,15 @@ def is_generic(target: str) -> bool:
     return len(key) < SHORTEST_TARGET or key in GENERIC
 
 
-def matching(task: str, languages: frozenset[str]) -> list[Match]:
+def match_concepts(task: str, languages: frozenset[str]) -> list[ConceptMatch]:
     """The concepts that a task speaks of, those with most words matched first."""
     said = [part for word in words(task) for part in parts(word)]
     heard: dict[int, dict[str, None]] = {}
     for number, phrase in _spoken(said):
         heard.setdefault(number, {})[phrase] = None
-    known = classes()
+    known = load_concepts()
     found = [
-        Match(known[number], tuple(phrases))
+        ConceptMatch(known[number], tuple(phrases))
         for number, phrases in sorted(heard.items())
         if not known[number].languages or known[number].languages & languages
     ]
@@ -92,7 +92,7 @@ def _stands_at(sought: tuple[str, ...], at: int, said: list[str], stems: list[st
 def _phrases_by_first_word() -> dict[str, list[tuple[tuple[str, ...], int, str]]]:
     """Phrases as their stems, under the first; of phrases of one concept with the same stems the first is kept."""
     found: dict[str, list[tuple[tuple[str, ...], int, str]]] = {}
-    for number, concept in enumerate(classes()):
+    for number, concept in enumerate(load_concepts()):
         seen: set[tuple[str, ...]] = set()
         for phrase in concept.phrases:
             sought = stems_of_phrase(phrase)
@@ -111,16 +111,16 @@ def stems_of_phrase(phrase: str) -> tuple[str, ...]:
 
 
 @cache
-def classes() -> tuple[Concept, ...]:
+def load_concepts() -> tuple[Concept, ...]:
     """All shipped equivalence classes, in the order of their files."""
-    return tuple(concept for file in sorted(FOLDER.glob("*.txt")) for concept in read_classes(file))
+    return tuple(concept for file in sorted(FOLDER.glob("*.txt")) for concept in read_concepts(file))
 
 
-def read_classes(file: Path) -> Iterator[Concept]:
+def read_concepts(file: Path) -> Iterator[Concept]:
     """The classes of one layer: lines before the first class say what holds for all of them."""
     name = ""
     said: dict[str, list[str]] = {"weight": [], "languages": [], "phrases": [], "targets": []}
-    for line in [*lines_of(file), ""]:
+    for line in [*content_lines(file), ""]:
         key, colon, value = line.partition(":")
         if colon:
             said[key.strip()].append(value)

@@ -15,9 +15,9 @@ OPERATORS = ("or", "and")
 CONTENTS = ("code", "docs", "config", "all")
 STRATEGIES = ("union", "vector", "lexical")
 #: A distance is 1 - similarity.
-FARTHEST = 2.0
+MAX_DISTANCE = 2.0
 #: A name of 250 letters can be divided among five stars in a thousand million ways.
-MOST_STARS = 3
+MAX_STARS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def check_distance(distance: float | None, strategy: str | None) -> None:
     """Refuse a distance that no two vectors have, and one where no vectors are compared."""
     if distance is None:
         return
-    if not 0 <= distance <= FARTHEST:
-        raise UsageError(f"max_distance {distance!r} is not allowed", hint=f"a number from 0 (the same) to {FARTHEST:g} (the opposite)")
+    if not 0 <= distance <= MAX_DISTANCE:
+        raise UsageError(f"max_distance {distance!r} is not allowed", hint=f"a number from 0 (the same) to {MAX_DISTANCE:g} (the opposite)")
     if strategy == "lexical":
         raise UsageError("words alone know no distance", hint="drop --max-distance, or use --strategy union or vector")
 
@@ -60,8 +60,8 @@ def check_glob(glob: str) -> None:
     if plain.count("[") > plain.count("]"):
         raise QueryError(f"bad glob {glob!r}: a [ that is never closed", hint=r"write \[ for the character itself")
     steps = plain.split("/")
-    if max(steps.count("**"), *(step.count("*") for step in steps if step != "**"), 0) > MOST_STARS:
-        raise QueryError(f"bad glob {glob!r}: too many stars", hint=f"at most {MOST_STARS} between two slashes, and {MOST_STARS} of **")
+    if max(steps.count("**"), *(step.count("*") for step in steps if step != "**"), 0) > MAX_STARS:
+        raise QueryError(f"bad glob {glob!r}: too many stars", hint=f"at most {MAX_STARS} between two slashes, and {MAX_STARS} of **")
     if "[" in plain or plain.endswith("\\"):
         _check_sets(glob)
 

@@ -66,13 +66,13 @@ class QueryToken:
     pattern: Pattern | None = None
 
 
-def fault(message: str, query: str, at: int, hint: str = "") -> QueryError:
+def syntax_error(message: str, query: str, at: int, hint: str = "") -> QueryError:
     """A mistake in a query, with a caret under it."""
     shown = "".join(character if character.isprintable() else " " for character in query)
     return QueryError(f"{message}\n  {shown}\n  {' ' * min(at, len(shown))}^", hint=hint, at=at)
 
 
-def pieces_of(query: str) -> list[QueryToken]:
+def tokenize(query: str) -> list[QueryToken]:
     """The pieces of a query in order, each read as the operator that it looks like most."""
     found: list[QueryToken] = []
     at, depth = 0, 0

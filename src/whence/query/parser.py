@@ -22,13 +22,13 @@ from whence.query.lexer import (
     TEXT,
     WORD,
     QueryToken,
-    fault,
     nearly_field,
-    pieces_of,
+    syntax_error,
+    tokenize,
 )
-from whence.query.paste import question_in
+from whence.query.paste import clean_paste
 from whence.query.pattern import Pattern
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.text import analyzer
 
 #: Words that only sentences have: questions, articles, pronouns, forms of to be and to have.
@@ -111,7 +111,7 @@ class QueryStyle:
         return self.code or self.command
 
 
-def manner_of(words: Sequence[str], dashed: Sequence[str] = ()) -> QueryStyle:
+def detect_style(words: Sequence[str], dashed: Sequence[str] = ()) -> QueryStyle:
     """How some words are written; `dashed` are those with a dash in front, which may be options or what is not wanted."""
     letters = [word.strip(".,:;!?()[]`'\"*_").lower() for word in words]
     text = "\n".join(words)
@@ -171,12 +171,12 @@ _TELLS_NAME = frozenset(
 _PREFIXES = frozenset("non pre post re multi self well anti co sub semi cross un meta".split())
 
 
-def meant(query: str, pieces: list[QueryToken]) -> list[QueryToken]:
+def resolve_operators(query: str, pieces: list[QueryToken]) -> list[QueryToken]:
     """The pieces of a query with all that is doubtful as text; a mistake that is one beyond doubt is raised."""
     pieces = [replace(piece, sure=True) if _is_alternative(place, pieces) else piece for place, piece in enumerate(pieces)]
     words = [piece.value for piece in pieces if piece.kind == TEXT]
     dashed = [query[piece.start : piece.end] for piece in pieces if piece.kind == WORD]
-    manner = manner_of(words, dashed)
+    manner = detect_style(words, dashed)
     allowed = _places(pieces, manner)
     sure = [piece for place, piece in enumerate(pieces) if place in allowed and piece.sure]
     if manner.foreign and not any(piece.kind == FIELD and (piece.name in CLOSED or piece.negated) for piece in sure):
@@ -272,13 +272,13 @@ def _refuse(
         if piece.wrong and piece.kind == FIELD and not manner.near_code:
             near = piece.hint.startswith("nearest")
             if sure or (manner.free and piece.name != "in") or (near and piece.name in ("lang", "kind", "in")):
-                raise fault(piece.wrong, query, piece.at, piece.hint)
+                raise syntax_error(piece.wrong, query, piece.at, piece.hint)
         elif piece.wrong and sure:
-            raise fault(piece.wrong, query, piece.at)
+            raise syntax_error(piece.wrong, query, piece.at)
         elif sure and manner.free and piece.kind == TEXT and (near_field := nearly_field(piece)):
-            raise fault(f"there is no field {piece.value.partition(':')[0]!r}", query, piece.start, f"nearest: {near_field}:")
+            raise syntax_error(f"there is no field {piece.value.partition(':')[0]!r}", query, piece.start, f"nearest: {near_field}:")
         elif sure and piece.kind == TEXT and re.match(r"(?:path|lang|kind|sym|callers|callees|in):[^\s()]+\)+$", piece.value):
-            raise fault("the parenthesis closes nothing", query, piece.end - 1)
+            raise syntax_error("the parenthesis closes nothing", query, piece.end - 1)
 
 
 def _joining(query: str, kept: list[QueryToken], manner: QueryStyle, *, sure: bool) -> list[QueryToken]:
@@ -293,7 +293,7 @@ def _joining(query: str, kept: list[QueryToken], manner: QueryStyle, *, sure: bo
         if whole and (operators or (manner.free and not manner.shouting and not manner.sql)):
             continue
         if sure and not whole and manner.free:
-            raise fault("OR needs something on both sides", query, piece.start, "write it in quotes to search for the word")
+            raise syntax_error("OR needs something on both sides", query, piece.start, "write it in quotes to search for the word")
         found[place] = _as_text(query, piece)
     return found
 
@@ -319,7 +319,7 @@ def _grouping(query: str, kept: list[QueryToken], *, sure: bool) -> list[QueryTo
     for place in opened:
         inside = [one for one in found[place + 1 :] if _is_operator(one)]
         if any(one.kind == OR or one.sure for one in inside) or (sure and inside):
-            raise fault("the parenthesis is never closed", query, kept[place].end - 1)
+            raise syntax_error("the parenthesis is never closed", query, kept[place].end - 1)
         found[place] = _as_text(query, kept[place])
     return found
 
@@ -336,15 +336,15 @@ _NOT_OF_NOTES = frozenset({"lang", "kind", "sym", "callers", "callees"})
 class Leaf:
     """One condition on what may be returned. `of` is a field, or `word`, `phrase` or `regex`; `at` is its place in the query."""
 
-    of: str
+    field: str
     value: str
     negated: bool = False
     at: int = 0
     pattern: Pattern | None = None
 
     def __str__(self) -> str:
-        value = f'"{self.value}"' if self.of == PHRASE or (self.of in ("path", "sym") and " " in self.value) else self.value
-        shown = value if self.of in (WORD, PHRASE, REGEX) else f"{self.of}:{value}"
+        value = f'"{self.value}"' if self.field == PHRASE or (self.field in ("path", "sym") and " " in self.value) else self.value
+        shown = value if self.field in (WORD, PHRASE, REGEX) else f"{self.field}:{value}"
         return f"not {shown}" if self.negated else shown
 
 
@@ -379,20 +379,20 @@ class ParsedQuery:
     text: str  # what is ranked; the query itself where it is plain
     words: str = ""  # of that, what restricts nothing
     conditions: tuple[Condition, ...] = ()  # all of them must hold
-    for_notes: bool = False  # it asks for notes, not for files
-    pasted: str = ""  # what was done to find the question in a pasted text; empty where nothing was
+    is_for_notes: bool = False  # it asks for notes, not for files
+    paste_note: str = ""  # what was done to find the question in a pasted text; empty where nothing was
 
     @property
-    def plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether it has no operator."""
-        return not self.conditions and not self.for_notes
+        return not self.conditions and not self.is_for_notes
 
     @property
     def reading(self) -> str:
         """How it was read, as one line; empty where it is plain."""
         words = [f'words "{self.words}"'] if self.words else []
-        place = ["in:notes"] if self.for_notes else []
-        return f"read as: {', '.join([*words, *place, *map(str, self.conditions)])}" if not self.plain else ""
+        place = ["in:notes"] if self.is_for_notes else []
+        return f"read as: {', '.join([*words, *place, *map(str, self.conditions)])}" if not self.is_plain else ""
 
     def leaves(self) -> Iterator[Leaf]:
         """Every condition by itself."""
@@ -400,37 +400,37 @@ class ParsedQuery:
             yield from leaves_of(condition)
 
     @property
-    def optional(self) -> frozenset[str]:
+    def optional_terms(self) -> frozenset[str]:
         """The terms of words of which one is enough, whatever is asked of the others."""
         either = [leaf for one in self.conditions if not isinstance(one, Leaf) for leaf in leaves_of(one)]
         return frozenset(
-            term for leaf in either if leaf.of in (WORD, PHRASE) for word in analyzer.words(leaf.value) for term in analyzer.terms(word)
+            term for leaf in either if leaf.field in (WORD, PHRASE) for word in analyzer.words(leaf.value) for term in analyzer.terms(word)
         )
 
     @property
-    def beyond_code(self) -> bool:
+    def reaches_beyond_code(self) -> bool:
         """Whether it names what is no code: a place to search in, a language of documents, a file of one."""
-        return any(leaf.of == "in" or (not leaf.negated and _of_documents(leaf)) for leaf in self.leaves())
+        return any(leaf.field == "in" or (not leaf.negated and _of_documents(leaf)) for leaf in self.leaves())
 
 
 @lru_cache(maxsize=8)  # front ends look at a query before the search does
 def parse_query(text: str, *, plain: bool = False) -> ParsedQuery:
     """Find the question in a text, without secrets and without what was pasted around it, and read its operators."""
-    question = question_in(without_secrets(text))
+    question = clean_paste(strip_secrets(text))
     parsed = parse_operators(question.text, plain=plain)
-    return replace(parsed, pasted=question.because) if question.because else parsed
+    return replace(parsed, paste_note=question.note) if question.note else parsed
 
 
 def parse_operators(query: str, *, plain: bool = False) -> ParsedQuery:
     """Read a query; a mistake in one that is beyond doubt written in the language is shown with a caret under it."""
     if plain or not _MARKS.search(query) or len(query) > LONGEST or "\n" in query.strip():
         return ParsedQuery(query, query)
-    pieces = meant(query, pieces_of(query))
+    pieces = resolve_operators(query, tokenize(query))
     if all(piece.kind == TEXT for piece in pieces):
         return ParsedQuery(query, query)
     conditions = _pushed(_Parser(pieces).conditions())
     notes = _asks_for_notes(query, conditions)
-    kept = tuple(one for one in conditions if not (isinstance(one, Leaf) and one.of == "in" and one.value == NOTES))
+    kept = tuple(one for one in conditions if not (isinstance(one, Leaf) and one.field == "in" and one.value == NOTES))
     wanted = list(_wanted(pieces))
     joined = {leaf.at for one in kept for leaf in leaves_of(one)}
     text = " ".join(_ranked(query, piece) for piece in wanted)
@@ -450,7 +450,7 @@ def leaves_of(condition: Condition) -> Iterator[Leaf]:
             yield from leaves_of(part)
 
 
-def phrase_spans(phrase: str, text: str) -> Iterator[tuple[int, int]]:
+def find_phrase(phrase: str, text: str) -> Iterator[tuple[int, int]]:
     """Where a text in small letters holds a phrase: its words in a row, whole, whatever the case and the blanks between them.
 
     Many files are looked through for one phrase: the expression begins with plain letters, which makes that fast.
@@ -480,7 +480,7 @@ def path_predicate(value: str) -> Callable[[str], bool]:
     return lambda path: wanted in path.casefold()
 
 
-def note_passes(asked: ParsedQuery, text: str, places: Collection[str]) -> bool:
+def note_matches(asked: ParsedQuery, text: str, places: Collection[str]) -> bool:
     """Whether a note may be in an answer: by its text, and by its key and the paths that it speaks of."""
 
     def holds(one: Condition) -> bool:
@@ -494,24 +494,24 @@ def note_passes(asked: ParsedQuery, text: str, places: Collection[str]) -> bool:
 
 
 def _note_fits(leaf: Leaf, text: str, places: Collection[str]) -> bool:
-    if leaf.of == "path":
+    if leaf.field == "path":
         return any(map(path_predicate(leaf.value), places))
     if leaf.pattern is not None:
         return bool(leaf.pattern.matching_lines(text))
-    if leaf.of == PHRASE:
-        return next(phrase_spans(leaf.value, text.lower()), None) is not None
+    if leaf.field == PHRASE:
+        return next(find_phrase(leaf.value, text.lower()), None) is not None
     held = {term for word in analyzer.words(" ".join([text, *places])) for term in analyzer.terms(word)}
     return held.issuperset(term for word in analyzer.words(leaf.value) for term in analyzer.terms(word))
 
 
 def _of_documents(leaf: Leaf) -> bool:
-    if leaf.of == "lang":
+    if leaf.field == "lang":
         return BY_NAME[leaf.value].content != CODE
-    if leaf.of == "path":
+    if leaf.field == "path":
         name = leaf.value.rpartition("/")[2].rpartition("*")[2]
         known = language_of(f"x{name}" if name.startswith(".") else name)
         return known is not UNKNOWN and known.content != CODE
-    return leaf.of == "kind" and leaf.value == "section"
+    return leaf.field == "kind" and leaf.value == "section"
 
 
 def _wanted(pieces: Sequence[QueryToken]) -> Iterator[QueryToken]:
@@ -547,7 +547,7 @@ class _Parser:
                 several.append(self._operand())
             if len(several) > 1:
                 found.append(AnyOf(tuple(several)))
-            elif not (isinstance(several[0], Leaf) and several[0].of == WORD and not several[0].negated):
+            elif not (isinstance(several[0], Leaf) and several[0].field == WORD and not several[0].negated):
                 found.append(several[0])  # a word by itself is ranked, and restricts nothing
         return found
 
@@ -562,7 +562,7 @@ class _Parser:
             if self._joins(piece):  # a group beside OR holds all that is in it, its words too
                 inside += [Leaf(WORD, one.value, at=one.start) for one in words if not _is_joined(one, inside)]
             whole: Condition = inside[0] if len(inside) == 1 else AllOf(tuple(inside))
-            return negation(whole) if piece.negated else whole
+            return negate(whole) if piece.negated else whole
         return Leaf(piece.name or (WORD if piece.kind == TEXT else piece.kind), piece.value, piece.negated, piece.start, piece.pattern)
 
     def _joins(self, opening: QueryToken) -> bool:
@@ -576,11 +576,11 @@ def _is_joined(piece: QueryToken, inside: Sequence[Condition]) -> bool:
     return any(leaf.at == piece.start for one in inside for leaf in leaves_of(one))
 
 
-def negation(condition: Condition) -> Condition:
+def negate(condition: Condition) -> Condition:
     """The opposite of a condition, with `not` at its leaves alone."""
     if isinstance(condition, Leaf):
         return replace(condition, negated=not condition.negated)
-    parts = tuple(map(negation, condition.parts))
+    parts = tuple(map(negate, condition.parts))
     return AnyOf(parts) if isinstance(condition, AllOf) else AllOf(parts)
 
 
@@ -591,15 +591,19 @@ def _pushed(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
 
 # Notes.
 def _asks_for_notes(query: str, conditions: Sequence[Condition]) -> bool:
-    every = [leaf for one in conditions for leaf in leaves_of(one) if leaf.of == "in" and leaf.value == NOTES]
+    every = [leaf for one in conditions for leaf in leaves_of(one) if leaf.field == "in" and leaf.value == NOTES]
     alone = [one for one in every if one in conditions and not one.negated]
     for leaf in every:
         if leaf not in alone:
-            raise fault("in:notes asks for notes and nothing else", query, leaf.at, "ask for notes and for files one after the other")
+            raise syntax_error(
+                "in:notes asks for notes and nothing else", query, leaf.at, "ask for notes and for files one after the other"
+            )
     return bool(alone)
 
 
 def _check_notes(asked: ParsedQuery) -> None:
     for leaf in asked.leaves():
-        if leaf.of in _NOT_OF_NOTES or leaf.of == "in":
-            raise fault(f"a note has no {leaf.of}:", asked.query, leaf.at, "with in:notes go words, phrases, /regex/, -not, OR and path:")
+        if leaf.field in _NOT_OF_NOTES or leaf.field == "in":
+            raise syntax_error(
+                f"a note has no {leaf.field}:", asked.query, leaf.at, "with in:notes go words, phrases, /regex/, -not, OR and path:"
+            )

@@ -13,7 +13,7 @@ from whence.query import words as lexicon
 from whence.text import analyzer
 
 #: A query longer than this is a pasted document; its first words are what is meant.
-MOST_WORDS = 400
+MAX_WORDS = 400
 #: Letters of a query in which identifiers are looked for.
 MOST_SCANNED = 20_000
 _SYMBOL = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:::|\\|->|\.|#)[A-Za-z_]\w*)*$")
@@ -71,7 +71,7 @@ class QueryPlan:
 
 
 #: A query without words, for answers that go by something else.
-NOTHING = QueryPlan("", (), (), (), frozenset(), "", (), 0.0)
+EMPTY_PLAN = QueryPlan("", (), (), (), frozenset(), "", (), 0.0)
 
 
 def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> QueryPlan:
@@ -82,7 +82,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
     text = text.replace("\0", " ")
     prose, code = lexicon.split_prose(text)
     spoken = _content_words(prose)
-    found = [*spoken, *_content_words(code)][:MOST_WORDS]
+    found = [*spoken, *_content_words(code)][:MAX_WORDS]
     if not found:
         raise QueryError("the query holds no word to search for", hint="give at least one word, or a pattern")
     weights = [(quoted if number >= len(spoken) else 1.0) / (1 + decay * number) for number in range(len(found))]
@@ -135,7 +135,7 @@ def _parts(found: list[str], weights: list[float]) -> tuple[NamePart, ...]:
 
 
 def _joined_words(found: list[str]) -> frozenset[str]:
-    whole = [analyzer.joined(word) for word in found]
+    whole = [analyzer.normalize_identifier(word) for word in found]
     pairs = {a + b for a, b in pairwise(whole)}
     triples = {a + b + c for a, b, c in zip(whole, whole[1:], whole[2:], strict=False)}
     return frozenset(whole) | pairs | triples

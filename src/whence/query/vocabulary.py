@@ -24,14 +24,14 @@ def _groups() -> dict[str, frozenset[str]]:
 def stems_by_stem(file: Path) -> dict[str, frozenset[str]]:
     """For each stem in a file of word groups, one a line, the other stems of its groups."""
     found: dict[str, frozenset[str]] = {}
-    for line in lines_of(file):
+    for line in content_lines(file):
         group = frozenset(stem(word) for word in line.split())
         for one in group:
             found[one] = found.get(one, _NONE) | (group - {one})
     return found
 
 
-def lines_of(file: Path) -> list[str]:
+def content_lines(file: Path) -> list[str]:
     """The lines of a vocabulary file that say something: no comments, no empty ones."""
     return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip() and not line.startswith("#")]
 
@@ -39,7 +39,7 @@ def lines_of(file: Path) -> list[str]:
 _NONE_thesaurus: frozenset[str] = frozenset()
 
 
-def widened(stemmed: str) -> frozenset[str]:
+def related_words(stemmed: str) -> frozenset[str]:
     """The stems of words related to this one, itself left out."""
     return _clusters().get(stemmed, _NONE_thesaurus)
 
@@ -65,7 +65,7 @@ def abbreviations_of(word: str) -> frozenset[str]:
 @cache
 def _by_word() -> dict[str, frozenset[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for line in lines_of(Path(__file__).with_name("abbreviations.txt")):
+    for line in content_lines(Path(__file__).with_name("abbreviations.txt")):
         short, _, full = line.partition(":")
         for one in short.split():
             found[one].update(short.split(), full.split())

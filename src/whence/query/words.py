@@ -40,7 +40,7 @@ ASKED_FOR = {
     "internal": re.compile(r"internal|private|impl", re.IGNORECASE),
 }
 #: The classic profile spares tests only when these are asked for (R1).
-TESTS_ASKED_FOR = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IGNORECASE)
+ASKS_FOR_TESTS = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IGNORECASE)
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\^+\s*$)|^(?: {4,}|\t)\S")

@@ -72,7 +72,7 @@ def score(pool: Ranks, signals: Mapping[str, Weight] | None = None, *, leave_out
     `signals` takes the place of the profile's, for a first look at the candidates.
     """
     chosen = pool.profile.signals if signals is None else signals
-    weights = {name: weight.at(pool.plan.length) for name, weight in chosen.items()}
+    weights = {name: weight.at_length(pool.plan.length) for name, weight in chosen.items()}
     used = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
     ledger = Ledger(len(pool.units))
     for phase in sorted({one.phase for one in used}):

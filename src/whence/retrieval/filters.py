@@ -10,7 +10,7 @@ import numpy as np
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
-from whence.query.parser import AllOf, AnyOf, Condition, Leaf, path_predicate, phrase_spans
+from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
@@ -102,21 +102,21 @@ class _Restricting:
             for part in one.parts:
                 found |= self._holds(part, mask, inside=True) & mask
             return found
-        if one.of in _OF_FILES:
+        if one.field in _OF_FILES:
             files = self._files(one)
             return self._snapshot.unit_mask(~files if one.negated else files)
-        if one.of in _READS:
+        if one.field in _READS:
             return self._by_lines(one, mask, inside=inside)
-        if one.of == "word":
+        if one.field == "word":
             return self._by_word(one)
-        units = self._by_name(one) if one.of in _BY_NAME else (self._snapshot.kinds == KIND_NAMES.index(one.value))
+        units = self._by_name(one) if one.field in _BY_NAME else (self._snapshot.kinds == KIND_NAMES.index(one.value))
         return ~units if one.negated else units
 
     def _files(self, leaf: Leaf) -> Array:
         snapshot = self._snapshot
-        if leaf.of == "lang":
+        if leaf.field == "lang":
             return np.array([name == leaf.value for name in snapshot.languages], bool)
-        if leaf.of == "in":
+        if leaf.field == "in":
             return snapshot.alive if leaf.value == "all" else snapshot.column("files.content") == CONTENTS.index(leaf.value)
         return np.array(list(map(path_predicate(leaf.value), snapshot.paths)), bool)
 
@@ -155,7 +155,7 @@ class _Restricting:
             files = np.ones(snapshot.files, bool)
             files[list(found)] = False
             return snapshot.unit_mask(files)
-        if not found and leaf.of == "phrase":
+        if not found and leaf.field == "phrase":
             self.notes.append(f'no file holds "{leaf.value}"; its words were searched')
             return self._by_word(Leaf("word", leaf.value)) if inside else mask
         for file, numbers in found.items():
@@ -168,7 +168,7 @@ class _Restricting:
         for file in np.flatnonzero(files & self._with_words(phrase)).tolist():
             text = self._read(snapshot.path(file))
             small = text.lower() if text is not None else ""
-            if lines := _lines(small, phrase_spans(phrase, small)):
+            if lines := _lines(small, find_phrase(phrase, small)):
                 found[file] = lines
         return found
 
@@ -179,7 +179,7 @@ class _Restricting:
         for word in words if len(phrase.split()) > 1 else ():
             parts = np.logical_and.reduce([self._holding(term) for term in analyzer.terms(word)])
             every &= (
-                parts | self._holding(analyzer.stem(word.lower())) | self._holding(analyzer.joined(word))
+                parts | self._holding(analyzer.stem(word.lower())) | self._holding(analyzer.normalize_identifier(word))
             )  # however it is written there
         return every
 
@@ -193,7 +193,15 @@ class _Restricting:
 def _cost(condition: Condition) -> int:
     if not isinstance(condition, Leaf):
         return max(map(_cost, condition.parts), default=0)
-    return 0 if condition.of in _OF_FILES or condition.of == "kind" else 1 if condition.of == "word" else 3 if condition.of in _READS else 2
+    return (
+        0
+        if condition.field in _OF_FILES or condition.field == "kind"
+        else 1
+        if condition.field == "word"
+        else 3
+        if condition.field in _READS
+        else 2
+    )
 
 
 def _lines(text: str, spans: Iterable[tuple[int, int]]) -> list[int]:

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from whence.core.profiles import Fields, Profile
-from whence.core.types import Holding
+from whence.core.profiles import ColumnWeights, Profile
+from whence.core.types import DocumentFrequency
 from whence.index.segment_writer import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan, QueryTerm
@@ -56,7 +56,7 @@ class TermPostings:
         return bool(len(self.units[0]) or len(self.paths[0]))
 
     @cached_property
-    def _known(self) -> Holding | None:
+    def _known(self) -> DocumentFrequency | None:
         """How many hold it, where not all that do are here."""
         return self._snapshot.term_counts(self.term.text)
 
@@ -115,7 +115,7 @@ class FieldWeights:
 
 
 @lru_cache(maxsize=32)
-def _laid_out(fields: Fields) -> FieldWeights:
+def _laid_out(fields: ColumnWeights) -> FieldWeights:
     worth = np.zeros(1 << 16, np.float32)
     code = np.arange(1 << 16)
     for field, levels, shift in zip(FIELDS, LEVELS, SHIFTS, strict=True):

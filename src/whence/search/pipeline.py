@@ -14,7 +14,7 @@ from whence.embed.encoder import Encoder
 from whence.index.segment_writer import DEFINES
 from whence.index.snapshot import Snapshot
 from whence.query.pattern import Pattern
-from whence.query.plan import NOTHING, QueryPlan, make_plan
+from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.collapse import FileHit, break_ties, collapse
 from whence.ranking.confidence import MAX_LEADING, LeadingFiles
 from whence.ranking.ledger import Ledger
@@ -224,7 +224,7 @@ def _relaxed(query: str, run: SearchRun, scope: SearchScope) -> list[RankedFile]
 
 def _listed(run: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> list[RankedFile]:
     """What is asked for without words: units by name surest first, all else in the order of paths, as grep has it."""
-    snapshot, plan = run.snapshot, NOTHING
+    snapshot, plan = run.snapshot, EMPTY_PLAN
     best = _one_of_each_file(run, lines, scope)
     if not best:
         return []

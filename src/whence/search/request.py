@@ -136,7 +136,7 @@ class SearchRequest:
 
     def filters(self, default_content: str) -> Filters:
         """Which files and units may be returned; a query that names documents searches them, too."""
-        content = self.content or ("all" if self.parsed.beyond_code else default_content)
+        content = self.content or ("all" if self.parsed.reaches_beyond_code else default_content)
         return Filters(self.include, self.exclude, self.languages, self.kinds, content, self.paths)
 
     def ranked_by(self, profile: Profile, name: str) -> Profile:
@@ -187,13 +187,13 @@ def with_fusion(name: str, profile: Profile, fusion: str | None, alpha: float | 
     """A profile with another way to join words and vectors, where it joins them at all (F2)."""
     if fusion is None and alpha is None:
         return profile
-    if not profile.fuses:
+    if not profile.is_hybrid:
         raise QueryError(f"the profile {name!r} adds weighted signals and has no fusion", hint="use --profile classic with it")
     check_choice("fusion", fusion, FUSIONS)
     profile = replace(profile, fusion=fusion) if fusion is not None else profile
     if alpha is not None and not 0 <= alpha <= 1:
         raise QueryError(f"alpha {alpha!r} is not allowed", hint="the share of the vectors, from 0 to 1")
-    return profile if alpha is None else profile.with_share(alpha)
+    return profile if alpha is None else profile.with_semantic_share(alpha)
 
 
 def with_factors(name: str, profile: Profile, factors: Mapping[str, float] | None) -> Profile:
@@ -207,4 +207,4 @@ def with_factors(name: str, profile: Profile, factors: Mapping[str, float] | Non
             )
         if not 0 <= factor <= MOST_TIMES:
             raise QueryError(f"the factor {factor!r} of {signal} is not allowed", hint=f"from 0 (off) to {MOST_TIMES}")
-    return profile.scaled(factors) if factors else profile
+    return profile.with_factors(factors) if factors else profile

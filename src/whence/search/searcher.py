@@ -21,7 +21,7 @@ from whence.search.pipeline import RankedFile, RankedPool, SearchRun, answer, le
 from whence.search.related import RelatedQuery, related
 from whence.search.request import SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.storage.arrayfile import Array
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Searcher:
     def why(self, request: SearchRequest, target: str) -> Why:
         """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a request."""
         units, ranked = self._ranked_with(request, target)
-        return explain(without_secrets(request.query), units, ranked)
+        return explain(strip_secrets(request.query), units, ranked)
 
     def rival(self, request: SearchRequest, target: str) -> Rival | None:
         """What a file lacks against the last of k results, or against the first where it is one of them; None for the first."""
@@ -120,18 +120,18 @@ class Searcher:
 
     def restricted(self, parsed: ParsedQuery, run: SearchRun) -> tuple[SearchRun, tuple[str, ...]]:
         """A run narrowed to what the operators of its query leave, and how the query was read."""
-        if parsed.for_notes:
+        if parsed.is_for_notes:
             raise UsageError(
                 "in:notes asks for notes, and this is an index of files", hint="use Memory.recall, or whence search in a shell"
             )
-        pasted = (parsed.pasted,) if parsed.pasted else ()
-        if parsed.plain:
+        pasted = (parsed.paste_note,) if parsed.paste_note else ()
+        if parsed.is_plain:
             return run, pasted
         notes: list[str] = []
         filters = run.request.filters
         files, units = file_mask(run.snapshot, filters), unit_mask(run.snapshot, filters)
         left = self._restriction(parsed, parsed.conditions, files, units, notes)
-        return replace(run, restriction=replace(left, optional=parsed.optional)), (*pasted, parsed.reading, *left.notes, *notes)
+        return replace(run, restriction=replace(left, optional=parsed.optional_terms)), (*pasted, parsed.reading, *left.notes, *notes)
 
     def _restriction(
         self, parsed: ParsedQuery, conditions: Sequence[Condition], files: Array, units: Array | None, notes: list[str]

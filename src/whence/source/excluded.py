@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from whence.core.types import Skipped
 from whence.source.decode import to_utf8
-from whence.source.read import beginning_of, open_inside
+from whence.source.read import open_inside, read_prefix
 
 #: What is looked at unless it is said otherwise.
 MOST_FILES, MOST_BYTES = 2_000, 20_000_000
@@ -55,7 +55,7 @@ class ExcludedMatches:
         return f"{files}{bound}: {', '.join(self.examples)}{', ...' if self.matching > len(self.examples) else ''}"
 
 
-def count_matching(
+def count_excluded_matches(
     root: str | os.PathLike[str],
     skipped: Sequence[Skipped],
     words: Sequence[str],
@@ -150,6 +150,6 @@ def _is_file(full: str) -> bool:
 def _beginning_of(root: str | os.PathLike[str], path: str, most: int) -> bytes:
     """The first bytes of a file; none when it cannot be read."""
     try:
-        return beginning_of(open_inside(root, path), most)
+        return read_prefix(open_inside(root, path), most)
     except OSError:
         return b""

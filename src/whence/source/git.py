@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.source.read import beginning_of
+from whence.source.read import read_prefix
 
 #: A commit, a branch or a path is short; a list of all references has some hundred bytes for each.
 MOST_BYTES, MOST_LISTED_BYTES = 70_000, 20_000_000
@@ -30,14 +30,14 @@ def repository_root(path: Path) -> Path | None:
     return None
 
 
-def branch_of(root: Path) -> str:
+def current_branch(root: Path) -> str:
     """The branch of a tree, also where it has no commit yet; empty when there is none."""
     git_dir = _git_dir(root)
     text = _read(git_dir / "HEAD") if git_dir is not None else ""
     return text[5:].strip().removeprefix("refs/heads/") if text.startswith("ref: ") else ""
 
 
-def head(root: Path) -> Head | None:
+def read_head(root: Path) -> Head | None:
     """The commit of a tree, or None where there is no git or no commit yet."""
     git_dir = _git_dir(root)
     if git_dir is None:
@@ -52,7 +52,7 @@ def head(root: Path) -> Head | None:
     return Head(commit, ref.removeprefix("refs/heads/")) if commit else None
 
 
-def branches(root: Path) -> frozenset[str] | None:
+def list_branches(root: Path) -> frozenset[str] | None:
     """The branches of a repository, its own and those it has seen elsewhere; None when they cannot be read from its files."""
     git_dir = _git_dir(root)
     if git_dir is None:
@@ -63,7 +63,7 @@ def branches(root: Path) -> frozenset[str] | None:
         return None
     loose = (path.relative_to(common).as_posix() for path in refs.rglob("*") if path.is_file())
     packed = (line.partition(" ")[2] for line in _read(common / "packed-refs", MOST_LISTED_BYTES).splitlines())
-    found = {branch_of(root)} - {""}
+    found = {current_branch(root)} - {""}
     for ref in (*loose, *packed):
         _, where, name = (*ref.split("/", 2), "", "")[:3]
         if where in ("heads", "remotes"):
@@ -71,7 +71,7 @@ def branches(root: Path) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def places(root: Path) -> list[str]:
+def watch_folders(root: Path) -> list[str]:
     """The folders in which git writes which commit a tree is at, and its private rules; none where there is no git."""
     git_dir = _git_dir(root)
     if git_dir is None:
@@ -124,7 +124,7 @@ def _resolve(git_dir: Path, ref: str) -> str:
 def _read(path: Path, most: int = MOST_BYTES) -> str:
     """The text of one of git's files; empty where it is none, or a pipe that nobody writes to, or too long to be one of git's."""
     try:
-        raw = beginning_of(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), most + 1)
+        raw = read_prefix(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), most + 1)
     except (OSError, ValueError):  # a name with a NUL in it is no file either
         return ""
     return "" if len(raw) > most else raw.decode("utf-8", "replace").strip()

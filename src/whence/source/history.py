@@ -15,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 
 #: A commit that changes more files than this says little of any of them.
-MOST_FILES = 20
+MAX_FILES = 20
 SECONDS = 20.0
 #: No clock is right that says more.
 LATEST = 1 << 40
@@ -34,7 +34,7 @@ _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
 _SCOPE = r"^(?:[\w./-]+(?:\([^)]*\))?!?:\s*|\[[^\]]*\]\s*)*"
 _TIDY = r"(?:fix(?:e[sd])?|remove[ds]?|trim|strip|clean|minor|apply|run|correct|some|more|trailing|extra|code|the|up|all|of)"
 #: Subjects of commits whose message tells nothing of what was changed.
-TELLS_NOTHING = re.compile(
+UNINFORMATIVE_SUBJECT = re.compile(
     rf"""\bbump(?:s|ed|ing)?\b | \(deps[^)]*\) | {_SCOPE}reverts?\b | maven-release-plugin | ^now\ working\ on
     | ^merge[ds]?\s+(?:branch|pull|remote|tags?|commit|from|into|master|main|upstream|pr\b|changes|\S+/|['"#])
     | {_SCOPE}(?:update|upgrade)\b.*(?:\bdep(?:s|endenc(?:y|ies))\b|\bto\ v?\d)
@@ -84,10 +84,10 @@ def _commit(text: str) -> Commit | None:
     time, _, rest = text.partition("\0")
     message, _, listed = rest.partition("\0")
     paths = tuple(path for path in listed.removeprefix("\0\n").split("\0") if path)
-    if not paths or len(paths) > MOST_FILES or not time.isdigit():
+    if not paths or len(paths) > MAX_FILES or not time.isdigit():
         return None
     subject, _, body = message.partition("\n")  # a subject is never a trailer, even if it looks like one
-    return Commit(min(int(time), LATEST), without_secrets(f"{subject}\n{_TRAILER.sub('', body)}".strip()), paths)
+    return Commit(min(int(time), LATEST), strip_secrets(f"{subject}\n{_TRAILER.sub('', body)}".strip()), paths)
 
 
 def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | None:
@@ -114,7 +114,7 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
     return found
 
 
-def committed_blobs(root: Path, commit: str) -> dict[str, str] | None:
+def list_blobs(root: Path, commit: str) -> dict[str, str] | None:
     """The files of a commit, relative to the root, with what git calls the content of each; None where git cannot tell."""
     text = _asked(root, ["ls-tree", "-r", "-z", "--end-of-options", commit])
     if text is None:
@@ -131,7 +131,7 @@ class FileVersion(NamedTuple):
     blob: str  # what git calls its content
 
 
-def versions_of(root: Path, path: str, most: int, seconds: float) -> list[FileVersion] | None:
+def list_versions(root: Path, path: str, most: int, seconds: float) -> list[FileVersion] | None:
     """The newest versions of a file, newest first, also under its earlier names; None where git cannot tell in so many seconds."""
     mark = os.urandom(8).hex()
     how = ["--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--raw", "--no-abbrev", "-z", "--follow", "-M"]
@@ -143,7 +143,7 @@ def versions_of(root: Path, path: str, most: int, seconds: float) -> list[FileVe
     return [FileVersion(head[0], int(head[1]), blob[1]) for head, blob in told if blob and len(head) == 2 and head[1].isdigit()]
 
 
-def contents_of(root: Path, blobs: Sequence[str], most_bytes: int) -> dict[str, bytes]:
+def read_blobs(root: Path, blobs: Sequence[str], most_bytes: int) -> dict[str, bytes]:
     """The bytes of some contents by git's name for them; what is missing here, or larger, is left out."""
     small = [one for one, size in _sizes(root, blobs).items() if size <= most_bytes]
     raw = (_asked(root, ["cat-file", "--batch"], said="\n".join(small)) or "").encode("utf-8", "surrogateescape")

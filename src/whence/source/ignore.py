@@ -35,17 +35,17 @@ _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class IgnoreRules:
     """The rules that hold in one folder: those of its own files and of all folders above, nearest first."""
 
     chain: tuple[tuple[str, str, GitIgnoreSpec], ...] = ()  # (rule file's name, folder it stands in, patterns)
 
-    def with_file(self, name: str, folder: str, text: str) -> Rules:
+    def with_file(self, name: str, folder: str, text: str) -> IgnoreRules:
         """These rules and those of one more file, which is asked before them."""
         patterns = _patterns(text)
-        return self if patterns is None else Rules(((name, folder, patterns), *self.chain))
+        return self if patterns is None else IgnoreRules(((name, folder, patterns), *self.chain))
 
-    def verdict(self, path: str, name: str, *, is_folder: bool, hidden: bool) -> str | None:
+    def exclusion_reason(self, path: str, name: str, *, is_folder: bool, hidden: bool) -> str | None:
         """Why a path is left out, or None when it is in."""
         for kind in RULE_FILES:
             said = self._ask(kind, path, is_folder=is_folder)

@@ -22,7 +22,7 @@ _CLEAN: set[tuple[str, int, int]] = set()
 _MOST_CLEAN = 10_000
 
 
-def mask(text: bytes, path: str) -> bytes:
+def mask_secrets(text: bytes, path: str) -> bytes:
     """A text in UTF-8 as it is indexed: each secret replaced by as many bytes that say nothing."""
     plain = text.decode("utf-8", "surrogateescape")
     found = find_secrets(plain, path)
@@ -38,7 +38,7 @@ def _without(text: str, path: str, found: Sequence[Secret], *, labelled: bool) -
     return _covered(shown, news)
 
 
-def shown(text: str, path: str) -> str:
+def label_secrets(text: str, path: str) -> str:
     """A text as it is shown: in place of each secret what kind it is of, where there is room for that."""
     known = (path, len(text), hash(text))
     if known in _CLEAN:
@@ -52,7 +52,7 @@ def shown(text: str, path: str) -> str:
     return _without(text, path, found, labelled=True)
 
 
-def without_secrets(text: str) -> str:
+def strip_secrets(text: str) -> str:
     """What somebody asked or said, where it is kept or repeated: without secrets, and with no words in their place."""
     return _covered(text, [(one.start, one.end, "") for one in find_secrets(text)])
 
@@ -70,7 +70,7 @@ def read_text(
     bytes that there is no secret in it.
     """
     try:
-        raw = beginning_of(open_inside(root, path), most)
+        raw = read_prefix(open_inside(root, path), most)
     except (OSError, ValueError):  # a name with a NUL in it is no file either
         return None
     decoded = to_utf8(raw)
@@ -79,18 +79,18 @@ def read_text(
     text = decoded.decode("utf-8", "replace")
     if wanted is not None and not wanted(text):
         return None
-    return text if is_clean is not None and is_clean(raw) else shown(text, path)
+    return text if is_clean is not None and is_clean(raw) else label_secrets(text, path)
 
 
 def read_masked(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
     """The same as it is indexed, in UTF-8."""
     raw = _read(root, path, most)
-    return None if raw is None else mask(raw, path)
+    return None if raw is None else mask_secrets(raw, path)
 
 
 def _read(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
     try:
-        return to_utf8(beginning_of(open_inside(root, path), most))
+        return to_utf8(read_prefix(open_inside(root, path), most))
     except (OSError, ValueError):
         return None
 
@@ -111,7 +111,7 @@ def open_inside(root: str | os.PathLike[str], path: str) -> int:
         os.close(inside)
 
 
-def beginning_of(handle: int, most: int) -> bytes:
+def read_prefix(handle: int, most: int) -> bytes:
     """The first bytes of an opened file, which is closed; an error where it is no regular file: a device has no end."""
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

@@ -72,10 +72,10 @@ def _at_capitals(run: str) -> list[str]:
 def split(word: str) -> list[str]:
     """An identifier's whole, lower-cased and joined, then its parts where there are several (T1)."""
     pieces = parts(word)
-    return pieces if len(pieces) < 2 else [joined(word), *pieces]
+    return pieces if len(pieces) < 2 else [normalize_identifier(word), *pieces]
 
 
-def joined(word: str) -> str:
+def normalize_identifier(word: str) -> str:
     """An identifier as one lower-cased word: `my_func`, `MyFunc` -> `myfunc`."""
     return word.replace("_", "").lower()[:LONGEST_WORD]
 
@@ -98,4 +98,4 @@ def terms(word: str) -> tuple[str, ...]:
     """What an identifier is indexed under: its stemmed parts and, of several, the joined whole."""
     pieces = parts(word)
     stems = tuple(stem(piece) for piece in pieces)
-    return stems if len(pieces) < 2 else (*stems, joined(word))
+    return stems if len(pieces) < 2 else (*stems, normalize_identifier(word))

@@ -27,7 +27,7 @@ _TURN = re.compile("[\u202d\u202e]|[\u2066-\u2068].*[^\x00-\x7f]|[\u202a\u202b].
 _TAG = re.compile(f"[{_TAGS}]")
 
 
-def hidden_in(line: str) -> str:
+def describe_hidden(line: str) -> str:
     """What is hidden in a line, in words; empty where nothing is."""
     rest = _WRITTEN.sub("", line)
     if _TAG.search(rest):
@@ -37,13 +37,13 @@ def hidden_in(line: str) -> str:
     return "has characters that nobody sees" if _RUN.search(rest) else ""
 
 
-def escape(character: str) -> str:
+def escape_character(character: str) -> str:
     """A character by its number."""
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def made_visible(text: str, written: Callable[[str], str] = escape) -> str:
+def escape_invisible(text: str, written: Callable[[str], str] = escape_character) -> str:
     """The text with escapes for control characters and characters that nobody sees; how a script is written stays."""
     if text.isascii() and not _SHOWN.search(text):
         return text

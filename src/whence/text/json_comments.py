@@ -10,7 +10,7 @@ _QUOTED_OR_COMMENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|//[^\n]*|/\*(?:.*?\*
 _QUOTED_OR_COMMA = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])', re.DOTALL)
 
 
-def read_json(text: str) -> object:
+def parse_json(text: str) -> object:
     """The value of a text; None when there is none to be had."""
     for one in (str, _plain):
         try:

@@ -6,58 +6,58 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-KEPT, GONE, NEW, LEFT_OUT = " ", "-", "+", "@"
+SAME, REMOVED, ADDED, GAP = " ", "-", "+", "@"
 #: Lines around a change that are shown with it.
-AROUND = 3
+CONTEXT_LINES = 3
 #: Longer texts are not compared: the time grows with the product of their lengths.
-MOST_LINES = 5_000
+MAX_LINES = 5_000
 
 
-class Numbered(NamedTuple):
+class NumberedLine(NamedTuple):
     """A line, and its number in the file that it stands in."""
 
     number: int
     text: str
 
 
-class Difference(NamedTuple):
+class LineChange(NamedTuple):
     """A line of a comparison."""
 
     sign: str  # ` ` for what is in both, `-` for what went, `+` for what came, `@` where lines that are in both are left out
-    then: int | None  # its number in the version before
-    now: int | None  # its number in the version after
+    old_number: int | None  # its number in the version before
+    new_number: int | None  # its number in the version after
     text: str
 
 
-def numbered(text: str, first: int = 1) -> list[Numbered]:
+def number_lines(text: str, first: int = 1) -> list[NumberedLine]:
     """A text as lines with their numbers; the end of its last line begins no other."""
     lines = text.split("\n")
-    return [Numbered(number, line) for number, line in enumerate(lines[:-1] if not lines[-1] else lines, first)]
+    return [NumberedLine(number, line) for number, line in enumerate(lines[:-1] if not lines[-1] else lines, first)]
 
 
-def compared(then: Sequence[Numbered], now: Sequence[Numbered]) -> list[Difference] | None:
+def diff_lines(then: Sequence[NumberedLine], now: Sequence[NumberedLine]) -> list[LineChange] | None:
     """What became of a text; nothing when it is the same, None when it is too long to be compared."""
-    if max(len(then), len(now)) > MOST_LINES:
+    if max(len(then), len(now)) > MAX_LINES:
         return None
     matcher = SequenceMatcher(None, [line.text for line in then], [line.text for line in now])
-    found: list[Difference] = []
-    for group in matcher.get_grouped_opcodes(AROUND):
+    found: list[LineChange] = []
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
         (_, first, _, begin, _) = group[0]
         if found or first or begin:
-            found.append(Difference(LEFT_OUT, None, None, ""))
+            found.append(LineChange(GAP, None, None, ""))
         for tag, start, end, from_, to in group:
             if tag == "equal":
                 pairs = zip(then[start:end], now[from_:to], strict=True)
-                found += [Difference(KEPT, one.number, other.number, other.text) for one, other in pairs]
+                found += [LineChange(SAME, one.number, other.number, other.text) for one, other in pairs]
             else:
-                found += [*all_gone(then[start:end]), *_all_new(now[from_:to])]
+                found += [*removed_lines(then[start:end]), *_all_new(now[from_:to])]
     return found
 
 
-def all_gone(lines: Iterable[Numbered]) -> Iterator[Difference]:
+def removed_lines(lines: Iterable[NumberedLine]) -> Iterator[LineChange]:
     """Lines that are there no more."""
-    return (Difference(GONE, line.number, None, line.text) for line in lines)
+    return (LineChange(REMOVED, line.number, None, line.text) for line in lines)
 
 
-def _all_new(lines: Iterable[Numbered]) -> Iterator[Difference]:
-    return (Difference(NEW, None, line.number, line.text) for line in lines)
+def _all_new(lines: Iterable[NumberedLine]) -> Iterator[LineChange]:
+    return (LineChange(ADDED, None, line.number, line.text) for line in lines)

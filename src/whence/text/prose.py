@@ -13,7 +13,7 @@ from unicodedata import normalize
 import Stemmer
 
 from whence.core.errors import SettingError
-from whence.text.analyzer import joined, parts, words
+from whence.text.analyzer import normalize_identifier, parts, words
 
 #: Languages with a list of words that say nothing, and a stemmer. `none` has neither.
 LANGUAGES = tuple(
@@ -33,7 +33,7 @@ class ProseLanguage:
         self.stop_words = _stop_words(name)
         self._stem = Stemmer.Stemmer(name).stemWord if name != NONE else str
 
-    def content(self, text: str) -> list[str]:
+    def content_words(self, text: str) -> list[str]:
         """The words of a text that say something, in order and in lower case; identifiers give their parts and their whole."""
         found: list[str] = []
         # One spelling for each letter; a capital i with a dot would become two characters in lower case.
@@ -43,7 +43,7 @@ class ProseLanguage:
             # A letter or a figure that is part of a name (`v1`) says nothing by itself.
             found += [piece for piece in pieces if piece not in self.stop_words and (whole or len(piece) > 1)]
             if not whole and pieces:
-                found.append(joined(word))
+                found.append(normalize_identifier(word))
         return found
 
     def stem(self, word: str) -> str:
@@ -52,7 +52,7 @@ class ProseLanguage:
 
 
 @cache
-def language_of(name: str) -> ProseLanguage:
+def prose_language(name: str) -> ProseLanguage:
     """A language, read once."""
     return ProseLanguage(name)
 

@@ -8,9 +8,9 @@ from itertools import islice
 from unicodedata import category, normalize
 
 #: File systems allow 255 bytes for a name; the rest is for endings and numbers.
-MOST_BYTES = 200
+MAX_SLUG_BYTES = 200
 #: What a name made by hand may have, without the ending `.md`.
-LONGEST_NAME = 252
+MAX_NAME_BYTES = 252
 #: A hyphen and a checksum.
 _MARK_LENGTH = 9
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
@@ -24,7 +24,7 @@ _LIST_MARK = re.compile(r"^[ \t]*(?:[-*+>][ \t]+|\d{1,9}[.)][ \t]+|\[[ xX]\][ \t
 _MARKS = "#*_`~>|[]()-=\"'"
 
 
-def slug_of(text: str, longest: int = 60) -> str:
+def slugify(text: str, longest: int = 60) -> str:
     """The text as the name of a file: lower case, letters and digits of every script, the rest as single hyphens.
 
     What is cut, or has no letter at all, is told apart by a checksum.
@@ -34,8 +34,8 @@ def slug_of(text: str, longest: int = 60) -> str:
     if not whole:
         return f"note-{checksum(' '.join(text.split()))}"
     longest = max(longest, 2 * _MARK_LENGTH)
-    if len(whole) > longest or len(whole.encode()) > MOST_BYTES:
-        return f"{_cut(whole, longest - _MARK_LENGTH, MOST_BYTES - _MARK_LENGTH)}-{checksum(whole)}"
+    if len(whole) > longest or len(whole.encode()) > MAX_SLUG_BYTES:
+        return f"{_cut(whole, longest - _MARK_LENGTH, MAX_SLUG_BYTES - _MARK_LENGTH)}-{checksum(whole)}"
     return f"note-{whole}" if _RESERVED.fullmatch(whole) else whole
 
 
@@ -47,29 +47,29 @@ def first_words(text: str, count: int = 8) -> str:
     return " ".join(islice((word for word in words if any(map(str.isalnum, word))), count))
 
 
-def folder_of(project: str) -> str:
+def project_folder(project: str) -> str:
     """What the folder of a project is called; one whose name loses more than its separators is told apart from its like."""
-    slug = slug_of(project)
+    slug = slugify(project)
     whole = re.sub(r"[\s_.-]+", "-", normalize("NFC", project).lower()).strip("-")
-    return slug if whole == slug else f"{slug}-{checksum(alike(project))}"
+    return slug if whole == slug else f"{slug}-{checksum(normalize_topic(project))}"
 
 
 def topic_slugs(topic: str) -> tuple[str, str]:
     """What the file of a topic is called, and what it is called when a note of another topic has that name."""
-    return slug_of(topic), f"{slug_of(topic)}-{checksum(alike(topic))}"
+    return slugify(topic), f"{slugify(topic)}-{checksum(normalize_topic(topic))}"
 
 
-def alike(topic: str) -> str:
+def normalize_topic(topic: str) -> str:
     """A topic without what does not make it another one."""
     return " ".join(normalize("NFC", topic).casefold().split()).encode("utf-8", "replace").decode()
 
 
-def is_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Whether a name is one that a folder or a note can have: it names one thing, is not hidden, and can be written."""
     if not _NAME.fullmatch(name):
         return False
     try:
-        return len(name if name.isascii() else name.encode()) <= LONGEST_NAME
+        return len(name if name.isascii() else name.encode()) <= MAX_NAME_BYTES
     except UnicodeEncodeError:
         return False
 

@@ -22,7 +22,7 @@ import numpy as np
 #: Weights are whole numbers: so many parts make a token. Sums of them are exact, in any order.
 PARTS = 100
 #: What `count(a + b)` may differ from `count(a) + count(b)` when `a` does not end with a newline.
-MOST_AT_A_JOINT = 3
+MAX_JOINT_ERROR = 3
 
 
 class Kind(IntEnum):
@@ -71,17 +71,17 @@ LEAST_OF_A_CHARACTER = 2
 LEAST_OF_A_NEWLINE = 86
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """About how many tokens the text is; rather too many than too few, and never fewer when something is appended."""
-    return whole(weigh([text])[0])
+    return tokens_from_weight(weigh_texts([text])[0])
 
 
-def whole(parts: int) -> int:
+def tokens_from_weight(parts: int) -> int:
     """The tokens that so many parts make: a token begun is a token."""
     return -(-parts // PARTS)
 
 
-def weigh(texts: Sequence[str]) -> list[int]:
+def weigh_texts(texts: Sequence[str]) -> list[int]:
     """What each text weighs at the start of a line, in parts of a token."""
     if not texts:
         return []
@@ -94,7 +94,7 @@ def weigh(texts: Sequence[str]) -> list[int]:
     return [int(one) for one in sums]
 
 
-def least(text: str) -> int:
+def least_weight(text: str) -> int:
     """A weight that the text does not go below, known without looking at its words."""
     return LEAST_OF_A_CHARACTER * len(text) + (LEAST_OF_A_NEWLINE - LEAST_OF_A_CHARACTER) * text.count("\n")
 

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, WhenceError
 from whence.core.version import __version__
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.ui.api import ROUTERS
 from whence.ui.models import ErrorReply
 from whence.ui.openapi import REFUSALS, Described, nothing_else, operation_id
@@ -90,7 +90,7 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
 
 # What went wrong: one line and what to do, in one shape.
 def _trouble(status: int, message: str, hint: str = "", at: int | None = None) -> JSONResponse:
-    return JSONResponse(ErrorReply(error=without_secrets(message), hint=without_secrets(hint), at=at).model_dump(), status)
+    return JSONResponse(ErrorReply(error=strip_secrets(message), hint=strip_secrets(hint), at=at).model_dump(), status)
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

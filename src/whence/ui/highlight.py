@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from whence.parse.highlight import Stretch, colour_lines
-from whence.text.hidden import made_visible
+from whence.text.hidden import escape_invisible
 from whence.ui.models import CodeLine, Run
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ def runs_of(text: str, colours: Sequence[Stretch], marks: Iterable[tuple[int, in
         edges |= {start, end}
     for start, end in marks:
         edges |= {start, end}
-    seen = made_visible(text) != text
+    seen = escape_invisible(text) != text
     runs: list[Run] = []
     for start, end in pairwise(sorted(edge for edge in edges if 0 <= edge <= length)):
         kind = next((kind for begin, stop, kind in colours if begin <= start < stop), "")
         marked = any(begin <= start < stop for begin, stop in marks)
         piece = text[start:end]
-        runs.append((made_visible(piece) if seen else piece, kind, marked))
+        runs.append((escape_invisible(piece) if seen else piece, kind, marked))
     return runs

@@ -14,8 +14,8 @@ from whence.cli.note_output import day_of, excerpt, headline, without_secrets
 from whence.memory.code_history import CodeHistory
 from whence.memory.note import CodeRef, Note
 from whence.parse.provenance import flags_of, warning_of
-from whence.text.hidden import made_visible
-from whence.text.line_diff import Difference, compared, numbered
+from whence.text.hidden import escape_invisible
+from whence.text.line_diff import LineChange, diff_lines, number_lines
 from whence.ui.highlight import runs_of
 from whence.ui.models import ApiModel, CodeLine, LedgerLineView, Text
 
@@ -39,9 +39,9 @@ class DiffLine(ApiModel):
     text: Text
 
     @classmethod
-    def all_of(cls, lines: Iterable[Difference]) -> list[DiffLine]:
+    def all_of(cls, lines: Iterable[LineChange]) -> list[DiffLine]:
         """A comparison, with what nobody sees made visible."""
-        return [cls(sign=one.sign, then=one.then, now=one.now, text=made_visible(one.text)) for one in lines]
+        return [cls(sign=one.sign, then=one.old_number, now=one.new_number, text=escape_invisible(one.text)) for one in lines]
 
 
 class CodeStateView(ApiModel):
@@ -200,7 +200,7 @@ def _versions(notes: Sequence[Note]) -> list[NoteVersionView]:
     made = []
     for number, (before, note) in enumerate(zip([earlier, *clean[:-1]], clean, strict=True), first + 1):
         fields = [name for name in _FIELDS if before is not None and getattr(before, name) != getattr(note, name)]
-        lines = compared(numbered(before.text), numbered(note.text)) if before is not None else []
+        lines = diff_lines(number_lines(before.text), number_lines(note.text)) if before is not None else []
         when = _time(note.updated or note.created)
         made.append(NoteVersionView(number=number, updated=when, text=note.text, changed=fields, lines=DiffLine.all_of(lines or ())))
     return made[::-1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whence.core.errors import StorageError
-from whence.core.types import RUNTIME, Edge, Parsed
+from whence.core.types import RUNTIME, Edge, ParsedFile
 from whence.graph.enrich.otlp import Span, TraceUnreadable
 from whence.graph.enrich.traces import AMBIGUOUS, UNKNOWN, UNNAMED, Functions, Observations, confidence, relation_of, reported_names
 from whence.parse.languages import language_of
@@ -133,7 +133,7 @@ class Parts:
     def files_defining(self, name: str) -> Sequence[str]:
         return [path for path, parsed in self._parsed.items() if any(unit.name == name for unit in parsed.units)]
 
-    def parsed(self, path: str) -> Parsed | None:
+    def parsed(self, path: str) -> ParsedFile | None:
         return self._parsed.get(path)
 
 

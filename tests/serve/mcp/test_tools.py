@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from serve.mcp.servers import Caller
 from whence.mcp.tools import INSTRUCTIONS
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 
 TOOLS = ["search", "context", "related", "graph", "remember", "recall", "feedback"]
 READING: dict[str, dict[str, Any]] = {
@@ -31,8 +31,8 @@ def test_the_server_says_what_it_is_for_and_lists_seven_tools_in_few_tokens(call
     assert caller.client.server_info.name == "whence"
     assert caller.client.instructions == INSTRUCTIONS
     as_sent = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
-    assert count(as_sent) < 1500
-    assert count(INSTRUCTIONS) < 120
+    assert count_tokens(as_sent) < 1500
+    assert count_tokens(INSTRUCTIONS) < 120
 
 
 def test_search_gives_ranked_places_with_the_lines_that_matter(caller: Caller) -> None:
@@ -183,11 +183,11 @@ def test_no_answer_costs_more_than_its_budget_and_it_says_what_was_left_out(call
     for tool, arguments in READING.items():
         for budget in (60, 200):
             said = caller.call(tool, **arguments, budget=budget)
-            assert count(said) <= budget, (tool, budget, said)
+            assert count_tokens(said) <= budget, (tool, budget, said)
             assert "left out" in said or (said.wrong and "the least is" in said and budget == 60), (tool, said)
     everything = caller.call("search", query="sum of all prices", budget=5000)
     assert "nothing left out" in everything
-    assert f" {count(everything)} given" in everything
+    assert f" {count_tokens(everything)} given" in everything
 
 
 def test_an_older_and_a_newer_protocol_are_both_spoken(listening: Any) -> None:

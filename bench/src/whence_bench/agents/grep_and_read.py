@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from whence.app.index import Index
 from whence.text.analyzer import STOP_WORDS, words
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 from whence_bench import metrics
 
 
@@ -26,7 +26,7 @@ class Grep:
         held = {path: [len(one.findall(text)) for one in patterns] for path, text in self._texts.items()}
         matching = [path for path, counts in held.items() if any(counts)]
         matching.sort(key=lambda path: (-sum(map(bool, held[path])), -sum(held[path]), path))
-        listed = count("\n".join(matching))
+        listed = count_tokens("\n".join(matching))
         costs = [self._cost(path) for path in matching]
         ranks = [rank for target in wanted if (rank := metrics.rank_of(target, matching)) is not None]
         until = sum(costs[: min(ranks)]) if ranks else sum(costs)
@@ -34,5 +34,5 @@ class Grep:
 
     def _cost(self, path: str) -> int:
         if path not in self._costs:
-            self._costs[path] = count(self._read(path) or "")
+            self._costs[path] = count_tokens(self._read(path) or "")
         return self._costs[path]

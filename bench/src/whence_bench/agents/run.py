@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 
 from whence.app.index import Index
-from whence.text.token_estimate import count
+from whence.text.token_estimate import count_tokens
 from whence_bench import metrics, report
 from whence_bench.agents.grep_and_read import Grep
 from whence_bench.agents.server import Served
@@ -131,11 +131,11 @@ async def _reached(repository: Repository, task: Task, index: Index, grep: Grep,
     before = server.cpu_seconds()
     text = await server.text("search", query=task.query, k=FIRST)
     call_ms = (server.cpu_seconds() - before) * 1e3
-    tokens, calls = count(text), 1
+    tokens, calls = count_tokens(text), 1
     grep_tokens, grep_all = grep.cost(task.query, task.wanted)
     if not _is_there(text, task):
         text = await server.text("search", query=task.query, k=MORE, budget=MORE_BUDGET)
-        tokens, calls = tokens + count(text), 2
+        tokens, calls = tokens + count_tokens(text), 2
     if not _is_there(text, task):
         tokens, calls = tokens + grep_tokens, 3
     return Reached(repository.name, task.category, tokens, calls, grep_tokens, grep_all, call_ms, search_ms)

@@ -15,7 +15,7 @@ from typing import Any
 from whence.app.index import Index
 from whence.context.pipeline import STAGES
 from whence.core.errors import UsageError, WhenceError
-from whence.core.profiles import FROM_USE, SYMBOL_PROFILES
+from whence.core.profiles import SYMBOL_PROFILES, USAGE_WEIGHTS
 from whence_bench import metrics, report
 from whence_bench.context.corpus import ContextCorpus, ContextRepository, ContextTask
 from whence_bench.context.knowing import Knowing
@@ -92,7 +92,7 @@ def taken_apart(profile: str) -> list[Way]:
     if profile not in SYMBOL_PROFILES:
         raise UsageError(f"there is no profile {profile!r}", hint=f"allowed: {', '.join(SYMBOL_PROFILES)}")
     parts = dict.fromkeys((*(STAGES if profile == "default" else ()), *SYMBOL_PROFILES[profile].signals))
-    return [Way(profile), *(Way(profile, part) for part in parts if part not in FROM_USE)]
+    return [Way(profile), *(Way(profile, part) for part in parts if part not in USAGE_WEIGHTS)]
 
 
 def run(corpus: ContextCorpus, ways: Sequence[Way], index_dir: Path | None, progress: Progress, peer: Peer | None = None) -> Run:

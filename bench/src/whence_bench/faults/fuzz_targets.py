@@ -53,16 +53,16 @@ def _query(_: Path) -> Try:
 
     def tried(data: bytes) -> None:
         asked = parser.parse_operators(_text(data))
-        assert asked.plain or asked.reading
-        assert not asked.plain or asked.text == asked.query
-        assert asked.optional is not None
-        assert parser.parse_operators(asked.query, plain=True).plain
+        assert asked.is_plain or asked.reading
+        assert not asked.is_plain or asked.text == asked.query
+        assert asked.optional_terms is not None
+        assert parser.parse_operators(asked.query, plain=True).is_plain
         for leaf in asked.leaves():
-            if leaf.of == "path":
+            if leaf.field == "path":
                 fits = parser.path_predicate(leaf.value)
                 assert all(isinstance(fits(path), bool) for path in ("shop/cart.py", "a" * 60, "/".join("a" * 30)))
-        if asked.for_notes:
-            parser.note_passes(asked, "The cart is paid by card.", ["general/paying"])
+        if asked.is_for_notes:
+            parser.note_matches(asked, "The cart is paid by card.", ["general/paying"])
 
     return tried
 
@@ -72,11 +72,11 @@ def _paste(_: Path) -> Try:
 
     def tried(data: bytes) -> None:
         text = _text(data)
-        question = paste.question_in(text)
+        question = paste.clean_paste(text)
         assert question.text.strip() or not text.strip()
         made = plan.make_plan(text, decay=0.05, quoted=0.5, boilerplate=0.7)
         assert made.terms
-        assert len(made.words) <= plan.MOST_WORDS
+        assert len(made.words) <= plan.MAX_WORDS
         assert all(term.weight > 0 for term in made.terms)
         keywords.keywords(text)
 
@@ -168,25 +168,25 @@ def _source(_: Path) -> Try:
 
 
 def _dates(_: Path) -> Try:
-    from whence.text.dates import day_of, spans_of  # noqa: PLC0415  -- for this target alone
+    from whence.text.dates import find_dates, find_document_date  # noqa: PLC0415  -- for this target alone
 
     def tried(data: bytes) -> None:
         text = _text(data)
         for today in (None, 738_000, 1):
-            assert all(0 <= span.start < span.end <= len(text) for span in spans_of(text, today))
-        day_of(text)
+            assert all(0 <= span.start < span.end <= len(text) for span in find_dates(text, today))
+        find_document_date(text)
 
     return tried
 
 
 def _secrets(_: Path) -> Try:
-    from whence.text.secrets import find_secrets, redacted  # noqa: PLC0415  -- for this target alone
+    from whence.text.secrets import find_secrets, redact_secrets  # noqa: PLC0415  -- for this target alone
 
     def tried(data: bytes) -> None:
         text = _text(data)
         found = find_secrets(text)
         assert all(0 <= one.start < one.end <= len(text) for one in found)
-        redacted(text, found)
+        redact_secrets(text, found)
 
     return tried
 
@@ -218,12 +218,12 @@ def _spans(_: Path) -> Try:
 
 
 def _ignore(_: Path) -> Try:
-    from whence.source.ignore import RULE_FILES, Rules  # noqa: PLC0415  -- for this target alone
+    from whence.source.ignore import RULE_FILES, IgnoreRules  # noqa: PLC0415  -- for this target alone
 
     def tried(data: bytes) -> None:
         path, _, rules = _text(data).partition("\n")
-        held = Rules().with_file(RULE_FILES[len(data) % 2], "", rules)
-        held.verdict(path, path.rpartition("/")[2], is_folder=len(data) % 3 == 0, hidden=False)
+        held = IgnoreRules().with_file(RULE_FILES[len(data) % 2], "", rules)
+        held.exclusion_reason(path, path.rpartition("/")[2], is_folder=len(data) % 3 == 0, hidden=False)
 
     return tried
 

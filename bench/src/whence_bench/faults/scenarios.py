@@ -101,10 +101,10 @@ def _pack_other(place: Place) -> None:
 def _write_pack(index: Any, file: Path) -> None:
     from whence.index.archive import write_archive  # noqa: PLC0415
     from whence.index.changes import hash_committed_files  # noqa: PLC0415
-    from whence.source.history import committed_blobs  # noqa: PLC0415
+    from whence.source.history import list_blobs  # noqa: PLC0415
 
     commit, chosen = index.freshness.commit, index.settings.index
-    committed = hash_committed_files(index.root, index.tree.files, committed_blobs(index.root, commit) or {}, chosen.max_file_bytes)
+    committed = hash_committed_files(index.root, index.tree.files, list_blobs(index.root, commit) or {}, chosen.max_file_bytes)
     write_archive(index.store, index.layout, chosen, committed, commit, file)
 
 

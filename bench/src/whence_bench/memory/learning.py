@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whence.core.errors import UsageError
-from whence.core.profiles import FOR_NOTES, NOTES, NOTES_CLASSIC, Profile, Weight
+from whence.core.profiles import FIXED_NOTE_WEIGHTS, NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.memory.recall import RankedNotes
 from whence.ranking.ledger import Operation
 from whence.ranking.registry import OF_NOTES, signal_names
@@ -30,7 +30,7 @@ Weights = Mapping[str, float]
 
 def learnable() -> tuple[str, ...]:
     """The signals of notes that a benchmark can teach: not those that weigh by hand, nor those of the classic rule."""
-    return tuple(name for name in signal_names() if name.startswith(OF_NOTES) and name not in {*FOR_NOTES, *NOTES_CLASSIC.signals})
+    return tuple(name for name in signal_names() if name.startswith(OF_NOTES) and name not in {*FIXED_NOTE_WEIGHTS, *NOTES_CLASSIC.signals})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Case:
 def speaking(names: Sequence[str], weights: Weights | None = None) -> Profile:
     """The profile of notes in which all the named signals speak, with weight 1 where none are given."""
     chosen = {name: Weight(*[1.0 if weights is None else weights.get(name, 0.0)] * 2) for name in names}
-    return replace(NOTES, signals={**chosen, **FOR_NOTES})
+    return replace(NOTES, signals={**chosen, **FIXED_NOTE_WEIGHTS})
 
 
 def case_of(ranked: RankedNotes, conversation: str, question: Question, keys: Mapping[str, int], names: Sequence[str]) -> Case:

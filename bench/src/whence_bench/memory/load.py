@@ -23,7 +23,7 @@ import numpy as np
 from whence.embed.prose import MODEL
 from whence.memory.front_matter import render
 from whence.memory.note import Note
-from whence.text.prose import language_of
+from whence.text.prose import prose_language
 from whence_bench.measure import Spent, interleaved, run
 from whence_bench.metrics import percentile
 from whence_bench.speed import run as speed
@@ -81,7 +81,7 @@ def made_notes(count: int, seed: int = SEED) -> Iterator[Note]:
 
 def _words(random: np.random.Generator) -> list[str]:
     """Words by how often they are used: first those that say nothing, then those the shipped model knows, in an order of chance."""
-    idle = sorted(language_of("english").stop_words)
+    idle = sorted(prose_language("english").stop_words)
     known = sorted({*MODEL.joinpath("vocabulary.txt").read_text(encoding="utf-8").split()} - {*idle})
     return [*random.permutation(idle).tolist(), *random.permutation(known).tolist()]
 
@@ -111,7 +111,7 @@ def write_notes(directory: Path, count: int, questions: int = QUESTIONS, seed: i
 
 def _question(note: Note, number: int, random: np.random.Generator) -> str:
     """A question with some words of a note that say something."""
-    told = list(dict.fromkeys(language_of("english").content(note.text.partition("\n\n")[0])))
+    told = list(dict.fromkeys(prose_language("english").content_words(note.text.partition("\n\n")[0])))
     words = random.choice(told, min(int(random.integers(3, 7)), len(told)), replace=False).tolist() if told else ["nothing"]
     month = f" in {note.created:%B %Y}" if number % DATED == 0 and note.created else ""
     return f"What did we say about {' '.join(words[:-1])} and the {words[-1]}{month}?"
@@ -182,7 +182,7 @@ def _new_process(room: Room, made: Made, database: str, rounds: int) -> None:
     """`whence recall` in a new process, beside a process that asks the table of full text."""
     question, environment = made.questions[1 % len(made.questions)], room.environment("data")
     ours = [sys.executable, "-m", "whence", "recall", question, "--notes", str(made.directory), "-k", "10"]
-    peer = [sys.executable, "-m", "whence_bench.memory.peer", database, " ".join(language_of("english").content(question))]
+    peer = [sys.executable, "-m", "whence_bench.memory.peer", database, " ".join(prose_language("english").content_words(question))]
 
     def recalled(command: Sequence[str]) -> Callable[[int], Spent]:
         return lambda _: run(command, env=environment, cwd=room.folder, allowed=(0, 1))

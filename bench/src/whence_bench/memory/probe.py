@@ -18,7 +18,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 from whence.memory.memory import Memory
-from whence.text.prose import language_of
+from whence.text.prose import prose_language
 from whence_bench.measure import RSS_UNIT, cpu_seconds, folder_bytes, run
 from whence_bench.memory import peer
 from whence_bench.metrics import DEPTH
@@ -76,7 +76,7 @@ def _ask_both(memory: Memory, db: sqlite3.Connection, question: str, answer: str
     began = time.process_time()
     ours = [hit.note.key for hit in memory.recall(question, k=DEPTH, project=project or None)]
     between = time.process_time()
-    theirs = peer.ask(db, language_of("english").content(question), DEPTH, project)
+    theirs = peer.ask(db, prose_language("english").content_words(question), DEPTH, project)
     return between - began, answer in ours, time.process_time() - between, answer in theirs
 
 

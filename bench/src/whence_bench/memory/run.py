@@ -19,7 +19,7 @@ from whence.core.errors import UsageError
 from whence.core.profiles import NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.core.settings import merge
 from whence.memory.memory import Memory
-from whence.text.dates import day_of
+from whence.text.dates import find_document_date
 from whence_bench import metrics, report
 from whence_bench.memory import learning
 from whence_bench.memory.corpus import AS_GIVEN, Conversation, Question, Session, Writing, text_of
@@ -144,7 +144,7 @@ def _write(memory: Memory, conversation: Conversation, writing: Writing) -> dict
 
 
 def _day(session: Session) -> datetime | None:
-    day = day_of(session.date)
+    day = find_document_date(session.date)
     return datetime.fromordinal(day).replace(tzinfo=timezone.utc) if day else None
 
 

@@ -103,7 +103,7 @@ def without_signals(judged: Sequence[Judged], names: Collection[str]) -> list[Ju
 
 def weights_at(judged: Judged, weights: Mapping[str, Weight]) -> Array:
     """The weight of each signal for a question's length."""
-    return np.array([weights[name].at(judged.length) if name in weights else 0.0 for name in judged.signals])
+    return np.array([weights[name].at_length(judged.length) if name in weights else 0.0 for name in judged.signals])
 
 
 def ranking(judged: Judged, weights: Mapping[str, Weight], *, without: str = "") -> list[int]:

@@ -22,7 +22,7 @@ from whence.core.errors import UsageError
 from whence.core.profiles import PROFILES
 from whence.parse.languages import language_of
 from whence.parse.paths import is_source
-from whence.source.history import TELLS_NOTHING
+from whence.source.history import UNINFORMATIVE_SUBJECT
 from whence.text import analyzer
 from whence_bench import metrics, report
 from whence_bench.fetch import GitError, History, plain_git
@@ -150,7 +150,7 @@ def _wanted(listed: str) -> tuple[str, ...]:
 def cleaned(message: str) -> str:
     """A message without trailers and lines of references; empty when it tells nothing of what was changed."""
     lines = message.strip().splitlines() or [""]
-    if TELLS_NOTHING.search(lines[0].strip()):
+    if UNINFORMATIVE_SUBJECT.search(lines[0].strip()):
         return ""
     kept = [_PULL_REQUEST.sub("", lines[0]), *(line for line in lines[1:] if not _TRAILER.match(line) and _tells_something(line))]
     text = "\n".join(kept).strip()

@@ -21,7 +21,7 @@ from whence.index.snapshot import Snapshot
 from whence.parse.languages import CODE
 from whence.parse.paths import Role, roles
 from whence.query import parser
-from whence.query.paste import PLAIN, CleanedQuery, question_in
+from whence.query.paste import PLAIN, CleanedQuery, clean_paste
 from whence_bench import metrics, report
 from whence_bench.search.corpus import Corpus, Repository
 from whence_bench.search.paste_forms import ISSUES, SETS, Around, Form
@@ -79,13 +79,13 @@ class Run:
 @contextmanager
 def _read_as_is() -> Iterator[None]:
     """While this lasts every text is taken for a plain question."""
-    usual = vars(parser)["question_in"]
-    vars(parser)["question_in"] = CleanedQuery
+    usual = vars(parser)["clean_paste"]
+    vars(parser)["clean_paste"] = CleanedQuery
     parser.parse_query.cache_clear()
     try:
         yield
     finally:
-        vars(parser)["question_in"] = usual
+        vars(parser)["clean_paste"] = usual
         parser.parse_query.cache_clear()
 
 
@@ -122,7 +122,7 @@ def ask_pasted(index: Index, repository: Repository, seed: int) -> list[Pasted]:
                 text = write(task.query, around)
                 with _read_as_is():
                     as_is = metrics.ndcg(task.wanted, _paths(index, text))
-                exact = question_in(text).text == task.query
+                exact = clean_paste(text).text == task.query
                 found = alone if exact else metrics.ndcg(task.wanted, _paths(index, text))
                 answered.append(Pasted(repository.name, part, form, alone, as_is, found, exact))
     return answered
@@ -148,7 +148,7 @@ def ask_traces(index: Index, repository: Repository, seed: int) -> list[Traced]:
         with _read_as_is():
             as_is = metrics.rank_of(steps[0].path, _paths(index, text))
         found = metrics.rank_of(steps[0].path, _paths(index, text))
-        answered.append(Traced(repository.name, part, repository.language, as_is, found, question_in(text).kind != PLAIN))
+        answered.append(Traced(repository.name, part, repository.language, as_is, found, clean_paste(text).kind != PLAIN))
     return answered
 
 

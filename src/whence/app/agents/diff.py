@@ -6,7 +6,7 @@ import difflib
 import re
 
 from whence.app.agents.changes import FileChange
-from whence.text.secrets import find_secrets, redacted
+from whence.text.secrets import find_secrets, redact_secrets
 
 HIDDEN = "[redacted]"
 _CONFIGURATIONS = frozenset((".json", ".jsonc", ".toml"))
@@ -40,7 +40,7 @@ def unified_diff(change: FileChange) -> list[str]:
         before, after = (hide_secrets(text, toml=change.path.suffix == ".toml") for text in (before, after))
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
     text = "\n".join(lines)
-    return redacted(text, find_secrets(text)).split("\n") if text else []
+    return redact_secrets(text, find_secrets(text)).split("\n") if text else []
 
 
 def hide_secrets(text: str, *, toml: bool = False) -> str:

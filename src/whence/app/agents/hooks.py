@@ -157,13 +157,13 @@ def latest_notes(directories: Iterable[Path], project: str, now: datetime) -> li
     """The latest valid notes of a project, latest first. Only their files are read: no index is opened or built."""
     from whence.core.errors import WhenceError  # noqa: PLC0415  -- tool calls are reported without loading the notes
     from whence.memory.store import NoteStore  # noqa: PLC0415  -- as above
-    from whence.text.slugs import folder_of  # noqa: PLC0415  -- as above
+    from whence.text.slugs import project_folder  # noqa: PLC0415  -- as above
 
     found: list[tuple[int, Note]] = []
     for directory in directories:
         store = NoteStore(directory)
         try:
-            files = sorted(store.scan(folder_of(project)), key=lambda one: -one.changed_ns)[:MAX_NOTES_READ]
+            files = sorted(store.scan(project_folder(project)), key=lambda one: -one.changed_ns)[:MAX_NOTES_READ]
             notes = ((one.changed_ns, store.read(f"{one.folder}/{one.slug}", most_bytes=MAX_NOTE_BYTES)) for one in files)
             found += [(changed, note) for changed, note in notes if note is not None and _is_valid(note, now)]
         except (WhenceError, OSError):
@@ -211,6 +211,6 @@ def _shortened(text: str, longest: int) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    from whence.text.secrets import find_secrets, redacted  # noqa: PLC0415  -- as above
+    from whence.text.secrets import find_secrets, redact_secrets  # noqa: PLC0415  -- as above
 
-    return redacted(text, find_secrets(text))
+    return redact_secrets(text, find_secrets(text))

@@ -20,7 +20,7 @@ from whence.index.clean_marker import describe_difference
 from whence.index.layout import Layout
 from whence.index.store import FORMAT, IndexStore
 from whence.source import git
-from whence.source.walk import Tree, Walker
+from whence.source.walk import FileTree, Walker
 from whence.storage.sqlite import register_row_sum
 
 #: A writer that is at work is waited for so long.
@@ -253,7 +253,7 @@ def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: in
     chosen, meta = settings.index, store.meta()
     tree = Walker(str(layout.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=now_ns).refresh(store.tree())
     changed = len(split_changed(store, layout.root, tree.changed, chosen.max_file_bytes)[0]) + len(tree.deleted)
-    head = git.head(layout.root)
+    head = git.read_head(layout.root)
     moved = meta.get("commit", "") != (head.commit if head else "")
     age = max(now_ns / 1e9 - float(meta.get("indexed_at", 0)), 0.0) / 3_600
     files = len(tree.files)
@@ -264,7 +264,7 @@ def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: in
     yield from _left_out(layout, [*tree.skipped, *store.skipped_files()], tree)
 
 
-def _left_out(layout: Layout, skipped: list[Skipped], tree: Tree) -> Iterator[Finding]:
+def _left_out(layout: Layout, skipped: list[Skipped], tree: FileTree) -> Iterator[Finding]:
     """What is not indexed by reason, and the largest files among those that nobody asked to leave out."""
     reasons = Counter(one.reason for one in skipped)
     unasked = [one for one in skipped if not one.reason.startswith(_ASKED_FOR) and not one.path.endswith("/")]

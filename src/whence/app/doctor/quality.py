@@ -37,8 +37,8 @@ from whence.query.plan import make_plan
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.pipeline import SearchRun, answer
 from whence.search.request import ResolvedRequest
-from whence.source.git import head
-from whence.source.history import TELLS_NOTHING, read_history
+from whence.source.git import read_head
+from whence.source.history import UNINFORMATIVE_SUBJECT, read_history
 from whence.storage.rows import dead_mask
 from whence.text import analyzer
 
@@ -123,7 +123,7 @@ def from_commits(commits: Sequence[Commit], there: Callable[[str], bool], wanted
         text = " ".join(subject.split())
         files = tuple(path for path in commit.paths if is_source(path))
         fit = 1 <= len(files) <= MOST_WANTED and len(commit.paths) <= MOST_TOUCHED and all(map(there, files))
-        if fit and says_enough(text) and not TELLS_NOTHING.search(text) and not _BESIDE.search(text):
+        if fit and says_enough(text) and not UNINFORMATIVE_SUBJECT.search(text) and not _BESIDE.search(text):
             found.setdefault(text.lower(), KnownItem(text, files))
         if len(found) >= wanted:
             break
@@ -312,7 +312,7 @@ def _part_way(deadline: float) -> float:
 
 def _told(view: MeasuredIndex, root: Path, questions: int) -> list[KnownItem]:
     """Questions from the subjects of the newest commits."""
-    commit, there = head(root), set(view.paths())
+    commit, there = read_head(root), set(view.paths())
     commits = read_history(root, commit.commit, COMMITS_EACH * questions) if commit is not None else None
     return from_commits(commits or [], there.__contains__, questions)
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from whence.context.classic.keywords import Keywords
-from whence.core.profiles import Fields
+from whence.core.profiles import ColumnWeights
 from whence.core.settings_schema import ClassicSettings
 from whence.graph.reader import Graph
 from whence.index.segment_writer import IN_DIRECTORY, IN_STEM
@@ -24,7 +24,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.symbols import SymbolTable
 from whence.parse import paths
 from whence.query.concepts import name_key
-from whence.query.vocabulary import widened
+from whence.query.vocabulary import related_words
 from whence.retrieval.lexical import top
 from whence.retrieval.term_statistics import FieldWeights
 from whence.storage.arrayfile import Array, unpack_strings
@@ -148,7 +148,7 @@ class Sought:
     graph: Graph
     allowed: Array  # a mask over units: definitions that may be returned
     weights: FieldWeights
-    fields: Fields
+    fields: ColumnWeights
     limits: ClassicSettings
 
     @property
@@ -307,7 +307,7 @@ def by_words(sought: Sought) -> Array:
     for left, right in pairwise(sought.components):
         scores.phrase(left + right)
     said = dict.fromkeys(stem(word) for word in sought.components)
-    related = dict.fromkeys(other for word in said for other in sorted(widened(word)) if other not in said)
+    related = dict.fromkeys(other for word in said for other in sorted(related_words(word)) if other not in said)
     for term in (*said, *related):
         scores.word(term)
     for word in sought.folder_words:

@@ -12,7 +12,7 @@ from whence.context.classic.channels import Sought, by_folders, by_names, by_wor
 from whence.context.classic.keywords import STOP_WORDS
 from whence.core.types import EDGE_KINDS
 from whence.index.segment_writer import KIND_NAMES
-from whence.query.concepts import GENERIC, Match, is_generic, matching, name_key, strong
+from whence.query.concepts import GENERIC, ConceptMatch, is_generic, is_strong, match_concepts, name_key
 from whence.storage.arrayfile import Array
 from whence.storage.rows import ranges
 from whence.text.analyzer import parts, stem, words
@@ -49,7 +49,7 @@ def find_seeds(sought: Sought, learned: Learned = (), nearest: Nearest | None = 
     """The seeds of a task."""
     limits = sought.limits
     named, worded, folders = by_names(sought), by_words(sought), by_folders(sought)
-    matches = matching(sought.task, frozenset(sought.snapshot.languages))
+    matches = match_concepts(sought.task, frozenset(sought.snapshot.languages))
     most = int(limits.equivalent_share * (len(named) + len(worded)))
     classes = _equivalents(sought, matches, named)[:most]
     taught = _learned_units(sought, learned)
@@ -68,7 +68,7 @@ def find_seeds(sought: Sought, learned: Learned = (), nearest: Nearest | None = 
     return Seeds(np.concatenate([chosen, joining]), restart, folders, found)
 
 
-def _candidates(sought: Sought, matches: Sequence[Match], scores: Mapping[int, float]) -> Array:
+def _candidates(sought: Sought, matches: Sequence[ConceptMatch], scores: Mapping[int, float]) -> Array:
     """The best of the fusion, what was injected before them."""
     best = sorted(scores, key=lambda unit: (-scores[unit], unit))
     return np.array(list(dict.fromkeys((*_injected(sought, matches), *best)))[: sought.limits.candidates], np.int64)
@@ -87,7 +87,7 @@ def _fused(sought: Sought, found: Mapping[str, Array], weights: Mapping[str, flo
 
 
 # N3: equivalence classes.
-def _equivalents(sought: Sought, matches: Sequence[Match], named: Array) -> Array:
+def _equivalents(sought: Sought, matches: Sequence[ConceptMatch], named: Array) -> Array:
     """Units that equivalence classes and the neighbours of named units point at, the surest first."""
     weights: dict[int, float] = {}
     for match in matches:
@@ -98,7 +98,7 @@ def _equivalents(sought: Sought, matches: Sequence[Match], named: Array) -> Arra
     return np.array(sorted(weights, key=lambda unit: -weights[unit]), np.int64)
 
 
-def _targets(sought: Sought, match: Match) -> list[int]:
+def _targets(sought: Sought, match: ConceptMatch) -> list[int]:
     """The units that the targets of a class name; of `Type.member` the type must fit too."""
     found: dict[int, None] = {}
     for target in match.concept.targets:
@@ -113,9 +113,9 @@ def _targets(sought: Sought, match: Match) -> list[int]:
     return list(found)
 
 
-def _injected(sought: Sought, matches: Sequence[Match]) -> list[int]:
+def _injected(sought: Sought, matches: Sequence[ConceptMatch]) -> list[int]:
     """What classes of great weight point at, where two of their phrases matched or one of several words: it comes first."""
-    sure = [match for match in matches if match.concept.weight >= sought.limits.injected_weight and strong(match)]
+    sure = [match for match in matches if match.concept.weight >= sought.limits.injected_weight and is_strong(match)]
     return list(dict.fromkeys(unit for match in sure for unit in _targets(sought, match)))
 
 

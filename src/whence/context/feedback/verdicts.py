@@ -13,7 +13,7 @@ from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.context.feedback.vocabulary import keywords
 from whence.core.errors import UsageError
 from whence.core.settings_schema import LearnSettings
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class Verdict:
             raise UsageError(f"{self.symbol}: a verdict needs the hash of the code it is about")
         if not math.isfinite(self.at):
             raise UsageError(f"{self.symbol}: {self.at} is no time")
-        object.__setattr__(self, "task", " ".join(without_secrets(self.task).split())[:LONGEST_TASK])
+        object.__setattr__(self, "task", " ".join(strip_secrets(self.task).split())[:LONGEST_TASK])
 
 
 @dataclass(frozen=True, slots=True)

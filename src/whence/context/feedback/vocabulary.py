@@ -65,7 +65,7 @@ def keywords(task: str) -> tuple[str, ...]:
         rare = [part for part in parts if not is_common(part)]
         found.update(dict.fromkeys(analyzer.stem(part) for part in rare))
         if rare and len(parts) > 1:
-            found[analyzer.joined(word)] = None
+            found[analyzer.normalize_identifier(word)] = None
         if len(found) >= MOST_KEYWORDS:
             break
     return tuple(found)[:MOST_KEYWORDS]

@@ -13,7 +13,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import distinct, member
-from whence.text.analyzer import WORD, joined
+from whence.text.analyzer import WORD, normalize_identifier
 
 #: Names that stand for something outside the source: a node without a place.
 ENDPOINT_PREFIXES = ("route:", "env:", "process:")
@@ -45,7 +45,7 @@ class ReferenceColumns:
             arrays = segment.arrays
             names = unpack_strings(arrays, "names").all()
             hashes = np.array([name_hash(text) if text else 0 for text in names], np.int64)
-            sounds = np.array([name_hash(joined(text)) if text else 0 for text in names], np.int64)
+            sounds = np.array([name_hash(normalize_identifier(text)) if text else 0 for text in names], np.int64)
             places = np.array(
                 [nodes.setdefault(text, len(nodes)) if text.startswith(ENDPOINT_PREFIXES) else -1 for text in names], np.int64
             )

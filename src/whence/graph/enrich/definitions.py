@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whence.core.types import DEFINITIONS, LSP, Edge, Parsed, Reference, Unit
+from whence.core.types import DEFINITIONS, LSP, Edge, ParsedFile, Reference, Unit
 from whence.graph.enrich.client import LanguageServer, ServerError, language_id
 from whence.parse.units import parse
 from whence.source.decode import to_utf8
-from whence.source.read import beginning_of, open_inside
+from whence.source.read import open_inside, read_prefix
 
 #: The protocol knows three ends of a line; whence counts by the first alone.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -138,7 +138,7 @@ class SymbolOutline:
         return TextPositions(self.text)
 
     @cached_property
-    def parsed(self) -> Parsed:
+    def parsed(self) -> ParsedFile:
         """Its units and what they mention."""
         return parse(self.text, self.language)
 
@@ -177,7 +177,7 @@ class Outlines:
 
     def _read(self, path: str) -> SymbolOutline | None:
         try:
-            text = to_utf8(beginning_of(open_inside(self.root, path), self._most_bytes))
+            text = to_utf8(read_prefix(open_inside(self.root, path), self._most_bytes))
         except OSError:
             return None
         return None if text is None else SymbolOutline(path, text, self.languages[path])
@@ -232,7 +232,7 @@ class _Asking:
         outline = self._outlines.outline(path)
         if outline is None:
             return Enriched(path)
-        mentions = [one for one in outline.parsed.mentions if _can_be_asked(one, outline.parsed.units)]
+        mentions = [one for one in outline.parsed.references if _can_be_asked(one, outline.parsed.units)]
         if not mentions:
             return Enriched(path)
         self._show(outline)

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from whence.core.errors import StorageError
-from whence.core.types import DEFINITIONS, RUNTIME, Edge, Parsed, Unit
+from whence.core.types import DEFINITIONS, RUNTIME, Edge, ParsedFile, Unit
 from whence.graph.enrich.otlp import Span
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class SymbolLookup(Protocol):
         """The files that define a name, the last part of a qualified one."""
         ...
 
-    def parsed(self, path: str) -> Parsed | None:
+    def parsed(self, path: str) -> ParsedFile | None:
         """What a file holds."""
         ...
 

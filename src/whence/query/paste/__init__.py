@@ -18,7 +18,7 @@ SHORT = 300
 #: Wrappings within wrappings that are opened.
 DEEPEST = 5
 #: Of a longer text only the beginning and the end are read, of one in JSON or tags more: the question stands in one of them.
-MOST_READ, MOST_OPENED = 30_000, 1_200_000
+MAX_READ, MOST_OPENED = 30_000, 1_200_000
 #: Letters in which a text must have said something.
 SAID_WITHIN = 4_000
 
@@ -35,10 +35,10 @@ class CleanedQuery:
 
     text: str
     kind: str = PLAIN
-    because: str = ""
+    note: str = ""
 
 
-def question_in(text: str) -> CleanedQuery:
+def clean_paste(text: str) -> CleanedQuery:
     """The question in a text: all of it, unless it is certain that it holds more than a question."""
     if len(text) <= SHORT and "\n" not in text and "</" not in text and not _SUSPECT.match(text):
         return CleanedQuery(text)
@@ -64,10 +64,10 @@ def _inner(text: str) -> CleanedQuery | None:
         envelopes.out_of_form,
         envelopes.out_of_gutter,
     )
-    for shown, some in ((_both_ends(text, MOST_OPENED), openers), (_both_ends(text, MOST_READ), readers)):
+    for shown, some in ((_both_ends(text, MOST_OPENED), openers), (_both_ends(text, MAX_READ), readers)):
         for reader in some:
             found = reader(shown)
-            if found is not None and found.text != text and says_something(found.text):
+            if found is not None and found.text != text and has_content_words(found.text):
                 return found
     return None
 
@@ -79,6 +79,6 @@ def _both_ends(text: str, letters: int) -> str:
     return f"{first}\n\n{last}" if "\n" in last else f"{first} {last}"
 
 
-def says_something(text: str) -> bool:
+def has_content_words(text: str) -> bool:
     """Whether a text holds a word that is no stop word."""
     return any(word.lower() not in analyzer.STOP_WORDS and analyzer.parts(word) for word in analyzer.words(text[:SAID_WITHIN]))

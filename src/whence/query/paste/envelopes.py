@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from whence.query.paste import ENVELOPE, ISSUE, MOST_READ, SNIPPET, CleanedQuery, says_something
+from whence.query.paste import ENVELOPE, ISSUE, MAX_READ, SNIPPET, CleanedQuery, has_content_words
 from whence.query.paste.prompts import goes_on, is_prompt
 from whence.query.paste.tags import Tagged, outermost, tagged, without
 
@@ -128,7 +128,7 @@ def out_of_json(text: str) -> CleanedQuery | None:
 
 
 def _quoted_value(text: str) -> CleanedQuery | None:
-    found = _QUOTED_VALUE.search(text[:MOST_READ])
+    found = _QUOTED_VALUE.search(text[:MAX_READ])
     if found is None:
         return None
     value = (found[1] or found[2]).replace("\\n", "\n").replace('\\"', '"')
@@ -144,7 +144,7 @@ def _asked_in(value: Any, depth: int) -> str:
     if not isinstance(value, dict):
         return ""
     for key in QUESTION_KEYS:
-        if isinstance(value.get(key), str) and says_something(value[key]):
+        if isinstance(value.get(key), str) and has_content_words(value[key]):
             return str(value[key])
     return next((found for key in HOLDING_KEYS if (found := _asked_in(_parsed(value.get(key)), depth - 1))), "")
 
@@ -174,7 +174,7 @@ def out_of_tags(text: str) -> CleanedQuery | None:
         return None
     found = tagged(text)
     asides = outermost([one for one in found if one.begins_line and _is_aside(one.name)])
-    asked = [one for one in _asked_tags(found, asides, text) if says_something(text[one.inner_start : one.inner_end])]
+    asked = [one for one in _asked_tags(found, asides, text) if has_content_words(text[one.inner_start : one.inner_end])]
     if asked:
         last = max(asked, key=lambda one: one.end)
         inner = text[last.inner_start : last.inner_end].strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from whence.query.paste import CHAT, PROMPT, CleanedQuery, says_something
+from whence.query.paste import CHAT, PROMPT, CleanedQuery, has_content_words
 from whence.query.paste.tags import tagged, without
 
 _WHO = (
@@ -191,7 +191,7 @@ def out_of_chat(text: str) -> CleanedQuery | None:
         return None
     ends = [*(turn.start() for turn in turns[1:]), len(text)]
     said = [_message(text[turns[number].end() : ends[number]]) for number in of_user]
-    asking = [message for message in said if says_something(message)]
+    asking = [message for message in said if has_content_words(message)]
     if not asking:
         return None
     last = next((message for message in reversed(asking) if not goes_on(message)), asking[-1])
@@ -282,7 +282,7 @@ def _labelled(text: str) -> str:
         if any(not _is_rules(one) for one in more) and EXAMPLE.search(text, max(label.start() - EXAMPLE_WITHIN, 0), label.start()):
             continue
         said = _until_next_part(text, label.end())
-        if says_something(said) and not _is_rules(said):
+        if has_content_words(said) and not _is_rules(said):
             return said
     return ""
 
@@ -305,7 +305,7 @@ def _paragraphs(text: str) -> list[str]:
 
 def _last_asked(paragraphs: Sequence[str]) -> str:
     """The last paragraph that is no rule; with those before it where it is the end of a longer text."""
-    asked = [number for number, one in enumerate(paragraphs) if not _is_rules(one) and says_something(one)]
+    asked = [number for number, one in enumerate(paragraphs) if not _is_rules(one) and has_content_words(one)]
     if not asked or asked[-1] < len(paragraphs) - MOST_AFTER:
         return ""
     last = asked[-1]
@@ -338,5 +338,5 @@ def _without_rules(paragraph: str) -> str:
     """A paragraph without the rules before and after what is asked in it."""
     ends = [*(found.start() for found in PART_END.finditer(paragraph)), len(paragraph)]
     spans = list(zip([0, *ends], ends, strict=False))
-    asked = [(start, end) for start, end in spans if says_something(paragraph[start:end]) and not _is_rule(paragraph[start:end].strip())]
+    asked = [(start, end) for start, end in spans if has_content_words(paragraph[start:end]) and not _is_rule(paragraph[start:end].strip())]
     return (paragraph[asked[0][0] : asked[-1][1]] if asked else paragraph).strip()

@@ -41,15 +41,15 @@ class DateSpan(NamedTuple):
     exact: bool  # said in full: a date, a month with its year, a year; not relative to the day it was said
 
 
-def spans_of(text: str, today: int | None) -> list[DateSpan]:
+def find_dates(text: str, today: int | None) -> list[DateSpan]:
     """Every time that a text speaks of, in order; without a day to see them from only those that are said in full."""
     word = _WORD.search(text)
     if word is None:
         return []
-    from whence.text.dates.phrases import spoken_of  # noqa: PLC0415  -- its patterns take a while to build, and most questions speak of no time
+    from whence.text.dates.phrases import resolve_dates  # noqa: PLC0415  -- its patterns take a while to build, and most questions speak of no time
 
     day = today if today is not None and 1 <= today <= OPEN else None
-    return [DateSpan(*one[:5]) for one in spoken_of(text, _WORD.finditer(text, word.start()), day)]
+    return [DateSpan(*one[:5]) for one in resolve_dates(text, _WORD.finditer(text, word.start()), day)]
 
 
 #: What may stand before a date that says which day a text is of, and behind it. Built when they are first used: only notes are read so.
@@ -71,11 +71,11 @@ _NOTHING_BEHIND = rf"(?i)(?:,?\s*{_CLOCK})?[\s)\]}}*_#:]*"
 _MARK_BEHIND = rf"(?i)(?:,?\s*{_CLOCK})?\s*(?:$|[)\]}}:,;|*_\u2013\u2014]|-\s)"
 
 
-def day_of(text: str) -> int | None:
+def find_document_date(text: str) -> int | None:
     """The day that a text is of, if its first lines say so in full."""
     lines = [line for line in text[: _KEY_LINES * 2 * _LONGEST_HEADING].splitlines() if line.strip()][:_KEY_LINES]
     for number, line in enumerate(lines):
-        if len(line) > 4 * _LONGEST_HEADING or not (spans := spans_of(line, None)):
+        if len(line) > 4 * _LONGEST_HEADING or not (spans := find_dates(line, None)):
             continue
         span = spans[0]
         if span.first == span.last and _is_heading(line, span, first=number < _HEADING_LINES):

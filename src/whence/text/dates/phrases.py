@@ -44,7 +44,7 @@ _LONGEST_JOINT = 20
 _ONWARDS = re.compile(r"\s{1,3}on(?:wards?)?(?!\w)", re.IGNORECASE)
 
 
-def spoken_of(text: str, words: Iterable[re.Match[str]], today: int | None) -> list[DateReading]:
+def resolve_dates(text: str, words: Iterable[re.Match[str]], today: int | None) -> list[DateReading]:
     """What the words of time in a text come to, in order and apart."""
     readings = _readings(text, words, today)
     settled: list[DateReading] = []

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from whence.text.hidden import REMOVABLE, hidden_in
+from whence.text.hidden import REMOVABLE, describe_hidden
 from whence.text.injection.forms import ENCODED, FORMS, HIDDEN, LEET, LOOKALIKES, MARKED, MARKS, MARKUP, OVERRIDE, TURN
 from whence.text.injection.orders import ORDERS, UNSHOWN, UNSHOWN_DO, UNSHOWN_TO
 
@@ -28,7 +28,7 @@ class Instruction:
 
     kind: str
     line: int  # from 1
-    because: str
+    reason: str
 
 
 #: No more of a text is read: what is shown is far shorter.
@@ -155,7 +155,7 @@ def _disguised(flow: _Flow) -> Iterator[Instruction]:
         for other in _readings(line):
             found = next(_matching(_Flow(other), only=OVERRIDE), None)
             if found is not None:
-                yield Instruction(OVERRIDE, number, f"{found.because}, in disguise")
+                yield Instruction(OVERRIDE, number, f"{found.reason}, in disguise")
                 break
 
 
@@ -186,7 +186,7 @@ def _unseen(text: str) -> Iterator[Instruction]:
     if text.isascii():
         return
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.isascii() and (because := hidden_in(line)):
+        if not line.isascii() and (because := describe_hidden(line)):
             yield Instruction(HIDDEN, number, because)
 
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from whence.text.secrets.files import FILE_KINDS, in_file
+from whence.text.secrets.files import FILE_KINDS, find_file_secrets
 from whence.text.secrets.patterns import FORMS, NAMED, SecretPattern
-from whence.text.secrets.values import Span, assigned, compiled, is_random, is_shown, stands_in
+from whence.text.secrets.values import Span, cached_regex, find_assigned, is_example_password, is_placeholder, is_random
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 def find_secrets(text: str, path: str = "") -> list[Secret]:
     """The secrets in a text, in order; its path may tell more. Where two overlap they are one, of the more specific kind."""
     lowered = _lowered(text)
-    told = [*_in_urls(text), *_in_headers(text, lowered), *assigned(text, lowered), *(in_file(path, text) if path else ())]
+    told = [*_in_urls(text), *_in_headers(text, lowered), *find_assigned(text, lowered), *(find_file_secrets(path, text) if path else ())]
     found: list[Secret] = []
     line, counted = 1, 0
     for start, end, kind in _apart([*_formed(text), *_key_blocks(text), *told, *_again(text, told)]):
@@ -64,7 +64,7 @@ def find_secrets(text: str, path: str = "") -> list[Secret]:
     return found
 
 
-def redacted(text: str, found: Sequence[Secret]) -> str:
+def redact_secrets(text: str, found: Sequence[Secret]) -> str:
     """The text with `[redacted: KIND]` in the place of each secret."""
     parts, at = [], 0
     for one in sorted(found, key=lambda one: one.start):
@@ -157,13 +157,13 @@ def _branches(literals: Iterable[str]) -> str:
 
 
 def _with_form(text: str, form: SecretPattern, literal: str) -> Iterator[Span]:
-    pattern = compiled((_OPEN if literal[0].isalnum() and not form.lead else "") + form.pattern + _CLOSED)
+    pattern = cached_regex((_OPEN if literal[0].isalnum() and not form.lead else "") + form.pattern + _CLOSED)
     at = text.find(literal)
     while at >= 0:
         match = pattern.match(text, at)
         if match and (start := _beginning(text, form, at, match.start(match.lastindex or 0))) >= 0:
             end = match.end(match.lastindex or 0)
-            if not stands_in(text[start:end]) and _is_near(text, form.near, start, end):
+            if not is_placeholder(text[start:end]) and _is_near(text, form.near, start, end):
                 yield start, end, form.kind
         at = text.find(literal, match.end() if match else at + len(literal))
 
@@ -171,7 +171,7 @@ def _with_form(text: str, form: SecretPattern, literal: str) -> Iterator[Span]:
 def _beginning(text: str, form: SecretPattern, at: int, otherwise: int) -> int:
     if not form.lead:
         return otherwise
-    lead = compiled(rf"(?:{form.lead})\Z").search(text, max(0, at - _LEAD), at)
+    lead = cached_regex(rf"(?:{form.lead})\Z").search(text, max(0, at - _LEAD), at)
     return lead.start() if lead else -1
 
 
@@ -192,17 +192,17 @@ _LONGEST_JWK = 8_000
 
 def _key_blocks(text: str) -> Iterator[Span]:
     for at in _places(text, "PRIVATE KEY"):
-        closing = compiled(r"PRIVATE KEY(?: BLOCK)? ?-{4,5}").match(text, at)
-        opening = compiled(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,5}\Z").search(text, max(0, at - _LEAD), at) if closing else None
+        closing = cached_regex(r"PRIVATE KEY(?: BLOCK)? ?-{4,5}").match(text, at)
+        opening = cached_regex(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,5}\Z").search(text, max(0, at - _LEAD), at) if closing else None
         if not opening or not closing:
             continue
         marker = text.find("----", closing.end(), closing.end() + _LONGEST_KEY)
-        whole = compiled(r"-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}").match(text, marker) if marker >= 0 else None
-        lines = compiled(_KEY_LINES).search(text, closing.end(), marker if marker >= 0 else closing.end() + _LONGEST_KEY)
+        whole = cached_regex(r"-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}").match(text, marker) if marker >= 0 else None
+        lines = cached_regex(_KEY_LINES).search(text, closing.end(), marker if marker >= 0 else closing.end() + _LONGEST_KEY)
         if lines and (whole or lines.start() - closing.end() < _NEAR):
             yield opening.start(), whole.end() if whole else lines.end(), _kind_of_key(text, opening.start(), at)
     for at in _places(text, "Private-Lines:"):
-        match = compiled(_PUTTY_LINES).match(text, at)
+        match = cached_regex(_PUTTY_LINES).match(text, at)
         if match:
             yield *match.span(1), "putty-private-key"
 
@@ -220,28 +220,28 @@ _FOR_CURL = r" (?:-u|--user)[ =][\"']?[^\s:\"'<>$]{1,100}:([^\s\"'<>]{6,200})"
 
 def _in_urls(text: str) -> Iterator[Span]:
     for at in _places(text, "://") if "@" in text else ():
-        match = compiled(_IN_URL).match(text, at)
-        if match and not is_shown(match[1]) and "example" not in match[2]:
+        match = cached_regex(_IN_URL).match(text, at)
+        if match and not is_example_password(match[1]) and "example" not in match[2]:
             yield *match.span(1), "url-password"
     for literal in (" -u ", " --user "):
         for at in _places(text, literal):
-            match = compiled(_FOR_CURL).match(text, at)
-            if match and "curl" in text[max(0, at - _NEAR) : at] and not is_shown(match[1]):
+            match = cached_regex(_FOR_CURL).match(text, at)
+            if match and "curl" in text[max(0, at - _NEAR) : at] and not is_example_password(match[1]):
                 yield *match.span(1), "curl-password"
 
 
 def _in_headers(text: str, lowered: str) -> Iterator[Span]:
     for at in _places(lowered, "bearer"):
-        match = compiled(r"bearer[ \t:]{1,4}([\w.~+/=-]{16,})").match(lowered, at)
+        match = cached_regex(r"bearer[ \t:]{1,4}([\w.~+/=-]{16,})").match(lowered, at)
         if match and is_random(text[slice(*match.span(1))]):
             yield *match.span(1), "bearer-token"
     for literal, pattern in (("basic ", r"basic ([\w+/-]{10,}={0,2})"), ('"auth"', r'"auth"\s{0,4}:\s{0,4}"([\w+/-]{10,}={0,2})"')):
         for at in _places(lowered, literal):
-            match = compiled(pattern).match(lowered, at)
+            match = cached_regex(pattern).match(lowered, at)
             if match and _is_login(text[slice(*match.span(1))]):
                 yield *match.span(1), "basic-auth"
     for at in _places(text, '"d"') if '"kty"' in text else ():
-        match = compiled(r'"d"\s{0,4}:\s{0,4}"([\w-]{40,})"').match(text, at)
+        match = cached_regex(r'"d"\s{0,4}:\s{0,4}"([\w-]{40,})"').match(text, at)
         if match and '"kty"' in text[max(0, at - _LONGEST_JWK) : match.end() + _LONGEST_JWK]:
             yield *match.span(1), "jwk-private-key"
 
@@ -255,4 +255,4 @@ def _is_login(encoded: str) -> bool:
     except ValueError:
         return False
     _, colon, password = plain.partition(":")
-    return bool(colon) and plain.isprintable() and not is_shown(password)
+    return bool(colon) and plain.isprintable() and not is_example_password(password)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from whence.text.secrets.values import Span, compiled
+from whence.text.secrets.values import Span, cached_regex
 
 #: What such values are called.
 FILE_KINDS = ("env-value", "stored-login")
@@ -35,7 +35,7 @@ class _SecretFiles(NamedTuple):
     values: Callable[[str], Iterator[Span]]
 
 
-def in_file(path: str, text: str) -> Iterator[Span]:
+def find_file_secrets(path: str, text: str) -> Iterator[Span]:
     """The values in a file that are secret because of which file it is."""
     lowered = path.lower()
     for one in _FILES:
@@ -45,11 +45,11 @@ def in_file(path: str, text: str) -> Iterator[Span]:
 
 def _is_env(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return bool(compiled(_ENV).search(name)) and not compiled(_TO_FILL_IN).search(name) and not compiled(_PROGRAM).search(name)
+    return bool(cached_regex(_ENV).search(name)) and not cached_regex(_TO_FILL_IN).search(name) and not cached_regex(_PROGRAM).search(name)
 
 
 def _keeps_logins(path: str) -> bool:
-    return bool(compiled(_LOGINS).search(path)) and not compiled(_TO_FILL_IN).search(path.rpartition("/")[2])
+    return bool(cached_regex(_LOGINS).search(path)) and not cached_regex(_TO_FILL_IN).search(path.rpartition("/")[2])
 
 
 #: A name, a sign and a value: quoted, over several lines if need be, or up to the end of the line or a comment.
@@ -74,22 +74,22 @@ _LONGEST_PLAIN = 60
 
 
 def _env_values(text: str) -> Iterator[Span]:
-    for match in compiled(_SETTING).finditer(text):
+    for match in cached_regex(_SETTING).finditer(text):
         group = match.lastgroup or "plain"
         value, start = match[group], match.start(group)
         if group == "plain":
-            value = compiled(r"\s#").split(value, maxsplit=1)[0]
+            value = cached_regex(r"\s#").split(value, maxsplit=1)[0]
         value = value.rstrip()
         if _is_env_secret(match["name"].lower(), value):
             yield start, start + len(value), "env-value"
 
 
 def _is_env_secret(name: str, value: str) -> bool:
-    if compiled(_NOTHING).fullmatch(value) or not value.strip("*xX.-_"):
+    if cached_regex(_NOTHING).fullmatch(value) or not value.strip("*xX.-_"):
         return False
-    if compiled(_SPEAKS).search(name):
+    if cached_regex(_SPEAKS).search(name):
         return len(value) >= _SHORTEST_NAMED
-    return len(value) >= _SHORTEST_OTHER and (len(value) > _LONGEST_PLAIN or not compiled(_PLAIN).fullmatch(value))
+    return len(value) >= _SHORTEST_OTHER and (len(value) > _LONGEST_PLAIN or not cached_regex(_PLAIN).fullmatch(value))
 
 
 _LOGIN_NAME = r"pass|pwd|secret|token|(?:^|[_.:-])_?auth$|key(?:[_.-]?data)?$|credential|private|connection_?string"
@@ -106,9 +106,13 @@ _FIELD = (
 
 
 def _logins(text: str) -> Iterator[Span]:
-    for match in compiled(_FIELD).finditer(text):
+    for match in cached_regex(_FIELD).finditer(text):
         name, group = match["name"].lower(), match.lastgroup or "plain"
-        if compiled(_LOGIN_NAME).search(name) and not compiled(_NO_LOGIN).search(name) and not compiled(_NOTHING).fullmatch(match[group]):
+        if (
+            cached_regex(_LOGIN_NAME).search(name)
+            and not cached_regex(_NO_LOGIN).search(name)
+            and not cached_regex(_NOTHING).fullmatch(match[group])
+        ):
             yield *match.span(group), "stored-login"
 
 
@@ -122,22 +126,22 @@ def _in_manifest(text: str) -> Iterator[Span]:
     start = 0
     while "Secret" in text and start < len(text):
         end = text.find("\n---", start) % (len(text) + 1) or len(text)
-        if compiled(_MANIFEST).search(text, start, end):
-            for block in compiled(_DATA).finditer(text, start, end):
-                yield from ((*entry.span(1), "stored-login") for entry in compiled(_ENTRY).finditer(text, *block.span(1)))
+        if cached_regex(_MANIFEST).search(text, start, end):
+            for block in cached_regex(_DATA).finditer(text, start, end):
+                yield from ((*entry.span(1), "stored-login") for entry in cached_regex(_ENTRY).finditer(text, *block.span(1)))
         start = end + 1
 
 
 def _named(pattern: str) -> Callable[[str], object]:
     """Whether a file is called so, whatever folder it lies in."""
-    return lambda path: compiled(pattern).fullmatch(path.rpartition("/")[2])
+    return lambda path: cached_regex(pattern).fullmatch(path.rpartition("/")[2])
 
 
 def _behind(pattern: str) -> Callable[[str], Iterator[Span]]:
     """A reader of values that stand where a pattern says, in its group."""
 
     def values(text: str) -> Iterator[Span]:
-        yield from ((*match.span(1), "stored-login") for match in compiled(pattern).finditer(text))
+        yield from ((*match.span(1), "stored-login") for match in cached_regex(pattern).finditer(text))
 
     return values
 

@@ -13,7 +13,7 @@ Span = tuple[int, int, str]
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def cached_regex(pattern: str) -> re.Pattern[str]:
     """A pattern, compiled when it is first needed."""
     return re.compile(pattern)
 
@@ -49,9 +49,9 @@ _SHORTEST_TOKEN = 16
 _LONGEST_NAME = 80
 
 
-def assigned(text: str, lowered: str) -> Iterator[Span]:
+def find_assigned(text: str, lowered: str) -> Iterator[Span]:
     """Values that stand behind a name which tells that they are secret. `lowered` is the text in small letters."""
-    behind = compiled(_TO_VALUE)
+    behind = cached_regex(_TO_VALUE)
     for part, shortest in _NAME_PARTS.items():
         at = lowered.find(part)
         while at >= 0:
@@ -69,23 +69,23 @@ def assigned(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _end_of_name(text: str, at: int) -> int:
-    match = compiled(r"[\w.-]+").match(text, at)
+    match = cached_regex(r"[\w.-]+").match(text, at)
     return match.end() if match else at + 1
 
 
 def _kind_of_value(before: str, value: str, *, plain: bool) -> str:
     """What a value is that stands behind a text which ends in its name; empty when it is no secret. Plain ones stand in no quotes."""
-    if not _is_mixed(value) or stands_in(value) or _is_code(value):
+    if not _is_mixed(value) or is_placeholder(value) or _is_code(value):
         return ""
-    name = compiled(r"[^\w.-]").split(before)[-1]
-    words = {word.lower() for word in compiled(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*").findall(name)}
+    name = cached_regex(r"[^\w.-]").split(before)[-1]
+    words = {word.lower() for word in cached_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*").findall(name)}
     if words & _NOT_SECRET:
         return ""
     line = before.rpartition("\n")[2].lower()
-    for named in NAMED if compiled(_ANY_SERVICE).search(line) else _UNNAMED:
-        if compiled(named.names).search(line) and compiled(named.value).fullmatch(value):
+    for named in NAMED if cached_regex(_ANY_SERVICE).search(line) else _UNNAMED:
+        if cached_regex(named.names).search(line) and cached_regex(named.value).fullmatch(value):
             return named.kind
-    strong = compiled(_SPEAKS_OF_ONE).search(name.lower())
+    strong = cached_regex(_SPEAKS_OF_ONE).search(name.lower())
     return "generic-secret" if strong and _is_secret(value, strong[0], plain=plain) else ""
 
 
@@ -93,26 +93,26 @@ def _is_secret(value: str, name: str, *, plain: bool) -> bool:
     """Whether the value of a name that speaks of a secret is random or, for a password, as hard to guess as people make them."""
     is_password = name.startswith(("pass", "pwd"))
     if is_password:
-        classes = sum(bool(compiled(one).search(value)) for one in ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9_]"))
+        classes = sum(bool(cached_regex(one).search(value)) for one in ("[a-z]", "[A-Z]", "[0-9]", r"[^A-Za-z0-9_]"))
         if classes == 4 or (classes == 3 and _wordiness(value) < _WORDY_PASSWORD):
             return True
-    if compiled(UUID).fullmatch(value.lower()):
+    if cached_regex(UUID).fullmatch(value.lower()):
         return name not in ("token", "credential")
-    if plain and compiled(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+").fullmatch(value):
+    if plain and cached_regex(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+").fullmatch(value):
         return False  # an attribute of something
     return len(value) >= (_SHORTEST_PASSWORD if is_password else _SHORTEST_TOKEN) and is_random(value)
 
 
 def is_random(value: str) -> bool:
     """Whether a value looks like drawn at random."""
-    return len(set(value)) >= 8 and _is_mixed(value) and not stands_in(value) and not _is_code(value) and _wordiness(value) < _WORDY
+    return len(set(value)) >= 8 and _is_mixed(value) and not is_placeholder(value) and not _is_code(value) and _wordiness(value) < _WORDY
 
 
 def _is_mixed(value: str) -> bool:
     """Whether there are letters and digits in it, as in nearly everything drawn at random; or letters in no order of words."""
     if len(set(value)) < 6:
         return False
-    return bool(compiled(r"[0-9]").search(value) and compiled(r"[A-Za-z].*[A-Za-z]").search(value)) or _is_jumbled(value)
+    return bool(cached_regex(r"[0-9]").search(value) and cached_regex(r"[A-Za-z].*[A-Za-z]").search(value)) or _is_jumbled(value)
 
 
 _SHORTEST_JUMBLE = 14
@@ -127,7 +127,7 @@ def _is_jumbled(value: str) -> bool:
         return False
     if letters.islower() or letters.isupper():
         return 3 * _pairs_in(letters.lower()) < len(letters)
-    return len(compiled("(?=[a-z][A-Z]|[A-Z][a-z])").findall(letters)) >= 3 and _wordiness(letters) < _ORDERED
+    return len(cached_regex("(?=[a-z][A-Z]|[A-Z][a-z])").findall(letters)) >= 3 and _wordiness(letters) < _ORDERED
 
 
 #: The share of words from which on a value is not random: of values of 24 random letters, large and small, and digits, one in
@@ -146,7 +146,7 @@ _PAIRS = frozenset(
 
 def _wordiness(value: str) -> float:
     """The share of it that is made of what could be words."""
-    words = compiled(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}").findall(value)
+    words = cached_regex(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}").findall(value)
     return sum(len(word) for word in words if 2 * _pairs_in(word.lower()) >= len(word) - 1) / len(value)
 
 
@@ -173,17 +173,19 @@ _MANY_SIGNS = 6
 _LONGEST_EXAMPLE = 120
 
 
-def stands_in(value: str) -> bool:
+def is_placeholder(value: str) -> bool:
     """Whether it only holds the place of a secret."""
     if len(set(value)) < 6 or any(one in value for one in PUBLISHED):
         return True
-    return len(value) <= _LONGEST_EXAMPLE and bool(compiled(_EXAMPLES).search(value.lower()) or compiled(_SHORT_EXAMPLES).search(value))
+    return len(value) <= _LONGEST_EXAMPLE and bool(
+        cached_regex(_EXAMPLES).search(value.lower()) or cached_regex(_SHORT_EXAMPLES).search(value)
+    )
 
 
 def _is_code(value: str) -> bool:
-    if compiled(_CODE).search(value):
+    if cached_regex(_CODE).search(value):
         return not _is_jumbled(value)
-    return bool(compiled(_CALL).search(value)) and len({one for one in value if not one.isalnum()}) < _MANY_SIGNS
+    return bool(cached_regex(_CALL).search(value)) and len({one for one in value if not one.isalnum()}) < _MANY_SIGNS
 
 
 #: Passwords of examples, where any password is expected.
@@ -196,9 +198,9 @@ _SHOWN = frozenset(
 )
 
 
-def is_shown(password: str) -> bool:
+def is_example_password(password: str) -> bool:
     """Whether a password that stands with its user is one of those that examples use, or is put in later."""
     plain = password.lower()
     if plain in _SHOWN or password in PUBLISHED or (len(plain) < 6 and plain.isalpha()):
         return True
-    return bool(compiled(rf"{_EXAMPLES}|{_SHORT_EXAMPLES}|\$\w|[{{}}<>]|%[sdr(]").search(plain))
+    return bool(cached_regex(rf"{_EXAMPLES}|{_SHORT_EXAMPLES}|\$\w|[{{}}<>]|%[sdr(]").search(plain))

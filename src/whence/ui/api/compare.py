@@ -14,7 +14,7 @@ from pydantic import Field
 from whence.app.session import BuildProgress, require_index
 from whence.core.errors import QueryError, UsageError
 from whence.search.request import with_factors
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.ui.api.why import profile_of
 from whence.ui.models import ApiModel, CurrentWorkspace, Text
 from whence_bench.metrics import DEPTH, ndcg, same_file
@@ -130,7 +130,7 @@ def _asked(label: str, inner: tuple[str, ...], asked: CompareBody, question: Jud
     try:
         told.a, told.b = placed(asked.a), placed(asked.b)
     except QueryError as error:
-        told.trouble = without_secrets(error.message.partition("\n")[0])
+        told.trouble = strip_secrets(error.message.partition("\n")[0])
     return told
 
 
@@ -149,15 +149,15 @@ def _compared(asked: CompareBody, at: int, told: Sequence[_ComparedRoot]) -> Com
     heard = [one for one in told if not one.trouble]
     if not heard:
         return ComparedQuery(
-            query=without_secrets(question.query), a=None, b=None, first_difference=None, unknown=[], trouble=told[0].trouble
+            query=strip_secrets(question.query), a=None, b=None, first_difference=None, unknown=[], trouble=told[0].trouble
         )
     a, b = (_together([getattr(one, side) for one in heard]) for side in "ab")
     return ComparedQuery(
-        query=without_secrets(question.query),
+        query=strip_secrets(question.query),
         a=_ranking(a, question, asked.k),
         b=_ranking(b, question, asked.k),
         first_difference=_first_difference(a, b, asked.k),
-        unknown=[without_secrets(answer) for answer in question.answers if answer in unknown],
+        unknown=[strip_secrets(answer) for answer in question.answers if answer in unknown],
     )
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter
 
 from whence.app.session import SERVER_SETTINGS, BuildProgress, IndexSession
 from whence.index.build_log import read_log
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.ui.api import index_files, index_health
 from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text
 
@@ -225,4 +225,4 @@ def _model(index: Index) -> ModelView:
 def _differing(index: Index) -> list[SettingView]:
     """The settings that somebody chose; not those that every server of this kind gives itself."""
     chosen = [one for one in index.provenance if one.source != "default" and SERVER_SETTINGS.get(one.name) != str(one.value)]
-    return [SettingView(name=one.name, value=without_secrets(str(one.value)), source=one.source) for one in chosen]
+    return [SettingView(name=one.name, value=strip_secrets(str(one.value)), source=one.source) for one in chosen]

@@ -13,8 +13,8 @@ from pydantic import Field
 from whence.app.session import IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
-from whence.source.read import without_secrets
-from whence.text.line_diff import compared, numbered
+from whence.source.read import strip_secrets
+from whence.text.line_diff import diff_lines, number_lines
 from whence.ui.api.roots import names_of
 from whence.ui.models import ApiModel, CurrentWorkspace, ErrorReply, Text
 from whence.ui.notes import DiffLine, NotePresenter, NoteView, seen_of
@@ -141,10 +141,10 @@ async def remember(workspace: CurrentWorkspace, given: RememberBody) -> NoteView
 
 def _remembered(given: RememberBody, memory: Memory, showing: NotePresenter) -> NoteView | ConflictReply:
     from whence.memory.note import GENERAL  # noqa: PLC0415  -- loaded with the memory
-    from whence.text.slugs import folder_of  # noqa: PLC0415  -- as above
+    from whence.text.slugs import project_folder  # noqa: PLC0415  -- as above
 
     project = given.project if given.project is not None else memory.repository.name if memory.repository else ""
-    folder = folder_of(project) if project else GENERAL
+    folder = project_folder(project) if project else GENERAL
     memory.catalog.refresh()  # another may have written one of this topic a moment ago
     same = memory.catalog.keys_of(folder, given.topic) if given.topic and not given.replace else []
     if same:
@@ -272,7 +272,7 @@ def _meanwhile(showing: NotePresenter, now: Note, text: str | None = None) -> Co
 
 def _conflict(showing: NotePresenter, now: Note, text: str | None, error: str, hint: str) -> ConflictReply:
     whole = showing.whole(now)
-    lines = compared(numbered(without_secrets(text)), numbered(whole.text)) if text is not None else None
+    lines = diff_lines(number_lines(strip_secrets(text)), number_lines(whole.text)) if text is not None else None
     return ConflictReply(error=error, hint=hint, now=whole, lines=DiffLine.all_of(lines or ()))
 
 

@@ -18,11 +18,11 @@ from whence.app.low_confidence import LowConfidence, doubt_of
 from whence.app.session import BuildProgress, IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
-from whence.core.request import fields_of
+from whence.core.request import pick_fields
 from whence.parse.provenance import warning_of
 from whence.search.request import SearchRequest
 from whence.search.result import Facets
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.ui.highlight import of_result
 from whence.ui.models import ApiModel, BuildProgressView, CodeLine, CurrentWorkspace, FreshnessView, Text, takes
 
@@ -49,7 +49,7 @@ class SearchBody(ApiModel):
     @property
     def request(self) -> SearchRequest:
         """What is asked of an index."""
-        return SearchRequest(**{**fields_of(SearchRequest, dict(self)), "k": min(self.k, MOST_RESULTS)})
+        return SearchRequest(**{**pick_fields(SearchRequest, dict(self)), "k": min(self.k, MOST_RESULTS)})
 
 
 class ScorePart(ApiModel):
@@ -146,7 +146,7 @@ async def search(workspace: CurrentWorkspace, asked: SearchBody) -> SearchReply:
         raise refused[0]
     hits = sorted(chain.from_iterable(one.hits for one in told), key=lambda one: -one.score)[: asked.k]
     return SearchReply(
-        query=without_secrets(asked.query),
+        query=strip_secrets(asked.query),
         results=hits,
         facets=_together([one.facets for one in told]),
         confidence=_surest([one.doubt for one in told if one.doubt is not None]),
@@ -165,7 +165,7 @@ async def _of_fleet(workspace: Workspace, asked: SearchBody, began: float) -> Se
         found = fleet.search(asked.request)
         facets, searched = _together([found.facets]), asked.request.content or fleet.settings.search.content
         return SearchReply(
-            query=without_secrets(asked.query),
+            query=strip_secrets(asked.query),
             results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
             facets=facets.model_copy(update={"repositories": found.repository_counts}),
             confidence=_surest([LowConfidence(found.confidence, searched=searched)] if found.confidence is not None else []),

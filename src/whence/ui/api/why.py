@@ -17,7 +17,7 @@ from whence.core.settings import PROJECT_FILE
 from whence.ranking.receipt import totals
 from whence.ranking.registry import signal_named
 from whence.search.request import SearchRequest, with_factors
-from whence.source.read import without_secrets
+from whence.source.read import strip_secrets
 from whence.ui.api.search import MOST_RESULTS
 from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, Text
 
@@ -169,15 +169,15 @@ async def _ask(workspace: Workspace, session: IndexSession, asked: WhyBody) -> W
 def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index | None, progress: BuildProgress) -> WhyReply:
     """What there is to say of a target, as it is written or without the name of its root before it."""
     whole = require_index(index, progress)
-    answer = partial(WhyReply, query=without_secrets(asked.query), root=root)
+    answer = partial(WhyReply, query=strip_secrets(asked.query), root=root)
     request = SearchRequest(asked.query, content=asked.content)
     target, other = targets
     missing = whole.absence(request, target)
     if missing is not None and missing.kind == "unknown" and other != target:
         target, missing = other, whole.absence(request, other)
     if missing is not None:
-        said, hint, *unmet = map(without_secrets, (missing.said, missing.hint, *missing.unmet))
-        return answer(target=without_secrets(target), verdict=missing.kind, said=said, hint=hint, unmet=unmet)
+        said, hint, *unmet = map(strip_secrets, (missing.said, missing.hint, *missing.unmet))
+        return answer(target=strip_secrets(target), verdict=missing.kind, said=said, hint=hint, unmet=unmet)
     ranked = replace(request, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors)
     receipt = _receipt(whole.why(ranked, target), whole.rival(ranked, target))
     return answer(target=target, verdict="ranked", receipt=receipt)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from whence.graph.builder.import_rules.binding import Binding
 from whence.graph.builder.import_rules.tree import PathTree, folder_of, joined, renamed, upward
-from whence.text.json_comments import read_json
+from whence.text.json_comments import parse_json
 
 #: Folders that a build writes; their sources lie in `src`.
 _BUILT = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})
@@ -64,7 +64,7 @@ class ScriptPackages:
         if path in seen or len(seen) >= MOST_EXTENDED:
             return Aliases()
         seen.add(path)
-        written = _table(read_json(self._tree.text(path)))
+        written = _table(parse_json(self._tree.text(path)))
         options = _table(written.get("compilerOptions"))
         inherited = Aliases()
         for other in self._extended(path, written.get("extends")):
@@ -129,7 +129,7 @@ class ScriptPackages:
     def _manifest(self, folder: str) -> dict[str, object]:
         known = self._manifests.get(folder)
         if known is None:
-            known = self._manifests[folder] = _table(read_json(self._tree.text(f"{folder}/package.json".lstrip("/"))))
+            known = self._manifests[folder] = _table(parse_json(self._tree.text(f"{folder}/package.json".lstrip("/"))))
         return known
 
 

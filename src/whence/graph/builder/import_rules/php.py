@@ -7,7 +7,7 @@ from itertools import islice
 
 from whence.graph.builder.import_rules.binding import Binding
 from whence.graph.builder.import_rules.tree import PathTree, folder_of, joined, nearest, quoted, renamed
-from whence.text.json_comments import read_json
+from whence.text.json_comments import parse_json
 
 MOST_NAMES = 40
 MOST_LEAVES = 2_000
@@ -77,7 +77,7 @@ class Php:
         if self._given is None:
             self._given = {}
             for path in self._tree.ending("composer.json"):
-                for prefix, folder in _mapped(read_json(self._tree.text(path))):
+                for prefix, folder in _mapped(parse_json(self._tree.text(path))):
                     place = joined(folder_of(path), folder or ".")
                     if place is not None:
                         self._given.setdefault(prefix.strip("\\"), []).append(place)

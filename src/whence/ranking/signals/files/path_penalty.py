@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.parse.paths import Role
-from whence.query.words import TESTS_ASKED_FOR
+from whence.query.words import ASKS_FOR_TESTS
 from whence.ranking.ledger import Column, Operation
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
@@ -18,7 +18,7 @@ def path_penalty(pool: CandidatePool) -> Column:
     None when the query speaks of test, spec or benchmark.
     """
     factors, values = pool.profile.penalties, np.ones(len(pool.units))
-    if not TESTS_ASKED_FOR.search(pool.plan.text):
+    if not ASKS_FOR_TESTS.search(pool.plan.text):
         roles = pool.column("files.roles").astype(np.int64)
         for role, factor in (
             (Role.TEST, factors.strong), (Role.LEGACY, factors.strong), (Role.EXAMPLE, factors.strong),

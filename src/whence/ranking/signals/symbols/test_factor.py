@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.parse.paths import Role
-from whence.query.words import TESTS_ASKED_FOR
+from whence.query.words import ASKS_FOR_TESTS
 from whence.ranking.ledger import Column, Operation
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import Phase, signal
@@ -15,6 +15,6 @@ from whence.ranking.registry import Phase, signal
 def test_factor(pool: CandidatePool) -> Column:
     """A factor below 1 for symbols of test files, told by their paths, unless the task speaks of tests (S2)."""
     values = np.ones(len(pool.units))
-    if not TESTS_ASKED_FOR.search(pool.plan.text):
+    if not ASKS_FOR_TESTS.search(pool.plan.text):
         values = np.where(pool.column("files.roles") & int(Role.TEST), pool.profile.penalties.strong, values)
     return Column(values, lambda row: "no test, or tests are asked for" if values[row] == 1 else "in a test file")
