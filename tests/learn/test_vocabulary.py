@@ -11,16 +11,15 @@ from learn.verdicts import CHOSEN, EXPIRE, OPEN, verdict
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import forget, say
 from whence.context.feedback.vocabulary import (
-    ACTION_VERBS,
     COMMON_WORDS,
     MOST_KEYWORDS,
-    PROGRAMMING_WORDS,
     LearnedPair,
     keywords,
     learned_symbols,
     pairs,
     weight,
 )
+from whence.text.stop_words import stop_words
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_a_word_with_a_meaning_of_its_own_is_one(word):
 
 def test_the_lists_of_common_words_are_in_lower_case_and_do_not_repeat_one_another():
     assert {word for word in COMMON_WORDS if word != word.lower()} == set()
-    assert ACTION_VERBS.isdisjoint(PROGRAMMING_WORDS)
+    assert stop_words("feedback_verbs").isdisjoint(stop_words("feedback_programming"))
 
 
 def test_of_a_whole_pasted_text_the_first_words_are_taken():

@@ -7,9 +7,9 @@ import unicodedata
 import pytest
 
 from whence.core.errors import SettingError
-from whence.text import prose as module
-from whence.text.analyzer import STOP_WORDS, parts
-from whence.text.prose import LANGUAGES, NONE, ProseLanguage, prose_language
+from whence.text import stop_words as module
+from whence.text.analyzer import LANGUAGES, NO_LANGUAGE, ProseLanguage, parts, prose_language
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 #: A sentence of each language, and those of its words that say something.
 SENTENCES = {
@@ -71,12 +71,12 @@ def test_a_list_holds_only_words_that_the_split_can_give(name):
 
 
 def test_every_list_belongs_to_a_language():
-    assert sorted(path.stem for path in module._LISTS.iterdir()) == sorted(LANGUAGES)
+    assert sorted(path.stem for path in (module._FOLDER / "languages").iterdir()) == sorted(LANGUAGES)
 
 
 def test_english_leaves_out_of_notes_at_least_what_it_leaves_out_of_code():
     english = prose_language("english").stop_words
-    assert sorted(STOP_WORDS - english) == []
+    assert sorted(QUERY_STOP_WORDS - english) == []
     assert set("he she her his him about t re ve ll d m don didn doesn isn wasn aren also just very any".split()) <= english
 
 
@@ -103,7 +103,7 @@ def test_an_identifier_gives_its_parts_and_its_whole(text, expected):
 
 
 def test_none_keeps_everything_as_it_is_written():
-    nothing = prose_language(NONE)
+    nothing = prose_language(NO_LANGUAGE)
     assert nothing.content_words("Why we don't use the caches") == "why we don t use the caches".split()
     assert nothing.stem("caches") == "caches"
 
@@ -113,7 +113,7 @@ def test_an_unknown_language_is_refused_with_the_names_that_are_allowed(name):
     with pytest.raises(SettingError, match=r"memory\.language") as refused:
         ProseLanguage(name)
     assert repr(name) in str(refused.value)
-    assert all(allowed in refused.value.hint for allowed in (*LANGUAGES, NONE))
+    assert all(allowed in refused.value.hint for allowed in (*LANGUAGES, NO_LANGUAGE))
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -13,7 +13,7 @@ from whence.memory.plan import make_note_plan
 from whence.query.parser import parse_query
 from whence.query.paste import MAX_READ, PLAIN, clean_paste
 from whence.query.plan import make_plan
-from whence.text.prose import prose_language
+from whence.text.analyzer import prose_language
 
 ASKED = "where are expired sessions removed"
 PROMPT = """You are an expert software engineer working inside a terminal.

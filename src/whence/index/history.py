@@ -19,7 +19,8 @@ from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.storage.arrayfile import Array, ArrayFile, Columns, open_columns, pack_strings, unpack_strings, write_arrays
-from whence.text.analyzer import STOP_WORDS, terms, words
+from whence.text.analyzer import terms, words
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
     from whence.source.history import Commit
@@ -144,5 +145,5 @@ def load_commits(file: Columns) -> CommitIndex:
 
 def message_terms(message: str) -> list[str]:
     """The distinct terms of a message, in order."""
-    found = dict.fromkeys(term for word in words(message) if word.lower() not in STOP_WORDS for term in terms(word))
+    found = dict.fromkeys(term for word in words(message) if word.lower() not in QUERY_STOP_WORDS for term in terms(word))
     return list(found)[:MAX_TERMS]

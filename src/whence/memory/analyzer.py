@@ -15,8 +15,8 @@ from whence.memory.database import NoteRow
 from whence.memory.note import Note
 from whence.memory.reader import packed_vectors
 from whence.memory.store import StoredNote
+from whence.text.analyzer import ProseLanguage
 from whence.text.dates import OPEN, find_dates, find_document_date
-from whence.text.prose import ProseLanguage
 from whence.text.secrets import find_secrets, redact_secrets
 
 #: Words of a note that are kept: a transcript of a long day has fewer.

@@ -28,7 +28,7 @@ from whence.memory.recall import FEW_WORDS
 from whence.memory.store import HISTORY
 from whence.source.git import list_branches
 from whence.storage.files import is_same_file, version_names
-from whence.text.prose import ProseLanguage
+from whence.text.analyzer import ProseLanguage
 from whence.text.slugs import first_words, normalize_topic
 
 ACTIONS = ARCHIVE, MERGE, PRUNE = ("archive", "merge", "prune")

@@ -25,7 +25,7 @@ from whence.memory.note import CodeRef, Note
 from whence.memory.staleness import CHANGED, CodeState, CodeStates, named
 from whence.source.git import repository_root
 from whence.storage.files import ABANDONED_SECONDS
-from whence.text.prose import prose_language
+from whence.text.analyzer import prose_language
 
 if TYPE_CHECKING:
     from typing_extensions import Self

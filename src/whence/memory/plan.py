@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 
 from whence.query.paste import clean_paste
+from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language
 from whence.text.dates import find_dates
-from whence.text.prose import NONE, ProseLanguage, prose_language
 
 #: Characters of a question that are read, and different words of it that count.
 MOST_READ, MOST_WORDS = 20_000, 64
@@ -52,7 +52,7 @@ def make_note_plan(text: str, language: ProseLanguage, today: int) -> NotePlan:
         left = left[: span.start] + " " + left[span.end :]
     words = language.content_words(left)
     if not words and not spans:
-        words = prose_language(NONE).content_words(left)  # nothing but words that say nothing: better than no answer
+        words = prose_language(NO_LANGUAGE).content_words(left)  # nothing but words that say nothing: better than no answer
     first = {language.stem(word): word for word in reversed(words)}
     stems = list(dict.fromkeys(language.stem(word) for word in words))[:MOST_WORDS]
     exact = [span for span in spans if span.exact] or spans

@@ -11,6 +11,7 @@ from itertools import pairwise
 from whence.core.errors import QueryError
 from whence.query import words as lexicon
 from whence.text import analyzer
+from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
 
 #: A query longer than this is a pasted document; its first words are what is meant.
 MAX_WORDS = 400
@@ -87,7 +88,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         raise QueryError("the query holds no word to search for", hint="give at least one word, or a pattern")
     weights = [(quoted if number >= len(spoken) else 1.0) / (1 + decay * number) for number in range(len(found))]
     if boilerplate != 1:
-        weights = [weight * (boilerplate if word.lower() in lexicon.TASK_WORDS else 1) for word, weight in zip(found, weights, strict=True)]
+        weights = [weight * (boilerplate if word.lower() in stop_words("task") else 1) for word, weight in zip(found, weights, strict=True)]
     return QueryPlan(
         text=text,
         words=tuple(found),
@@ -95,7 +96,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         parts=_parts(found, weights),
         joined=_joined_words(found),
         symbol=_symbol(text, found),
-        exact=tuple(dict.fromkeys(word for word in analyzer.words(text) if len(word) >= 4 and word.lower() not in analyzer.STOP_WORDS)),
+        exact=tuple(dict.fromkeys(word for word in analyzer.words(text) if len(word) >= 4 and word.lower() not in QUERY_STOP_WORDS)),
         length=_length(text, found),
         paths=tuple(dict.fromkeys(lexicon.PATH_IN_TEXT.findall(text)))[:20],
         modules=tuple(dict.fromkeys(lexicon.MODULE_IN_TEXT.findall(text)))[:20],
@@ -112,7 +113,7 @@ def _identifiers(text: str) -> Iterator[str]:
 def _content_words(text: str) -> list[str]:
     """The words of a text without stop words; when only stop words are there, they are the content."""
     every = analyzer.words(text)
-    return [word for word in every if word.lower() not in analyzer.STOP_WORDS and analyzer.parts(word)] or [
+    return [word for word in every if word.lower() not in QUERY_STOP_WORDS and analyzer.parts(word)] or [
         word for word in every if analyzer.parts(word)
     ]
 
@@ -150,7 +151,7 @@ def _symbol(text: str, found: list[str]) -> str:
 
 def _length(text: str, found: list[str]) -> float:
     first = re.match(r"\s*(\w+)", text)
-    if len(found) > 1 and first and first.group(1).lower() in lexicon.CHANGE_VERBS:
+    if len(found) > 1 and first and first.group(1).lower() in stop_words("change_verbs"):
         return 1.0
     if lexicon.SCOPE_PREFIX.match(text.strip()) or lexicon.PROBLEM.search(text):
         return 1.0

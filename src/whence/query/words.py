@@ -4,23 +4,6 @@ from __future__ import annotations
 
 import re
 
-#: A question that opens with one of these asks for a change, not for a place.
-CHANGE_VERBS = frozenset(
-    "add allow avoid bump change check clean convert correct create deprecate disable document drop enable ensure expose extend "
-    "extract fix handle ignore implement improve include introduce make migrate move optimize pass prevent refactor remove rename "
-    "replace report restore return revert rework rewrite set simplify skip speed split stop support switch test tweak update "
-    "upgrade use validate".split()
-)
-#: Words that a task has whatever it is about: they tell what to do, not with what.
-TASK_WORDS = frozenset(
-    "able add adding allow also always another any avoid based behavior behaviour better bug bugs build call called calls case cases "
-    "change changed changes check class code configure correct correctly create creating current custom default define "
-    "defined different does ensure error errors existing expected explain extend feature find fix flow function functions handle "
-    "handled handles handling happen happens how implement implementation implemented implements improve instead introduce issue "
-    "it's like logic look make makes manage method methods modify need needs new object optional option options pass problem "
-    "project properly provide refactor remove replace return returns run set should show specific such support supports task "
-    "trace tracing type types understand update use used user uses using value values want way when work works wrong".split()
-)
 #: `http: do not retry`, `fix(parser): ...`: a scope in front, as in commit messages.
 SCOPE_PREFIX = re.compile(r"^[\w./()-]{2,40}:\s+\S")
 #: A question that holds one of these tells of a problem.

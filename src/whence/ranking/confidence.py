@@ -19,6 +19,7 @@ import numpy as np
 
 from whence.storage.rows import first_of_each, member
 from whence.text import analyzer
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
     from whence.query.plan import QueryPlan
@@ -270,7 +271,7 @@ def _sought(pool: CandidatePool, features: ConfidenceFeatures) -> tuple[str, ...
 
 def _sought_of(query: str) -> tuple[str, ...]:
     """The same for a query without results: its first words."""
-    words = [word for word in analyzer.words(query) if word.lower() not in analyzer.STOP_WORDS]
+    words = [word for word in analyzer.words(query) if word.lower() not in QUERY_STOP_WORDS]
     return tuple(_prefix(word.lower()) for word in dict.fromkeys(words))[:MAX_SOUGHT]
 
 

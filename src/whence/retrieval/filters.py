@@ -14,6 +14,7 @@ from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path
 from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 
 def file_mask(snapshot: Snapshot, filters: Filters) -> Array:
@@ -174,7 +175,7 @@ class _Restricting:
 
     def _with_words(self, phrase: str) -> Array:
         """The files that the index says hold every word of a phrase of several; of one word, all that may."""
-        words = [word for word in analyzer.words(phrase) if word.isascii() and word.isalpha() and word.lower() not in analyzer.STOP_WORDS]
+        words = [word for word in analyzer.words(phrase) if word.isascii() and word.isalpha() and word.lower() not in QUERY_STOP_WORDS]
         every = np.ones(self._snapshot.files, bool)
         for word in words if len(phrase.split()) > 1 else ():
             parts = np.logical_and.reduce([self._holding(term) for term in analyzer.terms(word)])

@@ -23,6 +23,7 @@ from whence.search.pipeline import RankedFile, RankedPool, SearchRun, within
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 from whence.text.bm25 import idf
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 #: Words of a unit that stand for it: those that are frequent in it and rare elsewhere.
 MOST_WORDS = 24
@@ -72,7 +73,7 @@ def _telling_words(example: RelatedQuery, run: SearchRun) -> QueryPlan:
         rows = snapshot.find_term(analyzer.terms(word)[-1])
         return (1 + float(np.log(counts[word]))) * idf(snapshot.live_units, len(snapshot.unit_postings(rows)[0]))
 
-    telling = sorted((word for word in counts if word.lower() not in analyzer.STOP_WORDS), key=lambda word: (-worth(word), word))
+    telling = sorted((word for word in counts if word.lower() not in QUERY_STOP_WORDS), key=lambda word: (-worth(word), word))
     return make_plan(" ".join(telling[:MOST_WORDS]) or example.names or "unit", decay=RELATED.decay, quoted=RELATED.quoted)
 
 

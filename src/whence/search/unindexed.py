@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.source.read import read_text
-from whence.text.analyzer import STOP_WORDS, parts, words
+from whence.text.analyzer import parts, words
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 #: Of each file so much is read.
 MOST_BYTES = 200_000
@@ -32,7 +33,7 @@ def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_ti
 
     Files with the words on their path are read first; `in_time` says whether there is time for one more.
     """
-    spoken = [word.lower() for word in words(question) if word.lower() not in STOP_WORDS]
+    spoken = [word.lower() for word in words(question) if word.lower() not in QUERY_STOP_WORDS]
     wanted = sorted({part for word in spoken for part in (word, *parts(word)) if len(part) > 2})
     found, read = list[UnindexedMatch](), 0
     for path in sorted(paths, key=lambda path: -_held_by_path(path, wanted)) if wanted else ():

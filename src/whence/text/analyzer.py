@@ -1,32 +1,34 @@
-"""Words of code and prose, the same way for documents and for queries (T1).
+"""Words of code and prose, analyzed the same way in documents and in queries (T1).
 
-An identifier gives its parts, stemmed, and when it has several also its whole,
-lower-cased and joined: `parseRequest` -> `pars request parserequest`.
+An identifier yields its stemmed parts and, if there are several, also the whole, lower-cased and joined:
+`parseRequest` -> `pars request parserequest`. Notes are prose: `ProseLanguage` stems them by their own language (M6).
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from unicodedata import normalize
 
 import Stemmer
 
-#: An identifier or word, or a short number that stands alone.
+from whence.core.errors import SettingError
+from whence.text.stop_words import stop_words
+
+#: An identifier or word, or a short number on its own.
 WORD = re.compile(r"[^\W\d]\w*|(?<!\w)\d{1,6}(?!\w)")
 _ASCII_PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 #: Scripts written without spaces: their words are found by pairs of characters.
 _UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]+")
-#: Digits beyond this are noise (hashes, timestamps), not words.
-LONGEST_NUMBER = 6
-LONGEST_WORD = 64
-
-#: Words that carry no content in a question (about 120, English).
-STOP_WORDS = frozenset(
-    "a an and are as at be been but by can could did do does doing for from get gets had has have how i if in into is "
-    "it its itself me my no not of on onto or our out over own s should so some such than that the their them then "
-    "there these they this those through to too under up via was we were what when where which while who whom whose "
-    "why will with within without would you your".split()
+_RUNS = re.compile(rf"({_UNSPACED.pattern}|[0-9]+)")
+#: Longer numbers are noise (hashes, timestamps), not words.
+MAX_NUMBER_DIGITS = 6
+MAX_WORD_LENGTH = 64
+#: Languages with a stop word list and a stemmer. `none` has neither.
+LANGUAGES = tuple(
+    "danish dutch english finnish french german hungarian italian norwegian portuguese romanian russian spanish swedish turkish".split()
 )
+NO_LANGUAGE = "none"
 
 
 def words(text: str) -> list[str]:
@@ -36,7 +38,7 @@ def words(text: str) -> list[str]:
 
 def parts(word: str) -> list[str]:
     """The lower-cased parts of an identifier: `getHTTPResponse` -> `get http response`."""
-    if word.isascii() and word.isalpha() and word.islower() and len(word) <= LONGEST_WORD:
+    if word.isascii() and word.isalpha() and word.islower() and len(word) <= MAX_WORD_LENGTH:
         return [word]
     found: list[str] = []
     for piece in word.split("_"):
@@ -44,40 +46,33 @@ def parts(word: str) -> list[str]:
             found += [part.lower() for part in _ASCII_PARTS.findall(piece)]
         else:
             found += _unicode_parts(piece)
-    return [part for part in found if len(part) <= LONGEST_WORD and not (part.isdigit() and len(part) > LONGEST_NUMBER)]
+    return [part for part in found if len(part) <= MAX_WORD_LENGTH and not (part.isdigit() and len(part) > MAX_NUMBER_DIGITS)]
 
 
 def _unicode_parts(piece: str) -> list[str]:
     """Parts of a piece with letters beyond ASCII: split at capitals, digits and scripts."""
     found: list[str] = []
-    for run in re.split(r"([\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f]+|[0-9]+)", piece):
+    for run in _RUNS.split(piece):
         if _UNSPACED.fullmatch(run):
             found += [run] if len(run) < 3 else [run[i : i + 2] for i in range(len(run) - 1)]
         elif run.isdigit():
             found.append(run)
         elif run:
-            found += _at_capitals(run)
+            found += _split_at_capitals(run)
     return found
 
 
-def _at_capitals(run: str) -> list[str]:
-    cuts = [0]
-    for i in range(1, len(run)):
-        begins = run[i].isupper() and (run[i - 1].islower() or (i + 1 < len(run) and run[i + 1].islower() and run[i - 1].isupper()))
-        if begins:
-            cuts.append(i)
+def _split_at_capitals(run: str) -> list[str]:
+    def begins_word(i: int) -> bool:
+        return run[i].isupper() and (run[i - 1].islower() or (run[i + 1 : i + 2].islower() and run[i - 1].isupper()))
+
+    cuts = [0, *filter(begins_word, range(1, len(run)))]
     return [run[a:b].lower() for a, b in zip(cuts, [*cuts[1:], len(run)], strict=True)]
-
-
-def split(word: str) -> list[str]:
-    """An identifier's whole, lower-cased and joined, then its parts where there are several (T1)."""
-    pieces = parts(word)
-    return pieces if len(pieces) < 2 else [normalize_identifier(word), *pieces]
 
 
 def normalize_identifier(word: str) -> str:
     """An identifier as one lower-cased word: `my_func`, `MyFunc` -> `myfunc`."""
-    return word.replace("_", "").lower()[:LONGEST_WORD]
+    return word.replace("_", "").lower()[:MAX_WORD_LENGTH]
 
 
 @cache
@@ -90,12 +85,46 @@ def stem(part: str) -> str:
     """The stem of a lower-cased part: `parsing`, `parses` -> `pars`."""
     try:
         return _stemmer().stemWord(part)  # type: ignore[no-any-return]
-    except UnicodeEncodeError:  # half a character, as names of files may hold them: it has no stem but itself
+    except UnicodeEncodeError:  # a lone surrogate, as file names may hold them
         return part
 
 
 def terms(word: str) -> tuple[str, ...]:
-    """What an identifier is indexed under: its stemmed parts and, of several, the joined whole."""
+    """The terms an identifier is indexed under: its stemmed parts and, if there are several, the normalized whole."""
     pieces = parts(word)
     stems = tuple(stem(piece) for piece in pieces)
     return stems if len(pieces) < 2 else (*stems, normalize_identifier(word))
+
+
+class ProseLanguage:
+    """Stop words and stems of one natural language, for notes and for queries about them."""
+
+    def __init__(self, name: str) -> None:
+        if name not in (*LANGUAGES, NO_LANGUAGE):
+            raise SettingError(f"memory.language = {name!r} is not allowed", hint=f"allowed: {', '.join((*LANGUAGES, NO_LANGUAGE))}")
+        self.name = name
+        self.stop_words = stop_words(f"languages/{name}") if name != NO_LANGUAGE else frozenset()
+        self._stem = Stemmer.Stemmer(name).stemWord if name != NO_LANGUAGE else str
+
+    def content_words(self, text: str) -> list[str]:
+        """The words of a text without stop words, in order and lower case; identifiers give their parts and their whole."""
+        found: list[str] = []
+        # NFC gives each letter one spelling; a dotted capital I would become two characters in lower case.
+        for word in words(normalize("NFC", text).replace("\u0130", "I")):
+            pieces = parts(word)
+            is_whole = len(pieces) == 1
+            # A single letter or digit of a name (`v1`) means nothing by itself.
+            found += [piece for piece in pieces if piece not in self.stop_words and (is_whole or len(piece) > 1)]
+            if not is_whole and pieces:
+                found.append(normalize_identifier(word))
+        return found
+
+    def stem(self, word: str) -> str:
+        """The term a word is indexed under."""
+        return str(self._stem(word))
+
+
+@cache
+def prose_language(name: str) -> ProseLanguage:
+    """A language, loaded once."""
+    return ProseLanguage(name)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from whence.app.index import Index
-from whence.text.analyzer import STOP_WORDS, words
+from whence.text.analyzer import words
+from whence.text.stop_words import QUERY_STOP_WORDS
 from whence.text.token_estimate import count_tokens
 from whence_bench import metrics
 
@@ -21,7 +22,9 @@ class Grep:
 
     def cost(self, question: str, wanted: Sequence[str]) -> tuple[int, int]:
         """Tokens until a wanted file is read, those that hold most of the words first, and tokens of all files that match."""
-        asked = sorted({word.lower() for word in words(question) if word.lower() not in STOP_WORDS and len(word) > 2}) or [question.lower()]
+        asked = sorted({word.lower() for word in words(question) if word.lower() not in QUERY_STOP_WORDS and len(word) > 2}) or [
+            question.lower()
+        ]
         patterns = [re.compile(re.escape(word)) for word in asked]
         held = {path: [len(one.findall(text)) for one in patterns] for path, text in self._texts.items()}
         matching = [path for path, counts in held.items() if any(counts)]

@@ -41,6 +41,7 @@ from whence.source.git import read_head
 from whence.source.history import UNINFORMATIVE_SUBJECT, read_history
 from whence.storage.rows import dead_mask
 from whence.text import analyzer
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
     from whence.source.history import Commit
@@ -112,7 +113,7 @@ def question_of(unit: Unit) -> str:
 
 def says_enough(text: str) -> bool:
     """Whether a text has enough words to be a question."""
-    return len({word.lower() for word in analyzer.words(text)} - analyzer.STOP_WORDS) >= FEWEST_WORDS
+    return len({word.lower() for word in analyzer.words(text)} - QUERY_STOP_WORDS) >= FEWEST_WORDS
 
 
 def from_commits(commits: Sequence[Commit], there: Callable[[str], bool], wanted: int) -> list[KnownItem]:

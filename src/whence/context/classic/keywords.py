@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise, zip_longest
 
 from whence.query.vocabulary import abbreviations_of
-from whence.query.words import CHANGE_VERBS, split_prose
+from whence.query.words import split_prose
 from whence.text import analyzer
+from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
 
 #: Of a pasted text only the first words are read, prose before quoted code.
 MOST_WORDS = 400
@@ -21,27 +22,13 @@ SHORTEST = 2
 SHORTEST_JOINED = 3
 
 #: Verbs that ask for a change or a search; a task speaks of them, its code seldom does.
-ACTION_VERBS = frozenset(
-    "add adjust allow apply avoid build change clean compute connect convert correct create delete detect disable drop enable ensure "
-    "expose extend extract find fix generate handle implement improve integrate introduce investigate make migrate modify move "
-    "optimize prevent provide refactor remove rename replace resolve restructure revert rework rewrite simplify trace understand "
-    "update upgrade wire".split()
-)
+ACTION_VERBS = stop_words("classic_verbs")
 #: The first word of a task is a verb also when it could elsewhere be a noun (`test`, `report`).
-OPENING_VERBS = ACTION_VERBS | CHANGE_VERBS
+OPENING_VERBS = ACTION_VERBS | stop_words("change_verbs")
 #: What may stand before the verb: "please add", "we should fix".
 COURTESIES = frozenset("please we i you need needs want wants to should must can could would let us lets help me".split())
-ENGLISH_STOP_WORDS = analyzer.STOP_WORDS | frozenset(
-    "about all also although am any anything because being both currently each either else etc every everything he her here him his "
-    "however instead just like may maybe might more most must need needs neither nor now off often once only other others otherwise "
-    "please same shall she since something sometimes still than therefore though thus until upon us use used uses using very want "
-    "wants well whenever whereas whether yes yet".split()
-)
-PROGRAMMING_STOP_WORDS = frozenset(
-    "bool code const def err errs existing false fn func funcs int let new nil none null return returns str struct true type types var "
-    "vars void".split()
-)
-STOP_WORDS = ENGLISH_STOP_WORDS | PROGRAMMING_STOP_WORDS | ACTION_VERBS
+ENGLISH_STOP_WORDS = QUERY_STOP_WORDS | stop_words("classic")
+STOP_WORDS = ENGLISH_STOP_WORDS | stop_words("classic_programming") | ACTION_VERBS
 #: Nouns that say what sort of thing is wanted, not which: the noun that matters comes after "a tool for", and nothing is named by them.
 FRAME_NOUNS = frozenset("ability capability feature features functionality mechanism support tool tools way".split())
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from whence.text import analyzer
+from whence.text.stop_words import QUERY_STOP_WORDS
 
 #: Kinds of a text. A plain one is searched as it is.
 PLAIN, ENVELOPE, CHAT, PROMPT, TRACE, LOG, ISSUE, SNIPPET = ("plain", "envelope", "chat", "prompt", "trace", "log", "issue", "snippet")
@@ -81,4 +82,4 @@ def _both_ends(text: str, letters: int) -> str:
 
 def has_content_words(text: str) -> bool:
     """Whether a text holds a word that is no stop word."""
-    return any(word.lower() not in analyzer.STOP_WORDS and analyzer.parts(word) for word in analyzer.words(text[:SAID_WITHIN]))
+    return any(word.lower() not in QUERY_STOP_WORDS and analyzer.parts(word) for word in analyzer.words(text[:SAID_WITHIN]))
