@@ -20,7 +20,6 @@ from whence import Index
 from whence.app.doctor.finding import FAILED
 from whence.app.doctor.index_files import look_at_index
 from whence.cli.main import main
-from whence.context.feedback import store as learned_store
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import IndexBusy, StorageError
@@ -84,7 +83,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
     tree: Path, layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for module in (sqlite, note_store, learned_store):
+    for module in (sqlite, note_store):
         monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
     monkeypatch.setattr("whence.index.writer.OPENING_SECONDS", 0.2)
     with Memory.open(tmp_path / "notes") as memory:

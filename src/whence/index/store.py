@@ -4,21 +4,44 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from whence.core.errors import IndexDamaged
 from whence.core.types import RUNTIME, Edge, Skipped
 from whence.source.walk import FileState, FileTree
 from whence.storage.arrayfile import Stamp
-from whence.storage.sqlite import SCHEMA, Database, is_sound, storage_error, trouble_in
+from whence.storage.sqlite import CHECKSUM, Database, column_names, schema_of
 
 #: Changes with anything that makes an old index unreadable or its postings different.
 FORMAT = 6
 #: Facts of files that are worked out of all others together.
 COLUMNS = ("shared", "history", "graph")
+
+
+_STATE = "size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, asked_ns INTEGER"
+_STAMP = "size INTEGER NOT NULL, checksum INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL"
+_SEEN = "confidence REAL NOT NULL, line INTEGER NOT NULL, seen REAL NOT NULL, count INTEGER NOT NULL"
+#: Each table: its columns and its key.
+_KEYED = {
+    "meta": ("key TEXT, value TEXT NOT NULL", "key"),
+    "segments": (f"id INTEGER, name TEXT NOT NULL, files INTEGER NOT NULL, bytes INTEGER NOT NULL, {_STAMP}", "id"),
+    "vectors": (f"segment INTEGER, model TEXT NOT NULL, name TEXT NOT NULL, {_STAMP}", "segment"),
+    "files": (f"path BLOB, {_STATE}, hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER, hidden INTEGER", "path"),
+    # Rows of segments whose file has changed or gone. They are revived if its content comes back.
+    "dead": ("segment INTEGER, row INTEGER, path BLOB, hash BLOB, language TEXT", "segment, row"),
+    "places": (f"path BLOB, kind TEXT NOT NULL, {_STATE}", "path"),
+    "skipped": ("path BLOB, reason TEXT NOT NULL", "path"),
+    "edges": (
+        f"path BLOB, provenance TEXT, source TEXT, target TEXT, kind TEXT, {_SEEN}",
+        "path, provenance, source, target, kind",
+    ),
+}
+_TABLES = {name: (columns, f"PRIMARY KEY ({key})) WITHOUT ROWID") for name, (columns, key) in _KEYED.items()}
+_INTACT_EDGE = f"{CHECKSUM} IS {CHECKSUM}({column_names(_KEYED['edges'][0])})"
+_SCHEMA = schema_of(_TABLES, {"dead_paths": "dead (path)"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +81,13 @@ class VectorRow:
 class IndexStore(Database):
     """The database of one index."""
 
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        super().__init__(path, _SCHEMA, read_only=read_only)
+
     # Facts about the index as a whole.
     def meta(self) -> dict[str, str]:
         """Every fact."""
-        return dict(self._rows("SELECT key, value FROM meta"))
+        return dict(self.rows("SELECT key, value FROM meta"))
 
     def set_meta(self, **facts: str) -> None:
         """Note facts; call inside a transaction."""
@@ -85,9 +111,9 @@ class IndexStore(Database):
         Tables are made anew, for an older version may have made them otherwise.
         """
         observed = self.edges(RUNTIME)
-        for (table,) in self._rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
+        for (table,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
             self._db.execute(f'DROP TABLE "{table}"')
-        for statement in filter(str.strip, SCHEMA.split(";")):
+        for statement in _SCHEMA:
             self._db.execute(statement)
         if observed:
             self.replace_edges(RUNTIME, observed)
@@ -101,27 +127,25 @@ class IndexStore(Database):
                 found[noted["name"]] = Stamp(**noted["stamp"])
         return found
 
-    def checkpoint(self) -> None:
-        """Put what was written into the database itself: of a log that is damaged SQLite takes what comes before, without a word."""
-        self._rows("PRAGMA wal_checkpoint(TRUNCATE)")  # where another process reads, it says so and does it later
-
     def verify(self) -> list[str]:
-        """What is wrong with the database, line by line; nothing when it is whole."""
-        try:
-            return trouble_in(self._db)
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise storage_error(self.path, error) from error
+        """What is wrong with the database, line by line; nothing when all is well."""
+        found = self.find_damage(_TABLES)
+        uncovered = self.rows(
+            "SELECT count(*) FROM segments AS s WHERE files != (SELECT count(*) FROM files WHERE segment = s.id AND row >= 0)"
+            " + (SELECT count(*) FROM dead WHERE segment = s.id)"
+        )[0][0]
+        return found + ([f"{uncovered} segments contain files that no table lists"] if uncovered else [])
 
     # The tree as it was last seen.
     def tree(self) -> FileTree:
         """What is known of files, folders and rule files."""
         tree = FileTree()
-        found = self._rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path")
+        found = self.rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path")
         tree.files = {path.decode("utf-8", "surrogateescape"): FileState(*state) for path, *state in found}
         decode = os.fsdecode
-        for path, kind, *state in self._rows("SELECT path, kind, size, mtime_ns, ctime_ns, inode, asked_ns FROM places"):
+        for path, kind, *state in self.rows("SELECT path, kind, size, mtime_ns, ctime_ns, inode, asked_ns FROM places"):
             (tree.folders if kind == "folder" else tree.rules)[decode(path)] = FileState(*state)
-        tree.skipped = [Skipped(decode(path), reason) for path, reason in self._rows("SELECT path, reason FROM skipped")]
+        tree.skipped = [Skipped(decode(path), reason) for path, reason in self.rows("SELECT path, reason FROM skipped")]
         return tree
 
     def set_places(self, tree: FileTree) -> None:
@@ -140,7 +164,7 @@ class IndexStore(Database):
         """The hashes of files that are known."""
         found = {}
         for path in paths:
-            for (known,) in self._rows("SELECT hash FROM files WHERE path = ?", [os.fsencode(path)]):
+            for (known,) in self.rows("SELECT hash FROM files WHERE path = ?", [os.fsencode(path)]):
                 found[path] = known
         return found
 
@@ -185,17 +209,17 @@ class IndexStore(Database):
 
     def has_no_secret(self, path: str, hashed: bytes) -> bool:
         """Whether a file with this content was found to hold no secret."""
-        return bool(self._rows("SELECT 1 FROM files WHERE path = ? AND hash = ? AND hidden = 0", [os.fsencode(path), hashed]))
+        return bool(self.rows("SELECT 1 FROM files WHERE path = ? AND hash = ? AND hidden = 0", [os.fsencode(path), hashed]))
 
     def file_rows(self) -> list[tuple[str, bytes, str, str, int, int, int]]:
         """(path, hash, language, reason, segment, row, hidden) of every file."""
-        found = self._rows("SELECT path, hash, language, reason, segment, row, hidden FROM files ORDER BY path")
+        found = self.rows("SELECT path, hash, language, reason, segment, row, hidden FROM files ORDER BY path")
         return [(os.fsdecode(path), *known) for path, *known in found]
 
     def dead_file_rows(self, path: str | None = None) -> list[tuple[str, bytes, str, int, int]]:
         """(path, hash, language, segment, row) of rows that are dead: all, or those of one path."""
         every = "SELECT path, hash, language, segment, row FROM dead"
-        found = self._rows(every) if path is None else self._rows(f"{every} WHERE path = ?", [os.fsencode(path)])
+        found = self.rows(every) if path is None else self.rows(f"{every} WHERE path = ?", [os.fsencode(path)])
         return [(os.fsdecode(path), *known) for path, *known in found]
 
     def add_dead_rows(self, rows: Iterable[tuple[str, bytes, str, int, int]]) -> None:
@@ -212,33 +236,33 @@ class IndexStore(Database):
         """Files that were read and left out, with the reason."""
         return [
             Skipped(os.fsdecode(path), reason)
-            for path, reason in self._rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
+            for path, reason in self.rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
         ]
 
     def count_files(self) -> tuple[int, int]:
         """How many files are known, and how many of them were left out when they were read."""
-        ((known, unfit),) = self._rows("SELECT count(*), coalesce(sum(reason != ''), 0) FROM files")
+        ((known, unfit),) = self.rows("SELECT count(*), coalesce(sum(reason != ''), 0) FROM files")
         return known, unfit
 
     def count_skipped_places(self) -> int:
         """How many files and folders were left out without a look inside."""
-        ((count,),) = self._rows("SELECT count(*) FROM skipped")
+        ((count,),) = self.rows("SELECT count(*) FROM skipped")
         return int(count)
 
     def languages(self) -> list[tuple[str, int, int]]:
         """(language, files, bytes) of what is indexed."""
-        return self._rows("SELECT language, count(*), sum(size) FROM files WHERE reason = '' GROUP BY language ORDER BY 3 DESC")
+        return self.rows("SELECT language, count(*), sum(size) FROM files WHERE reason = '' GROUP BY language ORDER BY 3 DESC")
 
     # Derived files.
     def segments(self) -> list[SegmentRow]:
         """The derived files of the snapshot, oldest first."""
-        rows = self._rows("SELECT id, name, files, bytes, size, checksum, mtime_ns, inode FROM segments ORDER BY id")
+        rows = self.rows("SELECT id, name, files, bytes, size, checksum, mtime_ns, inode FROM segments ORDER BY id")
         return [SegmentRow(id_, name, files, total, Stamp(*stamp)) for id_, name, files, total, *stamp in rows]
 
     def dead_rows(self) -> dict[int, list[int]]:
         """The dead rows of each segment."""
         found: dict[int, list[int]] = {}
-        for segment, row in self._rows("SELECT segment, row FROM dead"):
+        for segment, row in self.rows("SELECT segment, row FROM dead"):
             found.setdefault(segment, []).append(row)
         return found
 
@@ -251,7 +275,7 @@ class IndexStore(Database):
 
     def vectors(self) -> dict[int, VectorRow]:
         """The vector file of each segment that has one."""
-        rows = self._rows("SELECT segment, model, name, size, checksum, mtime_ns, inode FROM vectors")
+        rows = self.rows("SELECT segment, model, name, size, checksum, mtime_ns, inode FROM vectors")
         return {segment: VectorRow(segment, model, name, Stamp(*stamp)) for segment, model, name, *stamp in rows}
 
     def set_vectors(self, row: VectorRow) -> None:
@@ -266,7 +290,7 @@ class IndexStore(Database):
 
     def paths_of(self, segment: int) -> list[tuple[int, str]]:
         """The files of a segment that are alive: (row, path), in the order of rows."""
-        found = self._rows("SELECT row, path FROM files WHERE segment = ? AND row >= 0 ORDER BY row", [segment])
+        found = self.rows("SELECT row, path FROM files WHERE segment = ? AND row >= 0 ORDER BY row", [segment])
         return [(row, os.fsdecode(path)) for row, path in found]
 
     def replace_segments(self, old: list[int], new: int, rows: dict[tuple[int, int], int]) -> None:
@@ -294,10 +318,10 @@ class IndexStore(Database):
         self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
 
     # Edges that something other than the parser found.
-    def edges(self, provenance: str = "", *, sound: bool = False) -> list[Edge]:
-        """All of them, or those of one provenance; those that are `sound` are as they were written."""
-        columns, which = "source, target, kind, provenance, confidence, line, seen, count", is_sound("edges") if sound else "TRUE"
-        rows = self._rows(
+    def edges(self, provenance: str = "", *, intact: bool = False) -> list[Edge]:
+        """All of them, or those of one provenance; `intact` ones only: those that match their checksums."""
+        columns, which = "source, target, kind, provenance, confidence, line, seen, count", _INTACT_EDGE if intact else "TRUE"
+        rows = self.rows(
             f"SELECT {columns} FROM edges WHERE ? IN ('', provenance) AND {which} ORDER BY path, source, target, kind, provenance",  # noqa: S608
             [provenance],
         )
@@ -318,5 +342,5 @@ class IndexStore(Database):
     def _file_of(self, key: str) -> bytes:
         """The path that a symbol's key begins with; names of files may hold the mark that ends it."""
         paths = [os.fsencode(key[:at]) for at, letter in enumerate(key) if letter == "#"] or [os.fsencode(key)]
-        known = (path for path in paths[1:] if self._rows("SELECT 1 FROM files WHERE path = ?", [path]))
+        known = (path for path in paths[1:] if self.rows("SELECT 1 FROM files WHERE path = ?", [path]))
         return next(known, paths[0])

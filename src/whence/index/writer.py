@@ -429,7 +429,7 @@ class IndexWriter:
             return [], False
         try:
             own = self._store.meta().get("root") == self._identity()["root"]  # not the database of another index
-            return (self._store.edges(RUNTIME, sound=True), not self._store.verify()) if own else ([], False)
+            return (self._store.edges(RUNTIME, intact=True), not self._store.verify()) if own else ([], False)
         except StorageError:
             return [], False
 

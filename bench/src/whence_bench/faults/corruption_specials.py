@@ -256,7 +256,7 @@ def former_verdicts(ground: Ground, place: Path) -> list[str]:
 def busy(ground: Ground, place: Path) -> list[str]:
     """A database that another process holds is waited for and then said to be busy: nothing is mended, nothing removed."""
     wrong = []
-    for module in (index_database, note_store, learned_store):
+    for module in (index_database, note_store):
         module.BUSY_SECONDS = BUSY_SECONDS  # type: ignore[attr-defined]
     opened_for = import_module("whence.index.writer")
     opened_for.OPENING_SECONDS = BUSY_SECONDS  # type: ignore[attr-defined]

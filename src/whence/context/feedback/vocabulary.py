@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.context.feedback.store import VALUES_AT_ONCE, FeedbackStore, loaded, stored
+from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.core.settings_schema import LearnSettings
+from whence.storage.sqlite import VALUES_AT_ONCE
 from whence.text import analyzer
 from whence.text.analyzer import stem
 from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
