@@ -15,8 +15,8 @@ import pytest
 from hindrances import environment, obeying_permissions
 from sample_histories import commit
 from sample_trees import git, whence, write
-from whence.app.doctor.finding import worst
-from whence.app.doctor.index_files import look_at_index
+from whence.app.doctor.finding import overall_level
+from whence.app.doctor.index_files import check_index
 from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
 
@@ -65,10 +65,10 @@ def test_damage_is_one_line_with_what_to_do_and_doing_it_helps(tree, own_data_di
     at = next(number for number, line in enumerate(lines) if line.startswith("failed"))
     assert "derived files" in lines[at]
     assert segment.name in lines[at + 1]
-    assert lines[at + 2].split() == "-> whence clear, then whence index; what was learned from use stays".split()
-    assert lines[-1].endswith("1 failed, 0 to look at")
+    assert lines[at + 2].split() == "-> run whence clear, then whence index; learned feedback stays".split()
+    assert lines[-1].endswith("1 failed, 0 warnings")
     assert [whence(command, cwd=tree).returncode for command in ("clear", "index")] == [0, 0]
-    assert worst(look_at_index(Layout(own_data_dir, tree), Settings(), time.time_ns()).findings) == "ok"
+    assert overall_level(check_index(Layout(own_data_dir, tree), Settings(), time.time_ns()).findings) == "ok"
 
 
 def test_fix_removes_the_index_of_a_folder_that_is_gone_and_nothing_else(tree, tmp_path, own_data_dir):

@@ -18,7 +18,7 @@ from hindrances import environment
 from sample_trees import git, write
 from whence import Index
 from whence.app.doctor.finding import FAILED
-from whence.app.doctor.index_files import look_at_index
+from whence.app.doctor.index_files import check_index
 from whence.cli.main import main
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import Verdict, records, say
@@ -136,7 +136,7 @@ def test_a_bit_that_flips_unseen_is_found_by_status_and_doctor_and_mended_when_i
     assert "damaged" in shown
     assert main(["status", str(tree), "--verify", "--json"]) == 1
     assert path.name in json.loads(capsys.readouterr().out)["damaged"][0]
-    found = look_at_index(layout, Settings(), time.time_ns()).findings
+    found = check_index(layout, Settings(), time.time_ns()).findings
     now = contents(layout.directory)
     assert {one: now[one] for one in now} == {one: before[one] for one in now}
     assert len(before) - len(now) == 1, "only the seal is broken: the next who opens it trusts nothing"
@@ -148,7 +148,7 @@ def test_a_bit_that_flips_unseen_is_found_by_status_and_doctor_and_mended_when_i
     with Index.open(tree, settings={"index.verify_after": 0}) as index:
         assert index.notes == []
     assert main(["status", str(tree), "--verify"]) == 0
-    assert "as it was written" in capsys.readouterr().out
+    assert "matches its checksum" in capsys.readouterr().out
 
 
 def test_an_index_of_another_format_is_not_damaged(tree: Path, layout: Layout, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +176,7 @@ def test_a_verdict_with_a_flipped_bit_is_refused_and_its_file_kept(tree: Path, l
     with pytest.raises(StorageError, match="damaged"):
         say(FeedbackStore(path), [VERDICT], index.settings.learn)
     assert path.read_bytes() == damaged
-    found = look_at_index(layout, Settings(), time.time_ns()).findings
+    found = check_index(layout, Settings(), time.time_ns()).findings
     assert [one.name for one in found if one.level == FAILED] == ["learned"]
     FeedbackStore(path).reset()
     assert records(FeedbackStore(path)) == []

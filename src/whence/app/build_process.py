@@ -91,7 +91,7 @@ def remove_index_folder(folder: Path, *, learned: bool) -> bool:
         if one.name.startswith(FILE_NAME):
             continue
         held_index = held_index or one.name.startswith("truth.db")
-        shutil.rmtree(one) if one.is_dir() else one.unlink()
+        shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
     return held_index
 
 

@@ -30,34 +30,34 @@ if TYPE_CHECKING:
     from whence.index.layout import Layout
     from whence.source.walk import FileTree
 
-WORST = 10
-#: Exit code when something is damaged.
-NOT_WELL = 1
-#: Source read per second and process where nothing was measured yet.
-USUAL_BYTES_PER_SECOND = 2_000_000
+MAX_LARGEST = 10
+#: Exit code if something is damaged.
+DAMAGED = 1
+#: A typical rate of indexing, per process.
+TYPICAL_BYTES_PER_SECOND = 2_000_000
 
 
 @click.command()
 @click.argument("path", required=False, default=".")
-@click.option("--files", "list_files", is_flag=True, help="List every file and folder, and why it is in or out.")
-@click.option("--plan", is_flag=True, help="Say what indexing would read, without doing it.")
-@click.option("--verify", is_flag=True, help="Check every derived file against its checksum, and every row of the database.")
+@click.option("--files", "list_files", is_flag=True, help="List every file and folder, with the reason if it is left out.")
+@click.option("--plan", is_flag=True, help="Show what would be indexed, without indexing.")
+@click.option("--verify", is_flag=True, help="Check every index file and database row against its checksum.")
 @json_option
 @set_option
 def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Show what is indexed, from when, and what was left out.
+    """Show what is indexed, since when, and what is left out.
 
-    With --verify, exit code 1 says that something is damaged; nothing is mended then.
+    With --verify, exit code 1 means that the index is damaged; nothing is repaired.
     """
     target = targets_of((path,))[0]
     values = settings_of(assignments)
     if plan or list_files:
-        found = _planned(target.root, values)
+        tree = _walk(target.root, values)
         if list_files:
-            return _list_files(found, _left_out_when_read(target.root), as_json)
-        return _print_plan(target.root, found, as_json)
+            return _list_files(tree, _unfit_files(target.root), as_json)
+        return _print_plan(target.root, tree, as_json)
     if verify and (damaged := _damaged(target.root)):
-        _no_longer_trusted(target.root)
+        _distrust(target.root)
         return _print_damaged(target.root, damaged, as_json)
     with open_indexes([target], refresh=False, values=values) as (index,):
         say_notes([index])
@@ -69,7 +69,7 @@ def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool,
     return 0
 
 
-def _planned(root: Path, values: dict[str, str]) -> FileTree:
+def _walk(root: Path, values: dict[str, str]) -> FileTree:
     from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.source.walk import Walker  # noqa: PLC0415
 
@@ -85,14 +85,14 @@ def _layout_of(root: Path) -> Layout:
     return Layout(default_data_dir(dict(os.environ), Path.home()), root)
 
 
-def _left_out_when_read(root: Path) -> dict[str, str]:
-    """Files that only a look inside told to be unfit (binary, minified, the end of its grammar), where there is an index."""
-    from whence.app.doctor.index_files import ReadOnly  # noqa: PLC0415
+def _unfit_files(root: Path) -> dict[str, str]:
+    """Files that indexing left out after reading them (binary, minified, too much for the grammar), by the index if there is one."""
+    from whence.app.doctor.index_files import ReadOnlyIndexStore  # noqa: PLC0415
     from whence.core.errors import StorageError  # noqa: PLC0415
 
     layout = _layout_of(root)
     try:
-        store = ReadOnly(layout.database) if layout.exists() else None
+        store = ReadOnlyIndexStore(layout.database) if layout.exists() else None
     except StorageError:
         return {}
     if store is None:
@@ -105,10 +105,10 @@ def _left_out_when_read(root: Path) -> dict[str, str]:
         store.close()
 
 
-def _list_files(tree: FileTree, when_read: dict[str, str], as_json: bool) -> int:
+def _list_files(tree: FileTree, unfit: dict[str, str], as_json: bool) -> int:
     from whence.source.walk import list_entries  # noqa: PLC0415
 
-    listed = [(path, reason or when_read.get(path, "")) for path, reason in list_entries(tree)]
+    listed = [(path, reason or unfit.get(path, "")) for path, reason in list_entries(tree)]
     if as_json:
         print_json([{"path": path, "indexed": not reason, "reason": reason} for path, reason in listed])
     else:
@@ -124,8 +124,8 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
     folders: Counter[str] = Counter()
     for path, state in tree.files.items():
         folders[path.partition("/")[0] if "/" in path else "."] += state.size
-    seconds = total / (USUAL_BYTES_PER_SECOND * (os.cpu_count() or 1))
-    largest = sorted(((state.size, path) for path, state in tree.files.items()), reverse=True)[:WORST]
+    seconds = total / (TYPICAL_BYTES_PER_SECOND * (os.cpu_count() or 1))
+    largest = sorted(((state.size, path) for path, state in tree.files.items()), reverse=True)[:MAX_LARGEST]
     reasons = Counter(one.reason for one in tree.skipped)
     if as_json:
         print_json(
@@ -135,7 +135,7 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
                 "bytes": total,
                 "seconds": round(seconds, 1),
                 "largest_files": [{"path": path, "bytes": size} for size, path in largest],
-                "largest_folders": [{"path": path, "bytes": size} for path, size in folders.most_common(WORST)],
+                "largest_folders": [{"path": path, "bytes": size} for path, size in folders.most_common(MAX_LARGEST)],
                 "left_out": dict(reasons),
             }
         )
@@ -145,25 +145,21 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
     for size, path in largest:
         click.echo(f"  {size / 1e3:>9.1f} kB  {safe(path)}")
     click.echo("largest folders:")
-    for path, size in folders.most_common(WORST):
+    for path, size in folders.most_common(MAX_LARGEST):
         click.echo(f"  {size / 1e6:>9.2f} MB  {safe(path)}")
     click.echo("left out: " + (", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "nothing"))
     return 0
 
 
-def _no_longer_trusted(root: Path) -> None:
-    """Have the next who opens the index compare everything with its checksums, and mend what is damaged."""
+def _distrust(root: Path) -> None:
+    """Have the next process that opens the index verify all checksums and repair the damage."""
     with suppress(OSError):
         _layout_of(root).clean_marker_file.unlink(missing_ok=True)
 
 
 def _damaged(root: Path) -> list[str]:
-    """What of an index is not what was written, found without opening it, which would mend it; nothing where there is none."""
-    from whence.app.doctor.index_files import (  # noqa: PLC0415
-        ReadOnly,
-        check_database,
-        opened,
-    )
+    """The damage of an index, found without opening it the usual way, which would repair it; empty if there is no index."""
+    from whence.app.doctor.index_files import ReadOnlyIndexStore, check_database, open_read_only  # noqa: PLC0415
     from whence.core.errors import IndexBusy, IndexDamaged  # noqa: PLC0415
     from whence.index.clean_marker import describe_difference  # noqa: PLC0415
     from whence.index.store import FORMAT  # noqa: PLC0415
@@ -173,29 +169,29 @@ def _damaged(root: Path) -> list[str]:
         return []
     checked = check_database(layout.database)
     if checked.busy:
-        raise IndexBusy(f"{layout.database.name} is in use by another process: {checked.trouble}", hint="try again; nothing was changed")
-    if checked.trouble:
-        return [f"{layout.database.name}: {checked.trouble}"]
-    with opened(layout.database) as db:
-        made = dict(db.execute("SELECT key, value FROM meta")).get("format") if _has_facts(db) else None
-    if made != str(FORMAT):  # of another version: not damaged, and nothing that this one can read
+        raise IndexBusy(f"{layout.database.name} is in use by another process: {checked.error}", hint="try again; nothing was changed")
+    if checked.error:
+        return [f"{layout.database.name}: {checked.error}"]
+    with open_read_only(layout.database) as db:
+        stored_format = dict(db.execute("SELECT key, value FROM meta")).get("format") if _has_meta(db) else None
+    if stored_format != str(FORMAT):  # another version's: not damaged, but not readable
         return []
     try:
-        store = ReadOnly(layout.database)
+        store = ReadOnlyIndexStore(layout.database)
     except IndexDamaged as damage:
         return [damage.message]
     try:
-        rows = [f"{layout.database.name}: {said}" for said in store.verify()]
+        rows = [f"{layout.database.name}: {problem}" for problem in store.verify()]
         return rows or [
-            f"{name}: {said}"
+            f"{name}: {problem}"
             for name, stamp in store.derived_files().items()
-            if (said := describe_difference(layout.segments / name, stamp))
+            if (problem := describe_difference(layout.segments / name, stamp))
         ]
     finally:
         store.close()
 
 
-def _has_facts(db: sqlite3.Connection) -> bool:
+def _has_meta(db: sqlite3.Connection) -> bool:
     return bool(db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0])
 
 
@@ -206,8 +202,8 @@ def _print_damaged(root: Path, damaged: list[str], as_json: bool) -> int:
         click.echo(safe(str(root)))
         for line in damaged:
             click.echo(f"  damaged: {safe(' '.join(line.split()))}")
-        click.echo("  the next search makes it again, or whence index does now")
-    return NOT_WELL
+        click.echo("  the next search rebuilds it, or run whence index now")
+    return DAMAGED
 
 
 def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
@@ -233,12 +229,12 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
         "freshness_words": freshness_words(index.freshness, time.time()),
     }
     if verify:
-        facts["damaged"] = []  # or it would not have come to this
+        facts["damaged"] = []  # damage was reported above
     return facts
 
 
 def _last_run(layout: Layout) -> dict[str, Any] | None:
-    """What was last done to the index; None where that is not known."""
+    """The latest entry of the build log; None if there is none."""
     from dataclasses import asdict  # noqa: PLC0415
 
     from whence.index.build_log import read_log  # noqa: PLC0415
@@ -255,7 +251,7 @@ def _run_words(run: dict[str, Any]) -> str:
 
 def _model_words(facts: dict[str, Any]) -> str:
     if not facts["model_fingerprint"]:
-        return "none, answers are by words alone"
+        return "none, search is lexical only"
     return f"{safe(facts['model'])} ({facts['model_fingerprint']}), {facts['passages']} passages"
 
 
@@ -274,4 +270,4 @@ def _print_facts(facts: dict[str, Any]) -> None:
     if facts["left_out"]:
         click.echo("  left out: " + ", ".join(f"{count} {reason}" for reason, count in facts["left_out"].items()))
     if "damaged" in facts:
-        click.echo("  every derived file is as it was written")
+        click.echo("  every index file matches its checksum")

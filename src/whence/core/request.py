@@ -26,7 +26,6 @@ class Option:
     minimum: int | None = None
     type: str = "str"  # str, int, float, bool, or strs for a tuple of texts
     default: Any = None
-    flag_value: str | None = None  # the value of a flag that is given without one
 
     @property
     def placeholder(self) -> str:
@@ -51,7 +50,7 @@ def _kind(hint: Any) -> str:
     said = str(hint)
     if "Mapping" in said:
         return "factors"
-    if said.startswith(("tuple", "collections.abc.Sequence")):
+    if said.startswith("tuple"):
         return "strs"
     return next((kind for kind in ("bool", "int", "float") if kind in (getattr(hint, "__name__", "") or said)), "str")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.app.doctor.finding import OK, SKIPPED
-from whence.app.doctor.index_files import look_at_index
+from whence.app.doctor.index_files import check_index
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.core.settings_schema import Settings
 from whence_bench.faults.corruption_apart import apart, obey_permissions
@@ -120,7 +120,7 @@ def _asked_twice(case: Case, ground: Ground, data: Path) -> dict[str, Any]:
 
 def _from_outside(ground: Ground, data: Path) -> dict[str, bool]:
     """Who finds damage without opening the index: the doctor, and `whence status --verify`."""
-    findings = look_at_index(ground.layout(data), Settings(), time.time_ns()).findings
+    findings = check_index(ground.layout(data), Settings(), time.time_ns()).findings
     ended = command("status", str(ground.root), "--verify", cwd=ground.root, WHENCE_DATA_DIR=str(data))
     return {"the doctor": any(one.level not in (OK, SKIPPED) for one in findings), "status --verify": ended[0] != 0}
 

@@ -1,33 +1,31 @@
-"""Every check in order, on one root."""
+"""All checks of `whence doctor`, in the order of the report."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from whence.app.doctor import environment as surroundings
-from whence.app.doctor import installation, storage
+from whence.app.doctor import installation
 from whence.app.doctor.environment import LoadedSettings
-from whence.app.doctor.finding import SKIPPED, Finding, guarded
-from whence.app.doctor.index_files import IndexState, look_at_index
-from whence.app.doctor.load_check import load_apart
+from whence.app.doctor.finding import SKIPPED, Finding, run_check
+from whence.app.doctor.index_files import IndexState, check_index
+from whence.app.doctor.load_check import load_in_subprocess
 from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
 
 #: Seconds for packages, grammars and models to load; far more than they need.
 LOADING_SECONDS = 20.0
-#: Questions of each kind, and the seconds in which they are asked when nobody said how many.
+#: Questions of each kind, and the seconds for asking them, unless a number is given.
 QUESTIONS, QUESTION_SECONDS = 40, 5.0
-
-Check = Callable[[], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """What is examined, and what the world says of it."""
+    """What to examine, and on which machine."""
 
     root: Path
     data_dir: Path
@@ -35,77 +33,67 @@ class DoctorContext:
     environment: Mapping[str, str]
     now_ns: int
     command_line: Mapping[str, str] = field(default_factory=dict)
-    questions: int | None = None  # None: as many as are quickly asked
-    others: Sequence[tuple[str, Check]] = ()  # checks by name that only the front end can make
+    questions: int | None = None  # None: as many as can be asked in a few seconds
 
     @property
     def layout(self) -> Layout:
-        """The places of the root's index."""
+        """The files of the root's index."""
         return Layout(self.data_dir, self.root)
 
 
-def examine(here: DoctorContext) -> Iterator[Finding]:
-    """Every finding, in the order of a report: what whence stands on, where it keeps things, this index, what is around it."""
-    chosen, index = _looked_at(here)
-    yield from _installation(here, chosen.settings, index)
-    yield from _without_loading(here, chosen, index)
-    yield from guarded("recall", lambda: _recall(here, chosen.settings, index))
+def examine(context: DoctorContext) -> Iterator[Finding]:
+    """All findings: the installation, the data folder, this index, its surroundings, agents, and measured quality."""
+    chosen, index = _settings_and_index(context)
+    yield from _installation(context, chosen.settings, index)
+    yield from _quick_checks(context, chosen, index)
+    yield from run_check("agents", lambda: surroundings.agents(context.root, context.environment, context.home))
+    yield from run_check("recall", lambda: _recall(context, chosen.settings, index))
 
 
-def examine_at_once(here: DoctorContext) -> Iterator[Finding]:
-    """The findings that take no seconds: nothing is loaded to see whether it can be, and nothing is measured."""
-    return _without_loading(here, *_looked_at(here))
+def examine_quickly(context: DoctorContext) -> Iterator[Finding]:
+    """The findings that take no seconds: nothing is loaded on trial, and quality is not measured."""
+    return _quick_checks(context, *_settings_and_index(context))
 
 
-def _looked_at(here: DoctorContext) -> tuple[LoadedSettings, IndexState]:
-    chosen = surroundings.read_settings(here.root, here.environment, here.home, here.command_line)
-    return chosen, look_at_index(here.layout, chosen.settings, here.now_ns)
+def _settings_and_index(context: DoctorContext) -> tuple[LoadedSettings, IndexState]:
+    chosen = surroundings.read_settings(context.root, context.environment, context.home, context.command_line)
+    return chosen, check_index(context.layout, chosen.settings, context.now_ns)
 
 
-def _without_loading(here: DoctorContext, chosen: LoadedSettings, index: IndexState) -> Iterator[Finding]:
+def _installation(context: DoctorContext, settings: Settings, index: IndexState) -> Iterator[Finding]:
+    requirements = installation.own_requirements()
+    parts = installation.parts_to_load(requirements, index.languages, settings)
+    loaded = load_in_subprocess(parts, LOADING_SECONDS, context.environment)
+    yield from run_check("versions", lambda: installation.versions(sys.version_info[:2]))
+    yield from run_check("packages", lambda: installation.packages(requirements, loaded))
+    yield from run_check("grammars", lambda: installation.grammars(loaded))
+    yield from run_check("models", lambda: installation.models(settings, loaded))
+    yield from run_check("git", lambda: installation.git_program(context.environment))
+
+
+def _quick_checks(context: DoctorContext, chosen: LoadedSettings, index: IndexState) -> Iterator[Finding]:
     yield from chosen.findings
-    yield from _storage(here)
+    folders = surroundings.index_folders(context.data_dir)
+    yield from run_check("data folder", lambda: surroundings.data_folder(context.data_dir, folders))
+    yield from run_check("orphans", lambda: surroundings.orphans(folders))
+    yield from run_check("other indexes", lambda: surroundings.unreadable_indexes(folders))
+    yield from run_check("lock", lambda: surroundings.writer_lock(context.layout, context.now_ns / 1e9))
     yield from index.findings
-    yield from _around(here, chosen)
+    where = (chosen, context.root, context.environment, context.home)
+    yield from run_check("notes", lambda: surroundings.notes(*where))
+    yield from run_check("privacy", lambda: surroundings.privacy(context.data_dir, *surroundings.note_folders(*where)))
+    yield from run_check("processes", lambda: surroundings.processes(os.getuid(), os.getpid()))
 
 
-def _installation(here: DoctorContext, settings: Settings, index: IndexState) -> Iterator[Finding]:
-    needed = installation.needed_here()
-    loaded = load_apart(installation.parts_to_load(needed, index.languages, settings), LOADING_SECONDS, here.environment)
-    yield from guarded("versions", lambda: installation.python_and_whence(sys.version_info[:2]))
-    yield from guarded("packages", lambda: installation.packages(needed, loaded))
-    yield from guarded("grammars", lambda: installation.grammars(loaded))
-    yield from guarded("models", lambda: installation.models(settings, loaded))
-    yield from guarded("git", lambda: installation.git_program(here.environment))
-
-
-def _storage(here: DoctorContext) -> Iterator[Finding]:
-    folders = storage.index_folders(here.data_dir)
-    yield from guarded("data folder", lambda: storage.data_folder(here.data_dir, folders))
-    yield from guarded("orphans", lambda: storage.orphans(folders))
-    yield from guarded("other indexes", lambda: storage.unreadable(folders))
-    yield from guarded("lock", lambda: storage.writers_lock(here.layout, here.now_ns / 1e9))
-
-
-def _around(here: DoctorContext, chosen: LoadedSettings) -> Iterator[Finding]:
-    yield from guarded("notes", lambda: surroundings.notes(chosen, here.root, here.environment, here.home))
-    yield from guarded(
-        "privacy", lambda: storage.exposed(here.data_dir, *surroundings.notes_places(chosen, here.root, here.environment, here.home))
-    )
-    yield from guarded("processes", lambda: surroundings.processes(os.getuid(), os.getpid()))
-    for name, check in here.others:
-        yield from guarded(name, check)
-
-
-def _recall(here: DoctorContext, settings: Settings, index: IndexState) -> Iterator[Finding]:
-    if here.questions == 0:
+def _recall(context: DoctorContext, settings: Settings, index: IndexState) -> Iterator[Finding]:
+    if context.questions == 0:
         return
     if not index.searchable:
-        yield Finding("recall", SKIPPED, "not measured: there is no index that could be asked", "whence index, then whence doctor again")
+        yield Finding("recall", SKIPPED, "not measured: there is no usable index", "run whence index, then whence doctor again")
         return
-    from whence.app.doctor.quality import measure, recall  # noqa: PLC0415  -- all of ranking
+    from whence.app.doctor.quality import measure, recall  # noqa: PLC0415  -- loads all of ranking
 
-    seconds = QUESTION_SECONDS if here.questions is None else float("inf")
-    count = QUESTIONS if here.questions is None else here.questions
-    found = list(measure(here.layout, settings, questions=count, seconds=seconds, now_ns=here.now_ns))
-    yield from recall(found, settings.index.model)
+    seconds = QUESTION_SECONDS if context.questions is None else float("inf")
+    count = QUESTIONS if context.questions is None else context.questions
+    reports = list(measure(context.layout, settings, questions=count, seconds=seconds, now_ns=context.now_ns))
+    yield from recall(reports, settings.index.model)

@@ -1,4 +1,4 @@
-"""Databases looked at from outside: whether one is whole, without opening it as whence does, which would mend it."""
+"""Checks of one index, reading only: opening it the usual way would repair it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, guarded, megabytes, some_of
+from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, first_few, format_size, run_check
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.core.errors import IndexDamaged, StorageError
 from whence.core.settings_schema import Settings
@@ -23,72 +23,80 @@ from whence.source import git
 from whence.source.walk import FileTree, Walker
 from whence.storage.sqlite import register_row_sum
 
-#: A writer that is at work is waited for so long.
+#: How long to wait for a writer.
 BUSY_SECONDS = 2.0
-#: Lines of trouble that SQLite lists at most.
-MOST_TROUBLE = 5
+#: How many problems SQLite lists.
+MAX_PROBLEMS = 5
 #: The column that holds the checksum of a row.
 CHECKSUM = "row_sum"
+REBUILD = "the next search rebuilds it, or run whence index now"
+CLEAR = "run whence clear, then whence index; learned feedback stays"
+MAX_LARGEST = 10
+#: Reasons for leaving a file out that somebody asked for.
+_ON_PURPOSE = ("ignored", "hidden", "a symbolic link", "a folder", "empty")
+
+
+# Databases.
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseCheck:
-    """What SQLite says of a file: nothing when it is whole; whether it was only busy."""
+    """What is wrong with a database (empty: nothing), and whether it was only busy."""
 
-    trouble: str = ""
+    error: str = ""
     busy: bool = False
 
 
 def check_database(path: Path) -> DatabaseCheck:
-    """Whether a database is whole. One that is being written is not taken for a damaged one."""
+    """Check a database for damage. One that is being written does not count as damaged."""
     before = _state(path)
-    found = _checked(path)
-    if found.trouble and _state(path) != before:  # a writer came by: what was read was neither the old nor the new
-        found = _checked(path)
-    return found
+    result = _check_once(path)
+    if result.error and _state(path) != before:  # a writer interfered: we read a mix of old and new
+        result = _check_once(path)
+    return result
 
 
-def _checked(path: Path) -> DatabaseCheck:
+def _check_once(path: Path) -> DatabaseCheck:
     if not path.is_file():
-        return DatabaseCheck("it is no file")
+        return DatabaseCheck("it is not a file")
     if not path.stat().st_size:
         return DatabaseCheck("it is empty")
     try:
-        with opened(path) as db:
+        with open_read_only(path) as db:
             register_row_sum(db)
-            said = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MOST_TROUBLE})")]
-            trouble = list(_altered_rows(db)) if said == ["ok"] else said
+            problems = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
+            problems = list(_altered_rows(db)) if problems == ["ok"] else problems
     except sqlite3.OperationalError as error:
         return DatabaseCheck(str(error), busy="locked" in str(error) or "busy" in str(error))
     except UnicodeDecodeError:
-        return DatabaseCheck("it holds what is no text")
+        return DatabaseCheck("it holds text that is not UTF-8")
     except sqlite3.Error as error:
         return DatabaseCheck(str(error))
-    return DatabaseCheck("; ".join(trouble))
+    return DatabaseCheck("; ".join(problems))
 
 
 def _altered_rows(db: sqlite3.Connection) -> Iterator[str]:
-    """Tables with rows that are not what was written, as far as their rows have checksums: SQLite takes a flipped bit for a value."""
+    """Tables with rows that do not match their checksums: to SQLite a flipped bit is just another value."""
     for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").fetchall():
         columns = [(row[1], row[6]) for row in db.execute(f'PRAGMA table_xinfo("{table}")')]
         if any(name == CHECKSUM and hidden for name, hidden in columns):
             summed = ", ".join(f'"{name}"' for name, hidden in columns if not hidden)
             wrong = db.execute(f'SELECT count(*) FROM "{table}" WHERE {CHECKSUM} IS NOT row_sum({summed})').fetchone()[0]  # noqa: S608
             if wrong:
-                yield f"{wrong} of the rows of {table} are not what was written"
+                yield f"{wrong} rows of {table} do not match their checksums"
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database, to be read only, for a while."""
-    with closing(connected(path)) as db:
+def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database opened for reading, closed at the end."""
+    with closing(connect_read_only(path)) as db:
         yield db
 
 
-def connected(path: Path) -> sqlite3.Connection:
-    """A database, to be read only. What a writer has in its log is seen where there is a log that can be read; it stays there."""
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A read-only connection. A writer's log (WAL) is read if possible, and left as it is."""
     address = f"file:{''.join(f'%{byte:02X}' for byte in os.fsencode(path))}"
-    if has_log(path):
+    if _has_log(path):
         db = _connection(f"{address}?mode=ro")
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -96,12 +104,12 @@ def connected(path: Path) -> sqlite3.Connection:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             db.close()
             if "unable to open" not in str(error) and "readonly" not in str(error):
-                raise  # else nothing can be written here, and so no log be opened
+                raise  # else the folder is read-only, and SQLite cannot open the log
     return _connection(f"{address}?mode=ro&immutable=1")
 
 
-def has_log(path: Path) -> bool:
-    """Whether a writer left something that is not in the database itself yet: one at work, or one that was killed."""
+def _has_log(path: Path) -> bool:
+    """Whether there is a log of a writer that is at work or was killed."""
     try:
         return path.with_name(path.name + "-wal").stat().st_size > 0
     except OSError:
@@ -113,27 +121,22 @@ def _connection(address: str) -> sqlite3.Connection:
 
 
 def _state(path: Path) -> tuple[int, int, int, bool]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns, found.st_ino, has_log(path)
+    facts = path.stat()
+    return facts.st_size, facts.st_mtime_ns, facts.st_ino, _has_log(path)
 
 
-AGAIN = "the next search builds it again, or whence index does now"
-WORST = 10
-#: Reasons for leaving out that somebody asked for.
-_ASKED_FOR = ("ignored", "hidden", "a symbolic link", "a folder", "empty")
-
-
+# The index.
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What was found of one index, and whether it can be searched as it is."""
+    """The findings about an index, and whether it can be searched as it is."""
 
     findings: list[Finding]
     searchable: bool = False
-    languages: list[str] = field(default_factory=list)  # the one with the most source first
+    languages: list[str] = field(default_factory=list)  # those with the most source first
 
 
-class ReadOnly(IndexStore):
-    """The truth as it is, log and all; whoever looks at it leaves no trace, which `Store` does by opening it."""
+class ReadOnlyIndexStore(IndexStore):
+    """An index store that leaves no trace: opening an `IndexStore` writes to it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
@@ -147,106 +150,106 @@ class ReadOnly(IndexStore):
             raise IndexDamaged(f"{self.path.name} cannot be read: {error.__cause__}") from error
 
     def _connected(self) -> sqlite3.Connection:
-        return connected(self.path)
+        return connect_read_only(self.path)
 
 
-def look_at_index(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
-    """Every check of one index. The first that fails ends those that would build on it; nothing is opened to be written."""
+def check_index(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
+    """All checks of one index. One that fails ends those that depend on it. Nothing is written."""
     states: list[IndexState] = []
 
-    def look() -> list[Finding]:
-        states.append(_look(layout, settings, now_ns))
+    def check() -> list[Finding]:
+        states.append(_check_index(layout, settings, now_ns))
         return states[0].findings
 
-    findings = guarded("index", look)
+    findings = run_check("index", check)
     return states[0] if states else IndexState(findings)
 
 
-def _look(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
+def _check_index(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
     if layout.is_orphaned():
-        return IndexState([Finding("index", FAILED, f"{layout.database.name} is lost, and with it what the other files mean", AGAIN)])
+        return IndexState([Finding("index", FAILED, f"{layout.database.name} is lost; the other files are useless without it", REBUILD)])
     if not layout.exists():
-        return IndexState([Finding("index", SKIPPED, f"{layout.root} is not indexed yet", "the first search builds it, or whence index")])
-    findings = guarded("database", lambda: _database(layout))
+        hint = "the first search builds it, or run whence index now"
+        return IndexState([Finding("index", SKIPPED, f"{layout.root} is not indexed yet", hint)])
+    findings = run_check("database", lambda: _database(layout))
     if findings[-1].level != OK:
         return IndexState(findings)
     try:
-        store = ReadOnly(layout.database)
+        store = ReadOnlyIndexStore(layout.database)
     except StorageError as error:
-        return IndexState([*findings, Finding("index", FAILED, error.message, AGAIN if isinstance(error, IndexDamaged) else error.hint)])
+        return IndexState([*findings, Finding("index", FAILED, error.message, REBUILD if isinstance(error, IndexDamaged) else error.hint)])
     try:
-        return _look_inside(store, layout, settings, now_ns, findings)
+        return _check_store(store, layout, settings, now_ns, findings)
     finally:
         store.close()
 
 
-def _look_inside(store: IndexStore, layout: Layout, settings: Settings, now_ns: int, findings: list[Finding]) -> IndexState:
+def _check_store(store: IndexStore, layout: Layout, settings: Settings, now_ns: int, findings: list[Finding]) -> IndexState:
     try:
         meta = store.meta()
     except StorageError as error:
-        return IndexState([*findings, Finding("index", FAILED, error.message, AGAIN)])
-    findings = [*findings, _made_as(meta, settings, empty=not store.segments())]
+        return IndexState([*findings, Finding("index", FAILED, error.message, REBUILD)])
+    findings = [*findings, _compatibility(meta, settings, empty=not store.segments())]
     if meta.get("format") != str(FORMAT):
         return IndexState(findings)
-    findings += (rows := guarded("rows", lambda: _rows(store)))
-    findings += (derived := guarded("derived files", lambda: _derived_files(store, layout)))
-    findings += guarded("freshness", lambda: _freshness(store, layout, settings, now_ns))
-    findings += guarded("learned", lambda: _learned(layout))
-    whole = all(one.level == OK for one in [*rows, *derived])
-    return IndexState(findings, whole and bool(store.segments()), [name for name, _, _ in store.languages()])
+    findings += (rows := run_check("rows", lambda: _rows(store)))
+    findings += (derived := run_check("derived files", lambda: _derived_files(store, layout)))
+    findings += run_check("freshness", lambda: _freshness(store, layout, settings, now_ns))
+    findings += run_check("learned", lambda: _learned(layout))
+    intact = all(one.level == OK for one in [*rows, *derived])
+    return IndexState(findings, intact and bool(store.segments()), [name for name, _, _ in store.languages()])
 
 
 def _database(layout: Layout) -> Iterator[Finding]:
     path = layout.database
     checked = check_database(path)
     if checked.busy:
-        yield Finding("database", WARNING, f"{path.name} is busy: {checked.trouble}", "run it again in a moment")
-    elif checked.trouble:
-        yield Finding("database", FAILED, f"{path} is damaged: {checked.trouble}", AGAIN)
+        yield Finding("database", WARNING, f"{path.name} is busy: {checked.error}", "run it again in a moment")
+    elif checked.error:
+        yield Finding("database", FAILED, f"{path} is damaged: {checked.error}", REBUILD)
     else:
         size = path.stat().st_size
-        yield Finding("database", OK, f"{path} is whole, {megabytes(size)}", facts={"path": str(path), "bytes": size})
+        yield Finding("database", OK, f"{path} is intact, {format_size(size)}", facts={"path": str(path), "bytes": size})
 
 
 def _rows(store: IndexStore) -> Iterator[Finding]:
-    if trouble := store.verify():
-        yield Finding("rows", FAILED, trouble[0], "whence clear, then whence index; what was learned from use stays", tuple(trouble[1:]))
+    if problems := store.verify():
+        yield Finding("rows", FAILED, problems[0], CLEAR, tuple(problems[1:]))
     else:
-        yield Finding("rows", OK, "every row has its checksum")
+        yield Finding("rows", OK, "every row matches its checksum")
 
 
-def _made_as(meta: dict[str, str], settings: Settings, *, empty: bool) -> Finding:
-    """Whether the index is one that this version, with these settings, would have made."""
+def _compatibility(meta: dict[str, str], settings: Settings, *, empty: bool) -> Finding:
+    """Whether this version would have built the index, with these settings."""
     facts = {"format": meta.get("format"), "version": meta.get("version")}
     if not meta:
-        return Finding("index", WARNING, "a build was cut off before its first batch", AGAIN)
+        return Finding("index", WARNING, "a build was interrupted before its first batch", REBUILD)
     if meta.get("format") != str(FORMAT):
-        said = f"made by another version of whence (format {meta.get('format')}, this one writes {FORMAT})"
-        return Finding("index", WARNING, said, AGAIN, facts=facts)
+        message = f"built by another version of whence (format {meta.get('format')}, this one writes {FORMAT})"
+        return Finding("index", WARNING, message, REBUILD, facts=facts)
     if meta.get("settings") != settings.index_fingerprint():
-        return Finding("index", WARNING, "made with other index settings", AGAIN, facts=facts)
-    if "indexed_at" not in meta or ("shared" not in meta and not empty):  # a tree without files has nothing to share
-        return Finding("index", WARNING, "a build was cut off; what it finished is kept", "the next search goes on with it", facts=facts)
-    return Finding("index", OK, f"format {FORMAT}, made with whence {meta.get('version')}", facts=facts)
+        return Finding("index", WARNING, "built with other index settings", REBUILD, facts=facts)
+    if "indexed_at" not in meta or ("shared" not in meta and not empty):  # an empty tree has no shared data
+        return Finding("index", WARNING, "a build was interrupted; finished batches are kept", "the next search resumes it", facts=facts)
+    return Finding("index", OK, f"format {FORMAT}, built by whence {meta.get('version')}", facts=facts)
 
 
 def _derived_files(store: IndexStore, layout: Layout) -> Iterator[Finding]:
     listed = store.derived_files()
-    trouble = {name: said for name, stamp in listed.items() if (said := describe_difference(layout.segments / name, stamp))}
-    if trouble:  # a writer may have replaced them since the list was read
-        now = ReadOnly(layout.database)
+    damaged = {name: problem for name, stamp in listed.items() if (problem := describe_difference(layout.segments / name, stamp))}
+    if damaged:  # a writer may have replaced them since the list was read
+        now = ReadOnlyIndexStore(layout.database)
         try:
-            trouble = {name: said for name, said in trouble.items() if name in now.derived_files()}
+            damaged = {name: problem for name, problem in damaged.items() if name in now.derived_files()}
         finally:
             now.close()
     size = sum(stamp.size for stamp in listed.values())
-    facts = {"files": len(listed), "bytes": size, "damaged": sorted(trouble)}
-    if trouble:
-        details = tuple(f"{layout.segments / name}: {said}" for name, said in sorted(trouble.items()))
-        hint = "whence clear, then whence index; what was learned from use stays"
-        yield Finding("derived files", FAILED, f"{len(trouble)} of {len(listed)} are not what was written", hint, details, facts)
+    facts = {"files": len(listed), "bytes": size, "damaged": sorted(damaged)}
+    if damaged:
+        details = tuple(f"{layout.segments / name}: {problem}" for name, problem in sorted(damaged.items()))
+        yield Finding("derived files", FAILED, f"{len(damaged)} of {len(listed)} are damaged", CLEAR, details, facts)
     else:
-        yield Finding("derived files", OK, f"all {len(listed)} are as they were written, {megabytes(size)}", facts=facts)
+        yield Finding("derived files", OK, f"all {len(listed)} match their checksums, {format_size(size)}", facts=facts)
 
 
 def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: int) -> Iterator[Finding]:
@@ -258,32 +261,30 @@ def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: in
     age = max(now_ns / 1e9 - float(meta.get("indexed_at", 0)), 0.0) / 3_600
     files = len(tree.files)
     facts = {"files": files, "folders": len(tree.folders), "changed": changed, "commit": meta.get("commit", ""), "hours": round(age, 2)}
-    of = f"of {files} files, indexed {age:.1f} h ago"
-    behind = f"{changed} changed since" if changed else "the commit has moved since" if moved else "nothing changed since"
-    yield Finding("freshness", OK, f"{of}: {behind}" + ("; the next search takes that in" if changed or moved else ""), facts=facts)
+    behind = f"{changed} changed since" if changed else "the commit changed since" if moved else "nothing changed since"
+    message = f"{files} files, indexed {age:.1f} h ago: {behind}" + ("; the next search updates the index" if changed or moved else "")
+    yield Finding("freshness", OK, message, facts=facts)
     yield from _left_out(layout, [*tree.skipped, *store.skipped_files()], tree)
 
 
 def _left_out(layout: Layout, skipped: list[Skipped], tree: FileTree) -> Iterator[Finding]:
-    """What is not indexed by reason, and the largest files among those that nobody asked to leave out."""
+    """What is not indexed, by reason, and the largest files that nobody asked to leave out."""
     reasons = Counter(one.reason for one in skipped)
-    unasked = [one for one in skipped if not one.reason.startswith(_ASKED_FOR) and not one.path.endswith("/")]
-    sizes = sorted(((_size_of(layout.root / one.path), one) for one in unasked), key=lambda pair: (-pair[0], pair[1].path))[:WORST]
+    unexpected = [one for one in skipped if not one.reason.startswith(_ON_PURPOSE) and not one.path.endswith("/")]
+    sizes = sorted(((_size_of(layout.root / one.path), one) for one in unexpected), key=lambda pair: (-pair[0], pair[1].path))[:MAX_LARGEST]
     details = tuple(f"{size / 1e3:.0f} kB  {one.path}: {one.reason}" for size, one in sizes)
     facts = {
         "reasons": dict(reasons.most_common()),
         "worst": [{"path": one.path, "bytes": size, "reason": one.reason} for size, one in sizes],
     }
     unread = [one.path for one in skipped if "cannot be" in one.reason]
-    said = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(WORST)) or "nothing"
+    message = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(MAX_LARGEST)) or "nothing"
     if not tree.files:
-        yield Finding(
-            "left out", WARNING, f"there is no file to search: {said}", "whence status --files says why each is out", details, facts
-        )
+        yield Finding("left out", WARNING, f"no file to search: {message}", "whence status --files gives the reasons", details, facts)
     elif unread:
-        yield Finding("left out", WARNING, said, f"check who may read {some_of(unread, 3)}", details, facts)
+        yield Finding("left out", WARNING, message, f"check the permissions of {first_few(unread, 3)}", details, facts)
     else:
-        yield Finding("left out", OK, said, details=details, facts=facts)
+        yield Finding("left out", OK, message, details=details, facts=facts)
 
 
 def _size_of(path: Path) -> int:
@@ -298,8 +299,8 @@ def _learned(layout: Layout) -> Iterator[Finding]:
     if not path.exists():
         return
     checked = check_database(path)
-    if checked.trouble and not checked.busy:
-        hint = "move it away, or forget it with whence feedback reset --yes"
-        yield Finding("learned", FAILED, f"{path} is damaged: {checked.trouble}", hint)
+    if checked.error and not checked.busy:
+        hint = "move it away, or delete it with whence feedback reset --yes"
+        yield Finding("learned", FAILED, f"{path} is damaged: {checked.error}", hint)
     else:
-        yield Finding("learned", OK, f"what was learned from use is whole, {megabytes(path.stat().st_size)}")
+        yield Finding("learned", OK, f"learned feedback is intact, {format_size(path.stat().st_size)}")

@@ -1,4 +1,4 @@
-"""Whether what whence stands on is here: Python, packages, grammars, models, git."""
+"""Checks of the installation: Python, packages, grammars, models, git."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.app.doctor.finding import FAILED, OK, WARNING, Finding, one_line, some_of
+from whence.app.doctor.finding import FAILED, OK, WARNING, Finding, first_few, one_line
 from whence.app.doctor.load_check import GRAMMAR, MODEL, MODULE, QUERIES, LoadResult, Part
 from whence.core.errors import ModelUnavailable
 from whence.core.settings_schema import Settings
@@ -19,15 +19,16 @@ from whence.core.version import __version__
 from whence.embed.registry import NONE, SHIPPED
 from whence.parse.languages import LANGUAGES
 
-OLDEST_PYTHON = (3, 10)
-#: Languages whose queries are made ready as well, those with the most source: some take half a second.
-IN_FULL = 5
+MIN_PYTHON = (3, 10)
+#: For this many languages, those with the most source, queries are compiled too: some take half a second.
+LANGUAGES_WITH_QUERIES = 5
 #: Packages that are imported under another name.
-IMPORTED_AS = {"pystemmer": "Stemmer", "pyyaml": "yaml"}
-#: The files that a shipped model's fingerprint is made of, in this order (training/).
+IMPORT_NAMES = {"pystemmer": "Stemmer", "pyyaml": "yaml"}
+#: The files behind a shipped model's fingerprint, in this order (training/).
 STATIC_FILES = ("vectors.npy", "weights.npy", "fields.npy", "vocabulary.txt")
 PROSE_FILES = ("vectors.npy", "weights.npy", "vocabulary.txt")
-AGAIN = "install whence again: pip install --force-reinstall whence"
+REINSTALL = "reinstall whence: pip install --force-reinstall whence"
+RETRY = "run it again when the machine is less busy"
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(?:;(.*))?$")
 _BOUND = re.compile(r"^\s*(>=|<=|==|!=|<|>|~=)\s*([0-9][0-9a-zA-Z.]*)\s*$")
 _OLDER_PYTHON = re.compile(r"python_version\s*<\s*['\"](\d+)\.(\d+)['\"]")
@@ -35,33 +36,33 @@ _OLDER_PYTHON = re.compile(r"python_version\s*<\s*['\"](\d+)\.(\d+)['\"]")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A package that is needed, and the versions that will do."""
+    """A required package and its version bounds."""
 
     package: str
     bounds: tuple[tuple[str, str], ...]
 
     @property
     def module(self) -> str:
-        """What it is imported as."""
-        return IMPORTED_AS.get(self.package.lower(), self.package.replace("-", "_"))
+        """The name it is imported under."""
+        return IMPORT_NAMES.get(self.package.lower(), self.package.replace("-", "_"))
 
     def allows(self, version: str) -> bool:
-        """Whether a version will do; by its numbers alone."""
-        return all(_holds(_numbers(version), sign, _numbers(bound)) for sign, bound in self.bounds)
+        """Whether a version satisfies the bounds, compared by numbers alone."""
+        return all(_satisfies(_numbers(version), sign, _numbers(bound)) for sign, bound in self.bounds)
 
     def __str__(self) -> str:
         return self.package + ",".join(f"{sign}{bound}" for sign, bound in self.bounds)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    numbers = [int(one) for one in found.group().split(".")] if found else [0]
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    numbers = [int(one) for one in match.group().split(".")] if match else [0]
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
 
 
-def _holds(version: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
+def _satisfies(version: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
     if sign == "~=":
         return version >= bound and version[: max(len(bound) - 1, 1)] == bound[: max(len(bound) - 1, 1)]
     return {
@@ -74,158 +75,151 @@ def _holds(version: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
     }[sign]
 
 
-def requirements(listed: Sequence[str], python: tuple[int, int]) -> list[Requirement]:
-    """What is needed here, from the lines of a package's metadata: without extras, and without what only an older Python needs."""
-    found = []
-    for line in listed:
-        read = _REQUIREMENT.match(line)
-        if read is None or "extra" in (read[3] or ""):
+def parse_requirements(lines: Sequence[str], python: tuple[int, int]) -> list[Requirement]:
+    """The requirements in a package's metadata, without extras and without those of older Pythons only."""
+    requirements = []
+    for line in lines:
+        match = _REQUIREMENT.match(line)
+        if match is None or "extra" in (match[3] or ""):
             continue
-        older = _OLDER_PYTHON.search(read[3] or "")
+        older = _OLDER_PYTHON.search(match[3] or "")
         if older is None or python < (int(older[1]), int(older[2])):
-            bounds = [_BOUND.match(one) for one in read[2].split(",") if one.strip()]
-            found.append(Requirement(read[1], tuple((one[1], one[2]) for one in bounds if one)))
-    return found
+            bounds = [_BOUND.match(one) for one in match[2].split(",") if one.strip()]
+            requirements.append(Requirement(match[1], tuple((one[1], one[2]) for one in bounds if one)))
+    return requirements
 
 
-def needed_here() -> list[Requirement]:
-    """What the installed package says that it needs; nothing where it is not installed as one."""
-    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415  -- the doctor alone asks
+def own_requirements() -> list[Requirement]:
+    """The requirements of the installed package; empty if whence runs from its source tree."""
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415  -- only the doctor needs it
 
     try:
-        return requirements(requires("whence") or [], sys.version_info[:2])
+        return parse_requirements(requires("whence") or [], sys.version_info[:2])
     except PackageNotFoundError:
         return []
 
 
-def parts_to_load(needed: Sequence[Requirement], languages: Sequence[str], settings: Settings) -> list[Part]:
-    """Everything that is tried: packages, all grammars, the queries of some languages, models that are not shipped."""
+def parts_to_load(requirements: Sequence[Requirement], languages: Sequence[str], settings: Settings) -> list[Part]:
+    """Everything to load on trial: packages, all grammars, the queries of some languages, models that are not shipped."""
     with_grammar = [one.name for one in LANGUAGES if one.grammar]
-    others = [name for name in (settings.index.model, settings.memory.model) if ":" in name]
+    models = [name for name in (settings.index.model, settings.memory.model) if ":" in name]
     return [
-        *((MODULE, one.module) for one in needed),
+        *((MODULE, one.module) for one in requirements),
         *((GRAMMAR, name) for name in with_grammar),
-        *((QUERIES, name) for name in [name for name in languages if name in with_grammar][:IN_FULL]),
-        *((MODEL, name) for name in dict.fromkeys(others)),
+        *((QUERIES, name) for name in [name for name in languages if name in with_grammar][:LANGUAGES_WITH_QUERIES]),
+        *((MODEL, name) for name in dict.fromkeys(models)),
     ]
 
 
-def python_and_whence(python: tuple[int, int]) -> Iterator[Finding]:
-    """The versions that run."""
+def versions(python: tuple[int, int]) -> Iterator[Finding]:
+    """The versions of Python and whence."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
-    said = f"Python {platform.python_version()}, whence {__version__}, {platform.system()} {platform.machine()}"
+    message = f"Python {platform.python_version()}, whence {__version__}, {platform.system()} {platform.machine()}"
     facts = {"python": platform.python_version(), "whence": __version__, "system": platform.system(), "machine": platform.machine()}
-    if python < OLDEST_PYTHON:
-        yield Finding("versions", FAILED, said, "whence needs Python {}.{} or newer".format(*OLDEST_PYTHON), facts=facts)
+    if python < MIN_PYTHON:
+        yield Finding("versions", FAILED, message, "whence needs Python {}.{} or newer".format(*MIN_PYTHON), facts=facts)
         return
     try:
         installed = version("whence")
     except PackageNotFoundError:
-        yield Finding("versions", WARNING, f"{said}; it runs from its source and is not installed", "pip install whence", facts=facts)
+        yield Finding("versions", WARNING, f"{message}; running from source, not installed", "pip install whence", facts=facts)
         return
     if installed != __version__:
-        yield Finding("versions", WARNING, f"{said}; installed is {installed}", "pip install --upgrade whence", facts=facts)
+        yield Finding("versions", WARNING, f"{message}, but {installed} is installed", "pip install --upgrade whence", facts=facts)
     else:
-        yield Finding("versions", OK, said, facts=facts)
+        yield Finding("versions", OK, message, facts=facts)
 
 
-def packages(needed: Sequence[Requirement], loaded: LoadResult) -> Iterator[Finding]:
-    """Whether every package can be imported, and is of a version that will do."""
+def packages(requirements: Sequence[Requirement], loaded: LoadResult) -> Iterator[Finding]:
+    """Whether every required package can be imported, in a version that satisfies its bounds."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
-    trouble, found = [], {}
-    tried = loaded.of(MODULE)
-    for one in needed:
+    errors, found = [], {}
+    tried, untried = loaded.errors_of(MODULE), loaded.untried_of(MODULE)
+    for one in requirements:
         try:
             found[one.package] = version(one.package)
         except PackageNotFoundError:
-            trouble.append(f"{one.package} is not installed")
+            errors.append(f"{one.package} is not installed")
             continue
         if not one.allows(found[one.package]):
-            trouble.append(f"{one.package} is {found[one.package]}, needed is {one}")
-        elif said := tried.get(one.module):
-            trouble.append(f"{one.package} {found[one.package]} cannot be loaded: {one_line(said)}")
-    late = loaded.missing(MODULE)
-    if trouble:
-        yield Finding("packages", FAILED, f"{len(trouble)} of {len(needed)} are not as they must be", AGAIN, tuple(trouble), found)
-    elif late:
-        yield Finding(
-            "packages", WARNING, f"not loaded in time: {some_of(late)}", "run it again when the machine is less busy", facts=found
-        )
-    elif not needed:
+            errors.append(f"{one.package} is {found[one.package]}, but {one} is required")
+        elif error := tried.get(one.module):
+            errors.append(f"{one.package} {found[one.package]} cannot be loaded: {one_line(error)}")
+    if errors:
+        yield Finding("packages", FAILED, f"{len(errors)} of {len(requirements)} are missing or broken", REINSTALL, tuple(errors), found)
+    elif untried:
+        yield Finding("packages", WARNING, f"not loaded in time: {first_few(untried)}", RETRY, facts=found)
+    elif not requirements:
         yield Finding("packages", WARNING, "not checked: whence is not installed as a package", "pip install whence")
     else:
-        yield Finding("packages", OK, f"all {len(needed)} can be loaded, in versions that will do", facts=found)
+        yield Finding("packages", OK, f"all {len(requirements)} load, in supported versions", facts=found)
 
 
 def grammars(loaded: LoadResult) -> Iterator[Finding]:
-    """Whether each grammar can be loaded and reads a line; in full for the languages of the repository."""
-    tried, full = loaded.of(GRAMMAR), loaded.of(QUERIES)
-    broken = {name: said for found in (full, tried) for name, said in found.items() if said}
-    late = [*loaded.missing(GRAMMAR), *loaded.missing(QUERIES)]
-    facts = {"languages": len(tried), "broken": sorted(broken), "with_queries": sorted(full), "not_reached": late}
+    """Whether each grammar loads and parses a line; for the repository's main languages, also the queries."""
+    tried, queries = loaded.errors_of(GRAMMAR), loaded.errors_of(QUERIES)
+    broken = {name: error for errors in (queries, tried) for name, error in errors.items() if error}
+    untried = [*loaded.untried_of(GRAMMAR), *loaded.untried_of(QUERIES)]
+    facts = {"languages": len(tried), "broken": sorted(broken), "with_queries": sorted(queries), "not_reached": untried}
     if broken:
-        details = tuple(f"{name}: {one_line(said)}" for name, said in sorted(broken.items()))
-        said = f"{len(broken)} of {len(tried)} cannot be used; files of theirs are found by lines, not by definitions"
-        yield Finding("grammars", FAILED, said, AGAIN, details, facts)
-    elif late:
-        yield Finding(
-            "grammars", WARNING, f"not reached in time: {some_of(late)}", "run it again when the machine is less busy", facts=facts
-        )
+        details = tuple(f"{name}: {one_line(error)}" for name, error in sorted(broken.items()))
+        message = f"{len(broken)} of {len(tried)} cannot be used; their files are found by lines, not by definitions"
+        yield Finding("grammars", FAILED, message, REINSTALL, details, facts)
+    elif untried:
+        yield Finding("grammars", WARNING, f"not loaded in time: {first_few(untried)}", RETRY, facts=facts)
     else:
-        of_here = f", with the queries of {some_of(sorted(full), 4)}" if full else ""
-        yield Finding("grammars", OK, f"{len(tried)} languages can be read{of_here}", facts=facts)
+        compiled = f", with the queries of {first_few(sorted(queries), 4)}" if queries else ""
+        yield Finding("grammars", OK, f"{len(tried)} languages can be parsed{compiled}", facts=facts)
 
 
 def models(settings: Settings, loaded: LoadResult) -> Iterator[Finding]:
-    """Whether the shipped models are what was shipped, and whether another that was chosen can be used."""
+    """Whether the shipped models are intact, and whether another configured model can be used."""
     from whence.embed import prose, static  # noqa: PLC0415  -- numpy
 
     yield shipped_model("model of code", static.MODEL, STATIC_FILES, static.StaticEncoder, used=settings.index.model == SHIPPED)
     yield shipped_model("model of notes", prose.MODEL, PROSE_FILES, prose.ProseEncoder, used=settings.memory.model == "prose")
-    tried, late = loaded.of(MODEL), loaded.missing(MODEL)
+    tried, untried = loaded.errors_of(MODEL), loaded.untried_of(MODEL)
     for setting, name in (("index.model", settings.index.model), ("memory.model", settings.memory.model)):
         if name == NONE:
-            yield Finding("chosen model", OK, f"{setting} = none: answers are by words alone", facts={"model": name})
-        elif said := tried.get(name):
-            yield Finding("chosen model", FAILED, f"{setting} = {name}: {one_line(said)}", "answers are by words alone until it is there")
+            yield Finding("chosen model", OK, f"{setting} = none: search is lexical only", facts={"model": name})
+        elif error := tried.get(name):
+            yield Finding("chosen model", FAILED, f"{setting} = {name}: {one_line(error)}", "search is lexical only until it is available")
         elif name in tried:
-            yield Finding("chosen model", OK, f"{setting} = {name} can be used", facts={"model": name})
-        elif name in late:
-            yield Finding(
-                "chosen model", WARNING, f"{setting} = {name} was not loaded in time", "run it again when the machine is less busy"
-            )
+            yield Finding("chosen model", OK, f"{setting} = {name} works", facts={"model": name})
+        elif name in untried:
+            yield Finding("chosen model", WARNING, f"{setting} = {name} was not loaded in time", RETRY)
 
 
-def shipped_model(name: str, folder: Path, files: Sequence[str], kind: type, *, used: bool) -> Finding:
-    """Whether a model that came with the package is whole: its files add up to its fingerprint and belong together."""
-    trouble = FAILED if used else WARNING
+def shipped_model(name: str, folder: Path, files: Sequence[str], encoder_type: type, *, used: bool) -> Finding:
+    """Whether a model that came with the package is intact: its files match its fingerprint."""
+    level = FAILED if used else WARNING
     try:
-        encoder = kind(folder)
+        encoder = encoder_type(folder)
         checksum = 0
         for one in files:
             checksum = zlib.crc32((folder / one).read_bytes(), checksum)
     except ModelUnavailable as error:
-        return Finding(name, trouble, error.message, AGAIN)
+        return Finding(name, level, error.message, REINSTALL)
     except OSError as error:
-        return Finding(name, trouble, f"{error.filename}: {error.strerror}", AGAIN)
-    told = encoder.fingerprint.rpartition("-")[2]
-    if told != f"{checksum:08x}":
-        return Finding(name, trouble, f"its files are not those that were shipped ({told}, they add up to {checksum:08x})", AGAIN)
+        return Finding(name, level, f"{error.filename}: {error.strerror}", REINSTALL)
+    expected = encoder.fingerprint.rpartition("-")[2]
+    if expected != f"{checksum:08x}":
+        return Finding(name, level, f"its files are damaged (checksum {checksum:08x}, expected {expected})", REINSTALL)
     facts = {"fingerprint": encoder.fingerprint, "width": encoder.width}
-    return Finding(name, OK, f"{encoder.fingerprint}, {encoder.width} wide, every file as shipped", facts=facts)
+    return Finding(name, OK, f"{encoder.fingerprint}, {encoder.width} dimensions, all files intact", facts=facts)
 
 
 def git_program(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Whether git is here: it tells of past commits, and of changes."""
+    """Whether git runs: commits and changes come from it."""
     try:
         done = subprocess.run(
             ["git", "--version"], capture_output=True, text=True, timeout=5, check=False, stdin=subprocess.DEVNULL, env=dict(environment)
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        said = "not found" if isinstance(error, FileNotFoundError) else "does not answer"
-        yield Finding("git", WARNING, f"{said}: past commits have no part in answers", "install git")
+        problem = "not found" if isinstance(error, FileNotFoundError) else "not responding"
+        yield Finding("git", WARNING, f"{problem}: search cannot use past commits", "install git")
         return
-    told = one_line(done.stdout) or f"ends with code {done.returncode}"
-    yield Finding("git", OK if done.returncode == 0 else WARNING, told, "" if done.returncode == 0 else "see what git --version says")
+    message = one_line(done.stdout) or f"git --version exits with code {done.returncode}"
+    yield Finding("git", OK if done.returncode == 0 else WARNING, message, "" if done.returncode == 0 else "run git --version")

@@ -1,7 +1,7 @@
-"""Load what whence stands on, in a process of its own: what crashes or hangs here takes nothing else down.
+"""Loading packages, grammars and models in a subprocess: one that crashes or hangs takes nothing else down.
 
-`python -m whence.app.doctor.load_check` takes one JSON list of pairs (kind, name) as its argument
-and writes a line for each when it is done with it. The one after the last line is the one that did it.
+`python -m whence.app.doctor.load_check` takes a JSON list of pairs (kind, name) as its argument and writes one line for
+each. If it dies, the part after the last line is to blame. This module itself imports nothing that may be broken.
 """
 
 from __future__ import annotations
@@ -16,65 +16,66 @@ from dataclasses import dataclass
 from typing import IO
 
 MODULE, GRAMMAR, QUERIES, MODEL = "module", "grammar", "queries", "model"
-_LINE = b"x\n"
+_SAMPLE = b"x\n"
 
 Part = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What became of the parts: what is wrong with each (empty: nothing), and those that were not reached."""
+    """For each part that was tried, what is wrong with it (empty: nothing); and the parts for which there was no time."""
 
-    trouble: Mapping[Part, str]
-    unreached: tuple[Part, ...] = ()
+    errors: Mapping[Part, str]
+    untried: tuple[Part, ...] = ()
 
-    def of(self, kind: str) -> dict[str, str]:
-        """The parts of one kind that were reached."""
-        return {name: said for (found, name), said in self.trouble.items() if found == kind}
+    def errors_of(self, kind: str) -> dict[str, str]:
+        """The parts of one kind that were tried."""
+        return {name: error for (own, name), error in self.errors.items() if own == kind}
 
-    def missing(self, kind: str) -> list[str]:
-        """The parts of one kind that were not reached in time."""
-        return [name for found, name in self.unreached if found == kind]
+    def untried_of(self, kind: str) -> list[str]:
+        """The parts of one kind for which there was no time."""
+        return [name for own, name in self.untried if own == kind]
 
 
-def load_apart(wanted: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> LoadResult:
-    """Load parts in another process; one that takes it down is named, and the rest are tried again without it."""
-    trouble: dict[Part, str] = {}
-    left = list(wanted)
+def load_in_subprocess(parts: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> LoadResult:
+    """Load parts in a subprocess. One that crashes it is recorded, and the rest are tried without it."""
+    errors: dict[Part, str] = {}
+    left = list(parts)
     while left:
-        done, ending = _run(left, seconds, environment)
-        trouble |= done
-        left = left[len(done) :]
-        if not left or not ending:
+        tried, crash = _run(left, seconds, environment)
+        errors |= tried
+        left = left[len(tried) :]
+        if not left or not crash:
             break
-        trouble[left.pop(0)] = ending
-    return LoadResult(trouble, tuple(left))
+        errors[left.pop(0)] = crash
+    return LoadResult(errors, tuple(left))
 
 
-def _run(wanted: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> tuple[dict[Part, str], str]:
-    """What was loaded before the process ended, and how it ended where that was not by itself; out of time is not its fault."""
-    ours = {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    command = [sys.executable, "-m", "whence.app.doctor.load_check", json.dumps(list(wanted))]
+def _run(parts: Sequence[Part], seconds: float, environment: Mapping[str, str]) -> tuple[dict[Part, str], str]:
+    """The parts that were tried, and how the process crashed; empty if it finished or ran out of time."""
+    own = {"OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    command = [sys.executable, "-m", "whence.app.doctor.load_check", json.dumps(list(parts))]
     try:
         done = subprocess.run(
-            command, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL, env={**environment, **ours}, cwd="/"
+            command, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL, env={**environment, **own}, cwd="/"
         )
     except subprocess.TimeoutExpired as late:
-        return _read(late.stdout or b"", wanted), ""
-    found = _read(done.stdout, wanted)
-    return found, "" if len(found) == len(wanted) else f"loading it ended the process (code {done.returncode})"
+        return _parse(late.stdout or b"", parts), ""
+    tried = _parse(done.stdout, parts)
+    return tried, "" if len(tried) == len(parts) else f"loading it crashed the process (code {done.returncode})"
 
 
-def _read(text: bytes, wanted: Sequence[Part]) -> dict[Part, str]:
-    lines = text.decode("utf-8", "replace").split("\n")[:-1]
-    return {(kind, name): json.loads(line) for (kind, name), line in zip(wanted, lines, strict=False)}
+def _parse(output: bytes, parts: Sequence[Part]) -> dict[Part, str]:
+    lines = output.decode("utf-8", "replace").split("\n")[:-1]
+    return {(kind, name): json.loads(line) for (kind, name), line in zip(parts, lines, strict=False)}
 
 
-def _attempts(wanted: Sequence[Part]) -> Iterator[str]:
-    for kind, name in wanted:
+# In the subprocess.
+def _attempts(parts: Sequence[Part]) -> Iterator[str]:
+    for kind, name in parts:
         try:
             yield {MODULE: _module, GRAMMAR: _grammar, QUERIES: _queries, MODEL: _model}[kind](name)
-        except Exception as error:  # noqa: BLE001  -- libraries fail in ways of their own
+        except Exception as error:  # noqa: BLE001  -- libraries fail in unexpected ways
             yield f"{type(error).__name__}: {error}"
 
 
@@ -89,8 +90,8 @@ def _grammar(language: str) -> str:
 
     from whence.parse.languages import BY_NAME  # noqa: PLC0415
 
-    tree = Parser(semble_grammars.get_language(BY_NAME[language].grammar)).parse(_LINE)
-    return "" if tree.root_node.end_byte <= len(_LINE) else "it reads more than there is"
+    tree = Parser(semble_grammars.get_language(BY_NAME[language].grammar)).parse(_SAMPLE)
+    return "" if tree.root_node.end_byte <= len(_SAMPLE) else "it parses beyond the end of its input"
 
 
 def _queries(language: str) -> str:
@@ -103,24 +104,23 @@ def _model(name: str) -> str:
     from whence.embed.registry import open_encoder  # noqa: PLC0415
 
     encoder = open_encoder(name)
-    return (
-        "" if encoder is None or encoder.encode_query("open the file").rows.shape[-1] == encoder.width else "its rows are of another width"
-    )
+    fits = encoder is None or encoder.encode_query("open the file").rows.shape[-1] == encoder.width
+    return "" if fits else "its vectors have the wrong width"
 
 
-def _kept_apart() -> IO[str]:
-    """Standard output for us alone: what a library prints goes to standard error."""
-    ours = os.dup(1)
+def _private_output() -> IO[str]:
+    """Standard output for our lines alone: what libraries print goes to standard error."""
+    own = os.dup(1)
     os.dup2(2, 1)
-    return os.fdopen(ours, "w", encoding="utf-8")
+    return os.fdopen(own, "w", encoding="utf-8")
 
 
 def main() -> None:
-    """Load what the argument lists, and say of each how it went."""
-    out = _kept_apart()
-    for trouble in _attempts(json.loads(sys.argv[1])):
-        out.write(json.dumps(trouble) + "\n")
-        out.flush()
+    """Try each part of the argument and write its error, empty if there is none."""
+    output = _private_output()
+    for error in _attempts(json.loads(sys.argv[1])):
+        output.write(json.dumps(error) + "\n")
+        output.flush()
 
 
 if __name__ == "__main__":

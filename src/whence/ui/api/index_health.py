@@ -70,16 +70,16 @@ async def health(workspace: CurrentWorkspace, *, root: str = "", verify: bool = 
 
 def _examined(root: Path, command_line: dict[str, str]) -> list[FindingView]:
     """In a thread of its own: nothing is opened but to be read, and nobody who searches waits for it."""
-    from whence.app.doctor.checks import DoctorContext, examine_at_once  # noqa: PLC0415  -- all of the doctor
+    from whence.app.doctor.checks import DoctorContext, examine_quickly  # noqa: PLC0415  -- all of the doctor
     from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
     environment, home = dict(os.environ), Path.home()
     here = DoctorContext(root, default_data_dir(environment, home), home, environment, time.time_ns(), command_line)
-    return [_found(one) for one in examine_at_once(here)]
+    return [_found(one) for one in examine_quickly(here)]
 
 
 def _found(one: Finding) -> FindingView:
-    return FindingView(name=one.name, level=one.level, said=one.said, hint=one.hint, details=list(one.details), recall=None)
+    return FindingView(name=one.name, level=one.level, said=one.message, hint=one.hint, details=list(one.details), recall=None)
 
 
 async def _examined_apart(session: IndexSession, *, measure: bool) -> list[FindingView]:

@@ -20,10 +20,10 @@ from sample_histories import commit
 from sample_trees import SOURCES, git, truth, write
 from whence import Index
 from whence.app.doctor import environment as surroundings
-from whence.app.doctor import installation, load_check, quality, storage
-from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, guarded, worst
-from whence.app.doctor.index_files import IndexState, look_at_index
-from whence.app.doctor.quality import from_commits, masked, question_of
+from whence.app.doctor import installation, load_check, quality
+from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, overall_level, run_check
+from whence.app.doctor.index_files import IndexState, check_index
+from whence.app.doctor.quality import mask_comment, question_of, questions_from_commits
 from whence.core.settings_schema import Settings
 from whence.core.types import Unit
 from whence.embed import static
@@ -48,7 +48,7 @@ def layout(tmp_path) -> Layout:
 
 
 def looked(layout: Layout, settings: Settings | None = None) -> IndexState:
-    return look_at_index(layout, settings or Settings(), time.time_ns())
+    return check_index(layout, settings or Settings(), time.time_ns())
 
 
 def by_name(findings: list[Finding]) -> dict[str, Finding]:
@@ -108,7 +108,7 @@ def test_damage_is_named_with_what_to_do_and_left_as_it_is(layout, damage):
     state = looked(layout)
     found = by_name(state.findings)[name]
     assert found.level == FAILED
-    assert said in " ".join((found.said, *found.details))
+    assert said in " ".join((found.message, *found.details))
     assert "whence index" in found.hint
     assert not state.searchable
     assert everything_in(layout.data_dir) == before
@@ -155,9 +155,9 @@ def test_a_healthy_odd_shape_is_not_taken_for_a_broken_one(layout, shape):
     ODD[shape](layout)
     before = layout.database.read_bytes()
     state = looked(layout)
-    assert worst(state.findings) == OK, state.findings
+    assert overall_level(state.findings) == OK, state.findings
     assert state.searchable
-    assert worst(list(storage.writers_lock(layout, time.time()))) == OK
+    assert overall_level(list(surroundings.writer_lock(layout, time.time()))) == OK
     assert layout.database.read_bytes() == before
 
 
@@ -165,8 +165,8 @@ def test_an_index_that_will_be_built_again_anyway_is_a_warning(layout):
     assert by_name(looked(layout, Settings(index=Settings().index.__class__(hidden=True))).findings)["index"].level == WARNING
     with_meta(layout, "UPDATE meta SET value = '4' WHERE key = 'format'")
     state = looked(layout)
-    assert by_name(state.findings)["index"].said.startswith("made by another version")
-    assert worst(state.findings) == WARNING
+    assert by_name(state.findings)["index"].message.startswith("built by another version")
+    assert overall_level(state.findings) == WARNING
     assert not state.searchable
 
 
@@ -174,7 +174,7 @@ def test_an_index_in_the_middle_of_a_write_is_not_damaged(layout):
     with truth(layout.database) as db:
         db.execute("BEGIN IMMEDIATE")
         db.execute("DELETE FROM meta")
-        assert worst(looked(layout).findings) == OK
+        assert overall_level(looked(layout).findings) == OK
         db.execute("ROLLBACK")
 
 
@@ -207,16 +207,16 @@ def writer(layout: Layout) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_lock_says_who_holds_it_and_whether_they_are_alive(layout):
     with writer(layout) as process:
-        (held,) = storage.writers_lock(layout, time.time() + 5)
+        (held,) = surroundings.writer_lock(layout, time.time() + 5)
         assert (held.level, held.facts["pid"]) == (OK, process.pid)
-        assert f"process {process.pid} is writing" in held.said
-        (long,) = storage.writers_lock(layout, time.time() + 4_000)
+        assert f"process {process.pid} is writing" in held.message
+        (long,) = surroundings.writer_lock(layout, time.time() + 4_000)
         assert (long.level, f"kill {process.pid}" in long.hint) == (WARNING, True)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        (free,) = storage.writers_lock(layout, time.time())
+        (free,) = surroundings.writer_lock(layout, time.time())
         assert (free.level, free.facts["held"]) == (OK, False)
-        assert f"{process.pid}, the last to hold it, ended before it was done" in free.said
+        assert f"its last holder, process {process.pid}, ended before finishing" in free.message
 
 
 def test_the_index_of_a_deleted_folder_is_an_orphan_and_fixing_keeps_what_was_learned(layout, tmp_path):
@@ -225,19 +225,19 @@ def test_the_index_of_a_deleted_folder_is_an_orphan_and_fixing_keeps_what_was_le
     unmounted = write(tmp_path / "disk" / "tree", {"b.py": "b = 1\n"})
     Index.open(unmounted, data_dir=layout.data_dir).close()
     (layout.directory / "learned.db").write_bytes(b"years of use")
-    assert [one.level for one in storage.orphans(storage.index_folders(layout.data_dir))] == [OK]
+    assert [one.level for one in surroundings.orphans(surroundings.index_folders(layout.data_dir))] == [OK]
 
     shutil.rmtree(unmounted)  # the folder above is empty then, as a place where nothing is mounted
     shutil.rmtree(layout.root)
-    (found,) = storage.orphans(storage.index_folders(layout.data_dir))
+    (found,) = surroundings.orphans(surroundings.index_folders(layout.data_dir))
     assert (found.level, [one["root"] for one in found.facts["orphans"]]) == (WARNING, [str(layout.root)])
 
-    said = storage.remove_orphans(storage.index_folders(layout.data_dir))
+    said = surroundings.remove_orphans(surroundings.index_folders(layout.data_dir))
     assert [line.startswith("removed the index of") for line in said] == [True]
     assert list(layout.directory.iterdir()) == [layout.directory / "learned.db"]
     assert Layout(layout.data_dir, other).database.exists()
     assert Layout(layout.data_dir, unmounted).database.exists()
-    assert storage.remove_orphans(storage.index_folders(layout.data_dir)) == []
+    assert surroundings.remove_orphans(surroundings.index_folders(layout.data_dir)) == []
 
 
 # What whence stands on.
@@ -248,24 +248,24 @@ def test_what_takes_its_process_down_is_named_and_the_rest_is_still_tried(tmp_pa
         (load_check.GRAMMAR, "go"),
         (load_check.QUERIES, "go"),
     ]
-    found = load_check.load_apart(wanted, 30, dict(os.environ))
-    tried = found.of(load_check.MODULE)
+    found = load_check.load_in_subprocess(wanted, 30, dict(os.environ))
+    tried = found.errors_of(load_check.MODULE)
     assert tried["json"] == ""
-    assert "ended the process" in tried["aborts"]
+    assert "crashed the process" in tried["aborts"]
     assert "No module named" in tried["no_such_module"]
-    assert (found.of(load_check.GRAMMAR), found.of(load_check.QUERIES), found.unreached) == ({"go": ""}, {"go": ""}, ())
-    late = load_check.load_apart([(load_check.MODULE, "hangs"), (load_check.GRAMMAR, "go")], 0.5, dict(os.environ))
-    assert late.missing(load_check.MODULE) == ["hangs"]
+    assert (found.errors_of(load_check.GRAMMAR), found.errors_of(load_check.QUERIES), found.untried) == ({"go": ""}, {"go": ""}, ())
+    late = load_check.load_in_subprocess([(load_check.MODULE, "hangs"), (load_check.GRAMMAR, "go")], 0.5, dict(os.environ))
+    assert late.untried_of(load_check.MODULE) == ["hangs"]
     assert [one.level for one in installation.grammars(late)] == [WARNING]
 
 
 def test_packages_are_held_against_what_the_metadata_asks_for():
     listed = ["numpy>=2.0", "tree-sitter<0.27,>=0.25", "PyYAML>=6.0", 'tomli>=2.0; python_version < "3.11"', 'torch>=2.4; extra == "train"']
-    needed = installation.requirements(listed, (3, 12))
+    needed = installation.parse_requirements(listed, (3, 12))
     assert [(one.package, one.module) for one in needed] == [("numpy", "numpy"), ("tree-sitter", "tree_sitter"), ("PyYAML", "yaml")]
-    assert "tomli" in {one.package for one in installation.requirements(listed, (3, 10))}
+    assert "tomli" in {one.package for one in installation.parse_requirements(listed, (3, 10))}
     assert [needed[1].allows(version) for version in ("0.24.9", "0.25", "0.26.1", "0.27.0rc1", "1.0")] == [False, True, True, False, False]
-    odd = installation.requirements(["numpy>=99", "no-such-package>=1"], (3, 12))
+    odd = installation.parse_requirements(["numpy>=99", "no-such-package>=1"], (3, 12))
     (found,) = installation.packages(odd, load_check.LoadResult({}))
     assert (found.level, len(found.details)) == (FAILED, 2)
     (well,) = installation.packages(needed[:1], load_check.LoadResult({(load_check.MODULE, "numpy"): ""}))
@@ -282,7 +282,7 @@ def test_a_shipped_model_with_another_byte_is_not_the_one_that_was_shipped(tmp_p
     (folder / "vectors.npy").write_bytes(raw)
     assert (check(True).level, check(False).level) == (FAILED, WARNING)
     (folder / "weights.npy").unlink()
-    assert (check(True).level, "cannot be read" in check(True).said) == (FAILED, True)
+    assert (check(True).level, "cannot be read" in check(True).message) == (FAILED, True)
 
 
 # What stands around.
@@ -356,7 +356,7 @@ def test_doc_comments_are_asked_with_their_words_hidden(layout):
     found = measured(layout)
     assert list(found) == ["doc comments"]
     assert found["doc comments"].search.questions == 2
-    assert found["doc comments"].floor.ten == 0.5  # `price` is the one word that is left, and only in one of them
+    assert found["doc comments"].baseline.ten == 0.5  # `price` is the one word that is left, and only in one of them
     assert everything_in(layout.data_dir) == before
 
 
@@ -377,7 +377,7 @@ def test_commits_are_asked_without_what_git_tells_of_them(tmp_path):
     assert found["commits"].search == quality.RecallAtK(2, 0.5, 0.5, 0.5)
     told = list(quality.recall(list(found.values()), "shipped"))
     assert [(one.level, one.name) for one in told] == [(OK, "recall"), (SKIPPED, "recall")]
-    assert told[0].said.startswith("2 recent commits: asked with its subject, one of the files that it changed is first in 50%")
+    assert told[0].message.startswith("2 recent commits, searched by subject: a changed file is first in 50%")
 
 
 def test_where_counting_words_does_better_the_doctor_says_so():
@@ -401,12 +401,12 @@ def test_questions_are_sentences_without_the_names_of_their_answer():
     assert [
         question_of(Unit("function", "f", "f", 1, 1, 0, 1, doc=doc)) for doc in ("", "Too short.", "Copyright of many people and companies")
     ] == ["", "", ""]
-    found = masked("a.py", b'def f(x):\n    """Counts every open window on all screens."""\n    return x  # of screens\n')
+    found = mask_comment("a.py", b'def f(x):\n    """Counts every open window on all screens."""\n    return x  # of screens\n')
     assert found is not None
     assert b"screens" not in found.source
     assert found.source.count(b"\n") == 3
     commits = [Commit(1, "Fix #3: close all windows when the screen sleeps", ("a.py", "tests/test_a.py")), Commit(1, "Close it", ("a.py",))]
-    assert [(one.text, one.wanted) for one in from_commits(commits, {"a.py"}.__contains__, 9)] == [
+    assert [(one.text, one.answers) for one in questions_from_commits(commits, {"a.py"}.__contains__, 9)] == [
         ("Fix close all windows when the screen sleeps", ("a.py",))
     ]
 
@@ -415,6 +415,6 @@ def test_a_check_that_breaks_is_a_finding_and_not_the_end():
     def breaks() -> list[Finding]:
         raise ZeroDivisionError("by chance")
 
-    (found,) = guarded("odd", breaks)
+    (found,) = run_check("odd", breaks)
     assert (found.name, found.level) == ("odd", FAILED)
-    assert "ZeroDivisionError: by chance" in found.said
+    assert "ZeroDivisionError: by chance" in found.message
