@@ -470,7 +470,11 @@ def test_a_file_that_cannot_be_written_whole_is_not_written_at_all(folder):
     )
     process = started(folder.directory, program=program, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)))
     said = process.communicate(timeout=30)[0].splitlines()
-    assert said == [f"StorageError cannot write to {folder.directory}/general: File too large (make room; all notes are as they were)"] * 2
+    assert (
+        said
+        == [f"StorageError cannot write to {folder.directory}/general: File too large (free some space and try again; nothing was changed)"]
+        * 2
+    )
     assert [path.name for path in (folder.directory / "general").iterdir()] == ["cache.md"]
     assert present(folder, note.key) == note
 
@@ -478,7 +482,7 @@ def test_a_file_that_cannot_be_written_whole_is_not_written_at_all(folder):
 def test_a_full_disk_takes_nothing_away(tmp_path):
     with small_disk(tmp_path / "disk", "64k") as disk:
         folder, kept = NoteStore(disk / "notes"), []
-        with pytest.raises(StorageError, match=r"No space left on device .*make room"):
+        with pytest.raises(StorageError, match=r"No space left on device .*free some space"):
             kept.extend(stored(folder, f"{number} " + "x" * 3_000, topic=f"Topic {number % 3}") for number in range(100))
         assert len(kept) > 3
         assert {note.text for note in kept} == {

@@ -1,13 +1,11 @@
-"""Where an index lives on disk, and who may write it."""
+"""Where an index lives on disk, and which process may write it."""
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import json
 import os
 import re
-import stat
 import time
 import zlib
 from collections.abc import Iterator
@@ -16,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.core.errors import IndexBusy, StorageError
+from whence.storage.files import try_lock
 
 APPLICATION = "whence"
-#: What is in the folder of an index.
+#: What an index folder contains.
 DATABASE, SEGMENTS = "truth.db", "segments"
-#: What the folder begins with in which a pack is unpacked; after so long without a touch it is left over.
+#: How folders begin in which an archive is unpacked, and the age at which one is left over from a killed process.
 UNPACK_PREFIX, ABANDONED_NS = "pack-", 3_600_000_000_000
 _POLL_SECONDS = 0.05
 
@@ -35,22 +34,22 @@ def default_data_dir(environment: dict[str, str], home: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of one root's index."""
+    """The paths of one root's index."""
 
     data_dir: Path
     root: Path
 
     @property
     def directory(self) -> Path:
-        """The folder of this index: named for people, told apart by the root's full path."""
+        """The folder of this index: its name says which root it is, a checksum of the full path tells equal names apart."""
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.root.name).strip("-") or "root"
         path = os.fsencode(self.root)
-        key = f"{zlib.crc32(path):08x}{zlib.crc32(path[::-1]):08x}"  # hashlib would load all of OpenSSL for this
+        key = f"{zlib.crc32(path):08x}{zlib.crc32(path[::-1]):08x}"  # hashlib would load all of OpenSSL
         return self.data_dir / "indexes" / f"{name[:40]}-{key}"
 
     @property
     def database(self) -> Path:
-        """The truth."""
+        """The index store."""
         return self.directory / DATABASE
 
     @property
@@ -65,48 +64,50 @@ class Layout:
 
     @property
     def grammars(self) -> Path:
-        """Where grammars are unpacked, shared by all indexes."""
+        """Where grammars are unpacked, for all indexes."""
         return self.data_dir / "grammars"
 
     @property
     def lock_file(self) -> Path:
-        """Held by the one writer; says who it is."""
+        """Locked by the writer; contains its process id."""
         return self.directory / "writer.lock"
 
     @property
     def clean_marker_file(self) -> Path:
-        """Says how the database was left, and when it was verified."""
+        """How the database was last closed, and when it was verified."""
         return self.directory / "sealed"
 
     @property
     def build_log_file(self) -> Path:
-        """Says what was last done to the index."""
+        """The last builds of the index."""
         return self.directory / "runs.jsonl"
 
     def create(self) -> None:
-        """Make the folders, for their owner's eyes only."""
+        """Make the folders, readable by their owner only."""
         try:
             self.data_dir.mkdir(0o700, parents=True, exist_ok=True)
             self.directory.parent.mkdir(0o700, exist_ok=True)
-            for place in (self.directory, self.segments):
-                place.mkdir(0o700, exist_ok=True)
-                if (mode := place.stat().st_mode & 0o777) & 0o077:  # made by an older version, or with a careless hand
-                    place.chmod(mode & 0o700)
+            for folder in (self.directory, self.segments):
+                folder.mkdir(0o700, exist_ok=True)
+                if (mode := folder.stat().st_mode & 0o777) & 0o077:  # made by an older version, or changed by hand
+                    folder.chmod(mode & 0o700)
         except OSError as error:
-            raise StorageError(
-                f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> StorageError:
+        hint = "set WHENCE_DATA_DIR to a folder you can write to"
+        return StorageError(f"cannot write to {self.directory}: {error.strerror}", hint=hint)
 
     def unpack_folders(self) -> list[Path]:
-        """Folders in which packs for this index are unpacked, beside it."""
+        """Folders next to this index in which archives for it are unpacked."""
         found = self.directory.parent.glob(f"{UNPACK_PREFIX}{glob.escape(self.directory.name)}-*")
-        return [place for place in found if place.is_dir() and not place.is_symlink()]
+        return [folder for folder in found if folder.is_dir() and not folder.is_symlink()]
 
     def sibling_indexes(self) -> list[Path]:
-        """The folders of the other indexes beside this one."""
+        """The folders of the other indexes in the same data folder."""
         try:
-            places = [place for place in self.directory.parent.iterdir() if place != self.directory]
-            return sorted(place for place in places if (place / DATABASE).is_file() and (place / DATABASE).stat().st_size)
+            folders = [folder for folder in self.directory.parent.iterdir() if folder != self.directory]
+            return sorted(folder for folder in folders if (folder / DATABASE).is_file() and (folder / DATABASE).stat().st_size)
         except OSError:
             return []
 
@@ -115,16 +116,15 @@ class Layout:
         return self.database.exists()
 
     def is_orphaned(self) -> bool:
-        """Whether derived files are there without the truth they belong to."""
+        """Whether there are derived files but no database that lists them."""
         lost = not self.database.exists() or not self.database.stat().st_size
         return lost and next(self.segments.glob("*.segment"), None) is not None
 
     @contextmanager
     def write_lock(self, wait: float) -> Iterator[None]:
-        """Be the only writer. Fails after `wait` seconds, naming the holder.
+        """Be the only writer. Raises IndexBusy after `wait` seconds, naming the process that holds the lock.
 
-        The lock is the kernel's: it is gone when its process is, however that ended. The folder is locked beside the
-        file: were the file deleted under its holder, another could make and lock a new one.
+        Both the lock file and its folder are locked: if somebody deletes the file, another process could make and lock a new one.
         """
         self.create()
         deadline = time.monotonic() + wait
@@ -133,7 +133,7 @@ class Layout:
                 if time.monotonic() >= deadline:
                     raise IndexBusy(f"another process is writing the index: {self.holder()}", hint="try again, or search with --no-refresh")
                 time.sleep(_POLL_SECONDS)
-            with suppress(OSError):  # on a full disk nobody learns who holds it; it is held all the same
+            with suppress(OSError):  # on a full disk nobody learns who holds the lock; it is held all the same
                 os.ftruncate(handle, 0)
                 os.pwrite(handle, json.dumps({"pid": os.getpid(), "since": time.time()}).encode(), 0)
             yield
@@ -141,47 +141,25 @@ class Layout:
                 os.ftruncate(handle, 0)
 
     def _try_lock(self, held: ExitStack) -> int | None:
-        """The lock file, locked and to be closed with `held`; None when another process holds it."""
-        with ExitStack() as opened:
-            try:
-                handle = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                opened.callback(os.close, handle)
-                folder = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                opened.callback(os.close, folder)
-            except OSError as error:
-                raise StorageError(
-                    f"cannot write to {self.directory}: {error.strerror}", hint="set WHENCE_DATA_DIR to a folder you can write to"
-                ) from error
-            if not (_locks(handle) and _locks(folder) and _is(handle, self.lock_file) and _is(folder, self.directory)):
-                return None
-            held.push(opened.pop_all())
-            return handle
+        """An open handle of the lock file, locked until `held` closes; None while another process holds it."""
+        handles = []
+        with ExitStack() as locked:
+            for path in (self.lock_file, self.directory):
+                try:
+                    handle = try_lock(path)
+                except OSError as error:
+                    raise self._unwritable(error) from error
+                if handle is None:
+                    return None
+                locked.callback(os.close, handle)
+                handles.append(handle)
+            held.push(locked.pop_all())
+        return handles[0]
 
     def holder(self) -> str:
-        """Who writes the index, and for how long."""
+        """Which process writes the index, and for how long."""
         try:
             found = json.loads(self.lock_file.read_text(encoding="utf-8"))
             return f"process {found['pid']}, for {max(time.time() - found['since'], 0):.0f} s"
         except (OSError, ValueError, KeyError, TypeError):
             return "process unknown"
-
-
-def _locks(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if not stat.S_ISDIR(os.fstat(handle).st_mode):
-            raise StorageError(
-                f"no lock can be had on this file system: {error.strerror}", hint="set WHENCE_DATA_DIR to a local folder"
-            ) from error
-    return True  # a folder that cannot be locked, as on some network file systems, is left to the lock file
-
-
-def _is(handle: int, path: Path) -> bool:
-    """Whether an open file is still the one of its name: another may have been made in its place."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except OSError:
-        return False

@@ -25,9 +25,9 @@ from whence.memory.location import ENDING
 from whence.memory.memory import Memory
 from whence.memory.note import GENERATED, Note
 from whence.memory.recall import FEW_WORDS
-from whence.memory.store import HISTORY
+from whence.memory.store import HISTORY, version_names
 from whence.source.git import list_branches
-from whence.storage.files import is_same_file, version_names
+from whence.storage.files import is_same_file
 from whence.text.analyzer import ProseLanguage
 from whence.text.slugs import first_words, normalize_topic
 

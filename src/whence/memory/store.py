@@ -34,10 +34,11 @@ from whence.storage.files import (
     remove_if_empty,
     storage_errors,
     sync_folder,
-    version_names,
 )
 from whence.text.slugs import first_words, is_valid_name, normalize_topic, project_folder, slugify, topic_slugs
 
+#: An earlier version of a note.
+_VERSION = re.compile(r"(\d{4,9})\.md")
 HISTORY = ".history"
 LOCK = ".lock"
 #: More than this is not read to find the end of a front matter.
@@ -393,3 +394,9 @@ def _next_free(place: Path, stem: str) -> str:
         middle = (low + high) // 2
         low, high = (middle, high) if taken(middle) else (low, middle)
     return f"{stem}-{high}"
+
+
+def version_names(history: Path) -> list[str]:
+    """The names of the earlier versions of a note, oldest first."""
+    names = [path.name for path in history.iterdir()] if history.is_dir() else []
+    return sorted(filter(_VERSION.fullmatch, names), key=lambda name: int(name.partition(".")[0]))

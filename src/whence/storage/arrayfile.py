@@ -1,8 +1,7 @@
-"""One file of named arrays: written beside and renamed in, opened by memory map.
+"""A file of named arrays, written atomically and opened by memory map.
 
-Layout: a magic word, the length of a JSON header, the header, then each array
-aligned to 64 bytes. The header says where each array lies; the checksum of the
-whole is kept by whoever lists the file (see `store.Store`).
+Layout: a magic word, the length of a JSON header, the header, then each array aligned to 64 bytes. The header says where
+each array starts; the checksum of the whole file is in the store that lists it (`IndexStore`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from whence.core.errors import ColumnsDamaged, IndexDamaged, StorageError
 MAGIC = b"WHENCE01"
 ALIGN = 64
 CHUNK = 1 << 20
-#: What an array may be of: plain numbers, and nothing that numpy would have to make sense of.
+#: The types an array may have: plain numbers, nothing that numpy would have to interpret.
 TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <f2 <i4 <u4 <f4 <i8 <u8 <f8".split())
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 else:
-    Array = np.ndarray  # numpy.typing takes a tenth of the time of a short search to load
+    Array = np.ndarray  # numpy.typing takes a tenth of the time of a short search to import
 
 
 class Columns(Protocol):
@@ -47,7 +46,7 @@ class Columns(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a derived file looked like when it was written: its size, its checksum, its state on disk."""
+    """The state of a derived file when it was written: size, checksum, modification time, inode."""
 
     size: int
     checksum: int
@@ -56,13 +55,13 @@ class Stamp:
 
 
 def stamp_of(path: Path, checksum: int) -> Stamp:
-    """The stamp of a file just written, with a checksum already known."""
+    """The stamp of a file that was just written."""
     state = path.stat()
     return Stamp(state.st_size, checksum, state.st_mtime_ns, state.st_ino)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array], facts: Mapping[str, object]) -> Stamp:
-    """Write arrays and facts to a new file; it appears under its name only when it is whole."""
+    """Write arrays and facts to a new file, which appears under its name only when it is complete."""
     header: dict[str, Any] = {"facts": dict(facts), "arrays": {}}
     offset = 0
     for name, array in arrays.items():
@@ -71,22 +70,22 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], facts: Mapping[str, ob
     text = json.dumps(header, separators=(",", ":")).encode()
     start = -(-(len(MAGIC) + 8 + len(text)) // ALIGN) * ALIGN
     prefix = MAGIC + len(text).to_bytes(8, "little") + text
-    beside = path.with_name(path.name + ".part")
+    part = path.with_name(path.name + ".part")
     try:
-        checksum = _write(beside, _pieces(prefix.ljust(start, b"\0"), arrays))
-        beside.replace(path)
+        checksum = _write(part, _pieces(prefix.ljust(start, b"\0"), arrays))
+        part.replace(path)
         return stamp_of(path, checksum)
     except OSError as error:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)  # the disk may be full: half a file takes room and is good for nothing
+            part.unlink(missing_ok=True)  # the disk may be full, and half a file takes space
         hint = "free some space and run it again" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise StorageError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
 
 
-def _write(beside: Path, pieces: Iterable[Any]) -> int:
-    """Write a file, for its owner only, and have it on the disk; its checksum."""
+def _write(part: Path, pieces: Iterable[Any]) -> int:
+    """Write a file, readable by its owner only, and sync it to disk; its checksum."""
     checksum = 0
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
         for piece in pieces:
             checksum = zlib.crc32(piece, checksum)
             file.write(piece)
@@ -114,23 +113,23 @@ def checksum_of(path: Path) -> int:
 
 
 class ArrayFile:
-    """An open file of arrays. Arrays are views of the map; nothing is read until it is used."""
+    """An open file of arrays. They are views of a memory map; nothing is read until it is used."""
 
     def __init__(self, path: Path, stamp: Stamp | None = None) -> None:
         self.path = path
         try:
-            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # who opens a FIFO else waits for a writer
+            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # opening a FIFO would wait for a writer
                 state = os.fstat(file.fileno())
                 if not stat.S_ISREG(state.st_mode):
-                    raise IndexDamaged(f"{path.name} is no file")
+                    raise IndexDamaged(f"{path.name} is not a regular file")
                 if stamp is not None and state.st_size != stamp.size:
-                    raise IndexDamaged(f"{path.name} has {state.st_size} bytes and should have {stamp.size}")
+                    raise IndexDamaged(f"{path.name} has {state.st_size} bytes instead of {stamp.size}")
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
             raise IndexDamaged(f"{path.name} cannot be opened: {error}") from error
         touched = stamp is not None and (state.st_mtime_ns != stamp.mtime_ns or state.st_ino != stamp.inode)
         if stamp is not None and touched and checksum_of(path) != stamp.checksum:
-            raise IndexDamaged(f"{path.name} is not what was written")
+            raise IndexDamaged(f"{path.name} does not match its checksum")
         try:
             self._read_header()
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
@@ -164,15 +163,15 @@ class ArrayFile:
 
 
 def open_columns(path: Path, stamp: Mapping[str, int]) -> ArrayFile:
-    """A file that is worked out of all others together; damage to it costs only itself."""
+    """Open a file that was computed from all segments. Damage to it costs only itself: it is computed again."""
     try:
         return ArrayFile(path, Stamp(**stamp))
     except (IndexDamaged, TypeError) as error:
-        raise ColumnsDamaged(getattr(error, "message", f"{path.name} is not described")) from error
+        raise ColumnsDamaged(getattr(error, "message", f"{path.name} has no valid stamp")) from error
 
 
 def narrow(values: Array) -> Array:
-    """Whole numbers in 16 bits where they fit, else in 32."""
+    """Integers in 16 bits if they fit, else in 32."""
     return values.astype(np.uint16 if not len(values) or int(values.max()) < 1 << 16 else np.uint32)
 
 
@@ -200,7 +199,7 @@ class StringTable:
         return self.raw(row).decode("utf-8", "surrogateescape")
 
     def scan(self, text: str) -> int:
-        """The row of a string in a table in any order, or -1."""
+        """The row of a string in a table of any order, or -1."""
         key, data = text.encode("utf-8", "surrogateescape"), bytes(self._blob)
         at = data.find(key) if key else -1
         while at >= 0:
@@ -232,12 +231,12 @@ class StringTable:
 
 
 def pack_strings(name: str, texts: list[str]) -> dict[str, Array]:
-    """The two arrays of a table of strings."""
+    """The two columns of a string table."""
     encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
     ends = np.cumsum([len(text) for text in encoded], dtype=np.uint32) if encoded else np.empty(0, np.uint32)
     return {f"{name}.blob": np.frombuffer(b"".join(encoded), np.uint8), f"{name}.ends": ends.astype(np.uint32)}
 
 
 def unpack_strings(columns: Columns, name: str) -> StringTable:
-    """A table of strings made by `pack_strings`."""
+    """A string table from the columns of `pack_strings`."""
     return StringTable(columns[f"{name}.blob"], columns[f"{name}.ends"])

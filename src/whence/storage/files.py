@@ -1,4 +1,4 @@
-"""A file that is whole gets its name: one that nothing has yet, or that of an older file of its kind."""
+"""Atomic writes and locks: a file appears under its name only when it is complete, and only one process writes at a time."""
 
 from __future__ import annotations
 
@@ -12,69 +12,34 @@ from pathlib import Path
 
 from whence.core.errors import StorageError
 
-#: What is said by disks that cannot give a file two names.
+#: How file systems refuse a second name for a file.
 NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
-
-
-def link_new(part: Path, path: Path) -> None:
-    """Give a file a name that nothing has yet, or raise FileExistsError."""
-    try:
-        os.link(part, path)
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        if os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
-        part.rename(path)
-
-
-def write_atomically(place: Path, text: str) -> None:
-    """Put a small file in the place of an older one, and take away what others were killed over.
-
-    Whose own is taken away meanwhile has written nothing: this is for hints that can be written again.
-    """
-    beside = place.with_name(f"{place.name}-{os.urandom(4).hex()}.part")
-    try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-        beside.replace(place)
-    finally:
-        remove_part_files(place)
-
-
-def remove_part_files(place: Path) -> None:
-    """Take away what was begun to be put in a place and never got its name."""
-    for left in place.parent.glob(f"{place.name}-*.part"):
-        left.unlink(missing_ok=True)
-
-
-#: What a file is called before it is whole.
+#: The name of a file until it is complete.
 PART = re.compile(r"\.write-[0-9a-f]{16}\.part")
-#: Seconds after which a file that is not whole has no writer any more.
+#: An incomplete file of this age has no writer any more.
 ABANDONED_SECONDS = 3_600.0
-#: An earlier version of a note.
-_VERSION = re.compile(r"(\d{4,9})\.md")
 _POLL_SECONDS = (0.001, 0.02)
 _HINTS = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room; all notes are as they were"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "free some space and try again; nothing was changed"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "check who may read and write there"),
-    **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "something else lies where a folder of notes should be"),
+    **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "something else is where the folder should be"),
 }
 
 
 @contextmanager
-def storage_errors(doing: str, where: str) -> Iterator[None]:
-    """Turn what the disk says into one line."""
+def storage_errors(action: str, where: str) -> Iterator[None]:
+    """Raise an OSError as a StorageError: cannot write somewhere, why, and what to do."""
     try:
         yield
     except OSError as error:
-        raise StorageError(f"cannot {doing} {where}: {error.strerror or error}", hint=_HINTS.get(error.errno or 0, "")) from error
+        raise StorageError(f"cannot {action} {where}: {error.strerror or error}", hint=_HINTS.get(error.errno or 0, "")) from error
 
 
+# Atomic writes.
 @contextmanager
-def part_file(place: Path, data: bytes) -> Iterator[Path]:
-    """A file in a folder, whole and on the disk, with a name that does not count; gone afterwards, unless it was renamed."""
-    part = place / f".write-{os.urandom(8).hex()}.part"
+def part_file(folder: Path, data: bytes) -> Iterator[Path]:
+    """A complete file, synced to disk, under a temporary name; it is deleted afterwards unless it was renamed."""
+    part = folder / f".write-{os.urandom(8).hex()}.part"
     try:
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(data)
@@ -86,19 +51,51 @@ def part_file(place: Path, data: bytes) -> Iterator[Path]:
             part.unlink()
 
 
-def remove_abandoned(place: Path, before: float) -> int:
-    """Delete what killed writers have left in a folder, if it was last written before a time; how many files those were."""
-    gone = 0
-    with suppress(OSError), os.scandir(place) as entries:
+def remove_abandoned(folder: Path, before: float) -> int:
+    """Delete incomplete files that were last written before a time; how many there were."""
+    removed = 0
+    with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if PART.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < before:
                 Path(entry.path).unlink(missing_ok=True)
-                gone += 1
-    return gone
+                removed += 1
+    return removed
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace a small file, without syncing it, and delete the incomplete ones of killed writers.
+
+    For hints that can be written again: of two writers at once, one may lose its file.
+    """
+    part = path.with_name(f"{path.name}-{os.urandom(4).hex()}.part")
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        part.replace(path)
+    finally:
+        remove_part_files(path)
+
+
+def remove_part_files(path: Path) -> None:
+    """Delete what `write_atomically` left when it was killed."""
+    for part in path.parent.glob(f"{path.name}-*.part"):
+        part.unlink(missing_ok=True)
+
+
+def link_new(part: Path, path: Path) -> None:
+    """Give a file a name that must not exist yet, or raise FileExistsError."""
+    try:
+        os.link(part, path)
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from error
+        part.rename(path)
 
 
 def link_or_copy(path: Path, target: Path) -> None:
-    """Give a file another name under which it stays when the first goes to another file; where that cannot be, copy it."""
+    """Give a file a second name, which it keeps when the first is replaced; where links are impossible, copy it."""
     try:
         if not path.is_symlink():
             os.link(path, target)
@@ -110,19 +107,28 @@ def link_or_copy(path: Path, target: Path) -> None:
         part.rename(target)
 
 
-def make_private_folder(place: Path) -> None:
-    """Make a folder, and those above it, unless it is there; on the disk, and for its owner only."""
-    if place.is_dir():
+def is_same_file(path: Path, other: Path | int) -> bool:
+    """Whether a path and another path, or an open file, are one file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(other) if isinstance(other, int) else other.stat())
+    except OSError:
+        return False
+
+
+# Folders.
+def make_private_folder(folder: Path) -> None:
+    """Make a folder and its parents, for their owner only, synced to disk."""
+    if folder.is_dir():
         return
-    if place.parent != place:
-        make_private_folder(place.parent)
-    place.mkdir(0o700, exist_ok=True)
-    sync_folder(place.parent)
+    if folder.parent != folder:
+        make_private_folder(folder.parent)
+    folder.mkdir(0o700, exist_ok=True)
+    sync_folder(folder.parent)
 
 
-def sync_folder(place: Path) -> None:
-    """Have the names in a folder on the disk, where the file system knows of such a thing."""
-    handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def sync_folder(folder: Path) -> None:
+    """Sync the names in a folder to disk, where the file system can."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     except OSError as error:
@@ -132,53 +138,49 @@ def sync_folder(place: Path) -> None:
         os.close(handle)
 
 
-def is_same_file(path: Path, other: Path | int) -> bool:
-    """Whether two names, or a name and an open file, are one file."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(other) if isinstance(other, int) else other.stat())
-    except OSError:
-        return False
-
-
-def version_names(history: Path) -> list[str]:
-    """The names of what is in the history of a note, oldest first."""
-    names = [path.name for path in history.iterdir()] if history.is_dir() else []
-    return sorted(filter(_VERSION.fullmatch, names), key=lambda name: int(name.partition(".")[0]))
-
-
-def remove_if_empty(*places: Path) -> None:
-    """Remove folders, one after the other, as far as nothing is in them."""
-    for place in places:
+def remove_if_empty(*folders: Path) -> None:
+    """Remove those of some folders that are empty, in the order given."""
+    for folder in folders:
         with suppress(OSError):
-            place.rmdir()
+            folder.rmdir()
+
+
+# Locks.
+def try_lock(path: Path) -> int | None:
+    """Lock a file, made if needed, or a folder. Returns an open handle that holds the lock, or None while another process does.
+
+    The kernel releases the lock when its process ends, however it ends. Some network file systems cannot lock folders; there
+    a folder always counts as locked.
+    """
+    import fcntl  # noqa: PLC0415  -- readers need no lock
+
+    is_folder = path.is_dir()
+    handle = os.open(path, os.O_CLOEXEC | (os.O_RDONLY | os.O_DIRECTORY if is_folder else os.O_RDWR | os.O_CREAT), 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError as error:
+        if not is_folder:
+            os.close(handle)
+            raise StorageError(f"cannot lock {path}: {error.strerror}", hint="set WHENCE_DATA_DIR to a local folder") from error
+    if not is_same_file(path, handle):  # deleted meanwhile: another process may hold the lock under the same name
+        os.close(handle)
+        return None
+    return handle
 
 
 @contextmanager
 def file_lock(path: Path, wait: float) -> Iterator[None]:
-    """Be the only one who holds a lock. It belongs to an open file, so it ends with its process, however that ends."""
-    import fcntl  # noqa: PLC0415  -- readers need none
-
-    handle = _lock_file(path)
+    """Hold a lock, waiting for it at most so many seconds."""
     waited, pause = 0.0, _POLL_SECONDS[0]
+    while (handle := try_lock(path)) is None:
+        if waited >= wait:
+            raise StorageError(f"another process has held {path} for {waited:.0f} s", hint="try again, or end that process if it hangs")
+        time.sleep(pause)
+        waited, pause = waited + pause, min(pause * 2, _POLL_SECONDS[1])
     try:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if waited >= wait:
-                    message = f"another process has held {path} for {waited:.0f} s"
-                    raise StorageError(message, hint="try again, or end that process if it hangs") from None
-                time.sleep(pause)
-                waited, pause = waited + pause, min(pause * 2, _POLL_SECONDS[1])
-                continue
-            if is_same_file(path, handle):
-                break
-            os.close(handle)  # it was deleted meanwhile: another may hold the lock under the same name
-            handle = _lock_file(path)
         yield
     finally:
         os.close(handle)
-
-
-def _lock_file(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

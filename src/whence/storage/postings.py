@@ -1,8 +1,7 @@
-"""Posting lists in few bytes: rows as steps from the one before.
+"""Compact posting lists: each row is stored as its distance from the one before.
 
-A list's first row is kept whole, the others as steps of 16 bits or fewer. A step
-too long for its bits is spread over fillers, entries with value 0 that only
-advance. Small segments have none.
+The first row of a list is stored in full, the others as steps of at most 16 bits. A longer step is split with fillers:
+entries of value 0 that only advance. Small segments have none.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from whence.storage.arrayfile import Array
 
 UNIT_STEP = (1 << 16) - 1
-#: A window's entry packs its step and its count: 0 filler, 1, 2, and 3 for more.
+#: A window's entry packs its step and its count: 0 for a filler, 1, 2, and 3 for more.
 COUNT_BITS = 2
 COUNT_TOP = (1 << COUNT_BITS) - 1
 WINDOW_STEP = (1 << (16 - COUNT_BITS)) - 1
@@ -22,7 +21,7 @@ WINDOW_STEP = (1 << (16 - COUNT_BITS)) - 1
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Many posting lists, one after the other: where each ends, its rows and its values."""
+    """Many posting lists in a row: where each begins and ends, their rows and values."""
 
     offsets: Array
     rows: Array
@@ -31,7 +30,7 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The same lists as first rows and steps."""
+    """The same lists as first rows and steps between rows."""
 
     offsets: Array
     first: Array
@@ -40,7 +39,7 @@ class Steps:
 
 
 def encode(lists: Lists, longest: int) -> Steps:
-    """Turn rows into steps no longer than `longest`."""
+    """Turn rows into steps of at most `longest`."""
     starts = lists.offsets[:-1][np.diff(lists.offsets) > 0]
     first = np.zeros(len(lists.offsets) - 1, np.uint32)
     first[np.diff(lists.offsets) > 0] = lists.rows[starts]
@@ -59,9 +58,9 @@ def encode(lists: Lists, longest: int) -> Steps:
 
 
 def decode(steps: Steps) -> Lists:
-    """Turn steps into rows again, fillers gone."""
+    """Turn steps back into rows, without the fillers."""
     sizes = np.diff(steps.offsets.astype(np.int64))
-    reached = np.cumsum(steps.steps, dtype=np.int32)  # may wrap; differences within a list are right all the same
+    reached = np.cumsum(steps.steps, dtype=np.int32)  # may wrap around; differences within a list are still right
     starts = np.minimum(steps.offsets[:-1].astype(np.int64), max(len(reached) - 1, 0))
     base = steps.first.astype(np.int32) - reached[starts] if len(reached) else np.zeros(len(sizes), np.int32)
     rows = reached + np.repeat(base, sizes.astype(np.int64))
@@ -73,7 +72,7 @@ def decode(steps: Steps) -> Lists:
 
 
 def read(first: int, steps: Array, values: Array, may_have_fillers: bool) -> tuple[Array, Array]:
-    """One list: its rows and values."""
+    """The rows and values of one list."""
     rows = np.cumsum(steps, dtype=np.int64)
     rows += first
     if may_have_fillers:
@@ -83,7 +82,7 @@ def read(first: int, steps: Array, values: Array, may_have_fillers: bool) -> tup
 
 
 def pack_windows(steps: Steps) -> Array:
-    """Steps and counts of windows in 16 bits each."""
+    """Steps and counts of windows, packed into 16 bits."""
     return steps.steps << np.uint16(COUNT_BITS) | steps.values.astype(np.uint16)
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic on rows: sorted, distinct, grouped. numpy's own set functions hash first, and load modules nobody needs."""
+"""Arithmetic on row numbers: sorting, counting, grouping. numpy's own set functions hash first, and import more modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whence.storage.arrayfile import Array
 
 
 def counted(keys: Array) -> tuple[Array, Array]:
-    """The distinct keys in order, with how often each occurs."""
+    """The distinct keys in order, and how often each occurs."""
     keys = np.sort(keys)
     new = first_of_each(keys)
     return keys[new], np.diff(new, append=len(keys))
@@ -22,14 +22,14 @@ def distinct(keys: Array) -> Array:
 
 
 def first_of_each(owners: Array) -> Array:
-    """Where each owner begins in a list that is grouped by owner."""
+    """Where each owner begins in a list grouped by owner."""
     if not len(owners):
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
 
 
 def member(wanted: Array, among: Array) -> Array:
-    """Whether each wanted row is among some sorted rows."""
+    """Whether each row is among some sorted rows."""
     if not len(among):
         return np.zeros(len(wanted), bool)
     at = _places(wanted, among)
@@ -37,7 +37,7 @@ def member(wanted: Array, among: Array) -> Array:
 
 
 def values_at(wanted: Array, rows: Array, codes: Array, table: Array) -> Array:
-    """table[code] of each wanted row, 0 where it is not among the sorted rows."""
+    """table[code] of each wanted row; 0 if it is not among the sorted rows."""
     if not len(rows):
         return np.zeros(len(wanted), np.float32)
     at = _places(wanted, rows)
@@ -45,17 +45,17 @@ def values_at(wanted: Array, rows: Array, codes: Array, table: Array) -> Array:
 
 
 def _places(wanted: Array, among: Array) -> Array:
-    """Where each wanted row would stand; asked in the type of the sorted rows, or numpy converts them all."""
+    """Where each row would be inserted. Searched in the type of the sorted rows, or numpy would convert them all."""
     return np.minimum(np.searchsorted(among, wanted.astype(among.dtype, copy=False)), len(among) - 1)
 
 
 def ranges(starts: Array, rows: Array) -> tuple[Array, Array]:
-    """All members of some rows' ranges: (the place of the row, the member)."""
+    """All members of some rows' ranges: (position of the row, member)."""
     return spread(starts[rows], starts[rows + 1])
 
 
 def spread(low: Array, high: Array) -> tuple[Array, Array]:
-    """Every number from each low to below its high: (the place of the low, the number)."""
+    """Every number from each low up to its high: (position of the low, number)."""
     low, high = low.astype(np.int64), high.astype(np.int64)
     sizes = np.maximum(high - low, 0)
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -63,7 +63,7 @@ def spread(low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def best_first(owner: Array, values: Array) -> tuple[Array, Array, Array]:
-    """Values grouped by owner, the highest of each first: (owner, value, its place among the owner's)."""
+    """Values grouped by owner, highest first: (owner, value, rank within the owner)."""
     order = np.lexsort((-values, owner))
     owner, values = owner[order], values[order]
     return owner, values, np.arange(len(owner)) - np.searchsorted(owner, owner)
@@ -72,8 +72,8 @@ def best_first(owner: Array, values: Array) -> tuple[Array, Array, Array]:
 def highest(rows: Array, values: Array, count: int, places: Callable[[Array], Array] | None = None) -> tuple[Array, Array]:
     """The rows with the highest values, best first; equal ones in their order.
 
-    Where not all of equal ones fit, `places` says which come first: rows tell in which order files were indexed, and
-    the same code must have the same answer however its index came to be.
+    When not all rows of equal value fit, `places` decides which come first: the order of rows depends on when files were
+    indexed, and the same code must give the same answer however its index was built.
     """
     if len(rows) > count:
         floor = np.partition(values, len(values) - count)[len(values) - count]
