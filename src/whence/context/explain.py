@@ -8,13 +8,13 @@ from whence.context.pipeline import RankedSymbols
 from whence.core.errors import UsageError
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without
 from whence.storage.arrayfile import Array
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 
 def explain_symbol(task: str, units: Array, ranked: RankedSymbols) -> Why:
     """Read the receipt of a symbol off the answer to a task whose pool holds at least one of some units."""
     pool, scores = ranked.pool, ranked.scores
-    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    rows = np.flatnonzero(is_member(pool.units, np.sort(units)))
     if not len(rows):
         raise UsageError("what has no place in the source is not ranked", hint="ask for a symbol that is defined here")
     row = int(rows[np.argmax(scores[rows])])

@@ -20,8 +20,8 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.filters import EVERYTHING, equals, one_of
 from whence.fleet.rows import MAX_PART, bucket_key, join_blob, part_key, split_blob
 from whence.storage.arrayfile import Array
-from whence.storage.rows import counted as tally
 from whence.storage.rows import distinct, first_of_each
+from whence.storage.rows import unique_counts as tally
 
 #: Buckets of a repository, as a power of two, and of all repositories together: they have many more terms.
 BITS, BITS_OF_ALL = 6, 10

@@ -17,7 +17,7 @@ from whence.graph.reader import Adjacency, Graph
 from whence.graph.walk import walk
 from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each, member, ranges
+from whence.storage.rows import distinct, first_of_each, is_member, ranges
 
 #: Kinds by what they say; every other kind is `other`.
 _KINDS_OF = {
@@ -48,7 +48,7 @@ def edges_among(graph: Graph, nodes: Sequence[int]) -> list[EdgeAmong]:
     """The edges between some nodes; of several of one group from one node to another, the one that is followed most readily."""
     inside = np.unique(np.array(nodes, np.int64))
     _, edges = ranges(graph.starts, inside)
-    edges = edges[member(graph.target[edges].astype(np.int64), inside) & DRAWN[graph.kind[edges]]]
+    edges = edges[is_member(graph.target[edges].astype(np.int64), inside) & DRAWN[graph.kind[edges]]]
     edges = edges[graph.source[edges] != graph.target[edges]]
     found: dict[tuple[int, int, str], float] = {}
     for edge, weight in zip(edges.tolist(), graph.walk_weights[edges].tolist(), strict=True):

@@ -18,7 +18,7 @@ from whence.index.segment_writer import name_hash
 from whence.index.symbols import scoped_key
 from whence.parse.references import EXPRESSION, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import distinct, member
+from whence.storage.rows import distinct, is_member
 from whence.text.analyzer import WORD
 
 _QUOTED = re.compile(r"[\"'<]([^\"'<>]+)[\"'>]")
@@ -163,7 +163,7 @@ class UnresolvedFinder:
         for segment, base, names in zip(self._snapshot.segments, self._snapshot.unit_bases, self._names, strict=True):
             arrays = segment.arrays
             unit = arrays["relations.unit"].astype(np.int64) + base
-            rows = np.flatnonzero(((arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS) & member(unit, units))
+            rows = np.flatnonzero(((arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS) & is_member(unit, units))
             columns.append((unit[rows], arrays["relations.line"][rows].astype(np.int64)))
             name += [names[row] for row in arrays["relations.name"][rows].tolist()]
             receiver += [names[row] for row in arrays["relations.receiver"][rows].tolist()]
@@ -178,9 +178,9 @@ class UnresolvedFinder:
         edges = edges[(graph.kind[edges] == _CALLS) & (graph.target[edges] < symbols.units)]
         source, named = graph.source[edges], symbols.name[graph.target[edges]]
         said = scoped_key(calls.unit, calls.hashed)
-        renamed = edges[~member(scoped_key(source, named), np.sort(said))]
-        by_name = member(said, np.sort(scoped_key(source, named)))
-        by_line = member(scoped_key(calls.unit, calls.line), np.sort(scoped_key(graph.source[renamed], graph.line[renamed])))
+        renamed = edges[~is_member(scoped_key(source, named), np.sort(said))]
+        by_name = is_member(said, np.sort(scoped_key(source, named)))
+        by_line = is_member(scoped_key(calls.unit, calls.line), np.sort(scoped_key(graph.source[renamed], graph.line[renamed])))
         own = OWN - {SUPER} | {""}
         itself = np.array([receiver in own for receiver in calls.receiver], bool) & (calls.hashed == symbols.name[calls.unit])
         return np.asarray(by_name | by_line | itself)

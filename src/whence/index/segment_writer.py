@@ -22,7 +22,7 @@ from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
 from whence.parse.units import is_constructor, is_hidden, own_spans
 from whence.storage.arrayfile import Array, narrow, pack_strings
 from whence.storage.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
-from whence.storage.rows import counted, distinct, first_of_each
+from whence.storage.rows import distinct, first_of_each, unique_counts
 from whence.text import analyzer
 
 FIELDS = ("name", "parents", "signature", "doc", "body")
@@ -238,7 +238,7 @@ class SegmentWriter:
         slots = max(len(self._units), 1) * len(FIELDS)
         slot, term = _expanded(_joined(self._word), _joined(self._slot), starts, flat, np.diff(starts))
         lengths = np.bincount(slot, minlength=slots).astype(np.float32)
-        key, count = counted(term * slots + slot)
+        key, count = unique_counts(term * slots + slot)
         slot, term = key % slots, key // slots
         unit, where = slot // len(FIELDS), slot % len(FIELDS)
         ratio = np.minimum(lengths[slot] / AVERAGE_LENGTH[where], MAX_LENGTH_RATIO)
@@ -256,7 +256,7 @@ class SegmentWriter:
         windows = max(self._window_ends[-1] if self._window_ends else 0, 1)
         parts = np.array(self._words.parts, np.int64)
         window, term = _expanded(_joined(self._text_word), _joined(self._text_window), starts, flat, parts)
-        key, count = counted(term * windows + window)
+        key, count = unique_counts(term * windows + window)
         offsets = np.searchsorted(key // windows, np.arange(vocabulary + 1))
         return window_arrays(Lists(offsets, key % windows, np.minimum(count, COUNT_TOP).astype(np.uint16)))
 

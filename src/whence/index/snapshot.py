@@ -21,7 +21,7 @@ from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_MENTI
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
-from whence.storage.rows import distinct, member
+from whence.storage.rows import distinct, is_member
 
 #: A name defined in more files than this says nothing of which one is meant.
 MAX_DEFINITIONS = 3
@@ -132,7 +132,7 @@ class Snapshot:
             return np.zeros(self.files, bool)
         newest = int(versions[self.alive].max())
         outside = distinct(names[self.alive & ~versioned])
-        return versioned & ((versions < newest) | member(names, outside))
+        return versioned & ((versions < newest) | is_member(names, outside))
 
     @cached_property
     def _order(self) -> Array:

@@ -14,7 +14,7 @@ from whence.memory.passages import NoteText
 from whence.memory.plan import NotePlan
 from whence.memory.retrieval import NoteTermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 #: Names of what a signal works out that others use as well.
 _KEPT = ("text", "nearness", "semantic", "matched")
@@ -78,7 +78,7 @@ class NotePool:
         found = np.zeros((len(self.units), len(self.plan.stems)), bool)
         for place, stem in enumerate(self.plan.stems):
             if stem in self.evidence.held:
-                found[:, place] = member(self.units, self.evidence.held[stem].rows)
+                found[:, place] = is_member(self.units, self.evidence.held[stem].rows)
         return found
 
     def work_out(self) -> None:

@@ -18,7 +18,7 @@ from whence.index.vectors import SegmentVectors, SnapshotVectors, binary_vectors
 from whence.memory.database import NoteDatabase
 from whence.memory.note import GENERATED, KINDS
 from whence.storage.arrayfile import Array
-from whence.storage.rows import counted, spread
+from whence.storage.rows import spread, unique_counts
 
 _OPEN = np.inf
 #: Stands for a kind that is none of ours.
@@ -99,9 +99,9 @@ def read_part(rows: Sequence[Any], stem_of: Array, project_codes: dict[str, int]
 def _postings(stems: Array, lengths: Array) -> dict[str, Array]:
     """For each stem the notes that hold it, and how often."""
     rows = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    key, often = counted(stems.astype(np.int64) * max(len(lengths), 1) + rows)
+    key, often = unique_counts(stems.astype(np.int64) * max(len(lengths), 1) + rows)
     stem, row = np.divmod(key, max(len(lengths), 1))
-    distinct, sizes = counted(stem)
+    distinct, sizes = unique_counts(stem)
     return {
         "stems": distinct,
         "stem_starts": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),

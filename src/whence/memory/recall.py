@@ -24,7 +24,7 @@ from whence.ranking.ledger import Ledger
 from whence.ranking.pool import union
 from whence.ranking.score import score, write_stages
 from whence.storage.arrayfile import Array
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 #: How a hit was found (M5). `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, for want of better.
 EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")
@@ -103,7 +103,7 @@ def narrowed(corpus: NoteReader, catalog: NoteIndex, filters: NoteFilters, *, ge
 
 
 def _numbered(corpus: NoteReader, rows: Sequence[tuple[int]]) -> Array:
-    return member(corpus.column("ids"), np.sort(np.array([row[0] for row in rows], np.int64)))
+    return is_member(corpus.column("ids"), np.sort(np.array([row[0] for row in rows], np.int64)))
 
 
 def recall(query: str, asking: RecallRun) -> RankedNotes:
@@ -158,7 +158,7 @@ def _candidates(evidence: NoteTermStatistics, asking: RecallRun) -> dict[str, tu
         return found
     rows, near = found.get(MEANING, (np.empty(0, np.int64), np.empty(0)))
     kept = np.sort(rows[1 - near <= asking.max_distance])
-    return {name: (rows[inside], scores[inside]) for name, (rows, scores) in found.items() for inside in (member(rows, kept),)}
+    return {name: (rows[inside], scores[inside]) for name, (rows, scores) in found.items() for inside in (is_member(rows, kept),)}
 
 
 def _facts(corpus: NoteReader, rows: Array, asking: RecallRun) -> list[NoteFacts]:

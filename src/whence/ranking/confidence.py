@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.storage.rows import first_of_each, member
+from whence.storage.rows import first_of_each, is_member
 from whence.text import analyzer
 from whence.text.stop_words import QUERY_STOP_WORDS
 
@@ -178,7 +178,7 @@ def _share(flags: list[bool], *, of_none: float) -> float:
 def _file_holds(pool: CandidatePool, file: Array) -> Array:
     """Whether a file, or its path, holds each of the first terms."""
     terms = pool.statistics.terms[:MAX_LOOKED_UP]
-    return np.array([bool(member(file, term.files)[0] or member(file, term.paths[0])[0]) for term in terms])
+    return np.array([bool(is_member(file, term.files)[0] or is_member(file, term.paths[0])[0]) for term in terms])
 
 
 def _units_hold(leading: LeadingFiles) -> Array:
@@ -187,7 +187,7 @@ def _units_hold(leading: LeadingFiles) -> Array:
     units = pool.units[leading.rows]
     files = pool.snapshot.file_of_unit[units]
     terms = pool.statistics.terms[:MAX_LOOKED_UP]
-    return np.array([member(units, term.units[0]) | member(files, term.paths[0]) for term in terms])
+    return np.array([is_member(units, term.units[0]) | is_member(files, term.paths[0]) for term in terms])
 
 
 def _is_defined(pool: CandidatePool) -> bool:
@@ -251,7 +251,7 @@ def _only_elsewhere(leading: LeadingFiles) -> Iterator[str]:
     pool = leading.pool
     written = {part.stem: part.text for part in pool.plan.parts}
     for term in pool.statistics.terms[:MAX_LOOKED_UP]:
-        if 0 < len(term.files) <= FEW_FILES and not term.term.whole and not member(term.files, leading.shown).any():
+        if 0 < len(term.files) <= FEW_FILES and not term.term.whole and not is_member(term.files, leading.shown).any():
             if len(written.get(term.term.text, "")) < MIN_PREFIX:
                 continue  # a piece of a name, such as `oa` of `OAuth`
             holds = "holds" if len(term.files) == 1 else "hold"

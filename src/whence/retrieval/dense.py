@@ -9,7 +9,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.vectors import SnapshotVectors
 from whence.retrieval.term_statistics import CachedPostings
 from whence.storage.arrayfile import Array
-from whence.storage.rows import best_first, first_of_each, member, spread
+from whence.storage.rows import best_first, first_of_each, is_member, spread
 
 #: Characters of a question that an encoder reads.
 MOST_ENCODED = 4_000
@@ -107,7 +107,7 @@ class DenseMatches:
 
     def _compare(self, passages: Array) -> Array:
         similar = self._view.compare(self._question, passages)
-        similar[member(passages, self._deaf)] = 0
+        similar[is_member(passages, self._deaf)] = 0
         return similar
 
 

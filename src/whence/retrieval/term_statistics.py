@@ -14,7 +14,7 @@ from whence.index.segment_writer import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, S
 from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan, QueryTerm
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each, member, values_at
+from whence.storage.rows import distinct, first_of_each, is_member, values_at
 from whence.text.bm25 import idf
 
 #: What a window's count stands for: fillers nothing, the highest level three or more.
@@ -80,7 +80,7 @@ class TermPostings:
         """Its weight among files, by text and path."""
         if self._known is not None:
             return idf(self._snapshot.live_files, self._known.files)
-        by_path_alone = int((~member(self.paths[0], self.files)).sum())
+        by_path_alone = int((~is_member(self.paths[0], self.files)).sum())
         return idf(self._snapshot.live_files, len(self.files) + by_path_alone)
 
 
@@ -164,16 +164,16 @@ class TermStatistics:
         for one, other in zip(self.terms, self.terms[1:], strict=False):
             if len(one.windows[0]) and len(other.windows[0]):
                 few, many = sorted((one.windows[0], other.windows[0]), key=len)
-                files = np.searchsorted(ends, few[member(few, many)], side="right")
+                files = np.searchsorted(ends, few[is_member(few, many)], side="right")
                 found.append(files[first_of_each(files)])
         return found
 
     def unit_matrix(self, units: Array) -> Array:
         """The worth of each term in each of some units in rising order, with what its file's path adds: (terms, units)."""
         known, matrix = self._matrix
-        if not member(known, units).all():
+        if not is_member(known, units).all():
             known, matrix = units[:0], matrix[:, :0]
-        fresh = ~member(units, known)
+        fresh = ~is_member(units, known)
         found = np.empty((len(self.terms), len(units)), np.float32)
         found[:, ~fresh], found[:, fresh] = matrix, self._worth_of_terms(units[fresh])
         self._matrix = units, found
@@ -197,5 +197,5 @@ class TermStatistics:
         """Whether the text of each file holds each term: (terms, files)."""
         held = np.zeros((len(self.terms), len(files)), bool)
         for number, found in enumerate(self.terms):
-            held[number] = member(files, found.files)
+            held[number] = is_member(files, found.files)
         return held

@@ -23,7 +23,7 @@ from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without, tot
 from whence.retrieval.filters import file_mask
 from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
 
@@ -99,7 +99,7 @@ def _nearest(snapshot: Snapshot, wanted: str) -> str:
 def explain(query: str, units: Array, ranked: RankedPool) -> Why:
     """Read the receipt of a target off an answer whose pool holds at least one of its units."""
     pool, scores = ranked.pool, ranked.ledger.scores()
-    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    rows = np.flatnonzero(is_member(pool.units, np.sort(units)))
     row = int(rows[np.argmax(scores[rows])])
     unit, file = int(pool.units[row]), int(pool.files[row])
     leader = ranked.hits[0]
@@ -151,7 +151,7 @@ class Rival:
 def rival_of(units: Array, ranked: RankedPool, shown: int) -> Rival | None:
     """The last of the files that are shown, or the first where the file of some units is shown; None for the first itself."""
     pool, scores = ranked.pool, ranked.ledger.scores()
-    rows = np.flatnonzero(member(pool.units, np.sort(units)))
+    rows = np.flatnonzero(is_member(pool.units, np.sort(units)))
     row = int(rows[np.argmax(scores[rows])])
     at = next((place for place, hit in enumerate(ranked.hits) if hit.file == int(pool.files[row])), len(ranked.hits))
     place = 0 if at < shown else shown - 1

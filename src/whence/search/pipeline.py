@@ -30,7 +30,7 @@ from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.excerpt import concentration
 from whence.search.request import ResolvedRequest
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, member
+from whence.storage.rows import distinct, is_member
 from whence.text.analyzer import terms
 
 #: Files that other retrievers may add for each unit that the lexical one finds.
@@ -185,7 +185,7 @@ def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> Ranke
         raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
     run = _with_named(run, scope)
     ranked = _enough(run, plan, scope)
-    if member(ranked.pool.units, np.sort(allowed)).any():
+    if is_member(ranked.pool.units, np.sort(allowed)).any():
         return ranked
     include = allowed if run.include is None else np.union1d(run.include, allowed)
     return _enough(replace(run, include=include), plan, scope)
@@ -246,7 +246,7 @@ def _one_of_each_file(run: SearchRun, lines: dict[int, list[int]], scope: Search
         best = _first_of_each_file(snapshot, rows)
         return {file: best[file] for file in sorted(best, key=snapshot.path) if file in lines}
     if restriction.ordered is not None:
-        return _first_of_each_file(snapshot, restriction.ordered[member(restriction.ordered, rows)])
+        return _first_of_each_file(snapshot, restriction.ordered[is_member(restriction.ordered, rows)])
     length = snapshot.column("units.last")[rows].astype(np.int64) - snapshot.column("units.first")[rows]
     matched = np.isin(snapshot.file_of_unit[rows], list(lines))  # of these the narrowest unit, of others the first definition
     defines = (snapshot.column("units.flags")[rows] & DEFINES) > 0
@@ -324,7 +324,7 @@ def within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, 
     """Only what vectors found, and near enough: what words alone found has no distance (F1)."""
     units, similar = found.get(MEANING, (np.empty(0, np.int64), np.empty(0, np.float32)))
     near = np.sort(units[1 - similar <= distance])
-    return {name: (rows[kept], scores[kept]) for name, (rows, scores) in found.items() for kept in (member(rows, near),)}
+    return {name: (rows[kept], scores[kept]) for name, (rows, scores) in found.items() for kept in (is_member(rows, near),)}
 
 
 def _candidates(

@@ -9,7 +9,7 @@ import numpy as np
 from whence.storage.arrayfile import Array
 
 
-def counted(keys: Array) -> tuple[Array, Array]:
+def unique_counts(keys: Array) -> tuple[Array, Array]:
     """The distinct keys in order, and how often each occurs."""
     keys = np.sort(keys)
     new = first_of_each(keys)
@@ -18,7 +18,7 @@ def counted(keys: Array) -> tuple[Array, Array]:
 
 def distinct(keys: Array) -> Array:
     """The distinct keys in order."""
-    return counted(keys)[0]
+    return unique_counts(keys)[0]
 
 
 def first_of_each(owners: Array) -> Array:
@@ -28,23 +28,22 @@ def first_of_each(owners: Array) -> Array:
     return np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
 
 
-def member(wanted: Array, among: Array) -> Array:
+def is_member(rows: Array, among: Array) -> Array:
     """Whether each row is among some sorted rows."""
     if not len(among):
-        return np.zeros(len(wanted), bool)
-    at = _places(wanted, among)
-    return np.asarray(among[at] == wanted)
+        return np.zeros(len(rows), bool)
+    return np.asarray(among[_insertion_points(rows, among)] == rows)
 
 
 def values_at(wanted: Array, rows: Array, codes: Array, table: Array) -> Array:
-    """table[code] of each wanted row; 0 if it is not among the sorted rows."""
+    """table[code] of each `wanted` row; 0 if it is not among the sorted rows."""
     if not len(rows):
         return np.zeros(len(wanted), np.float32)
-    at = _places(wanted, rows)
+    at = _insertion_points(wanted, rows)
     return np.where(rows[at] == wanted, table[codes[at]], np.float32(0))
 
 
-def _places(wanted: Array, among: Array) -> Array:
+def _insertion_points(wanted: Array, among: Array) -> Array:
     """Where each row would be inserted. Searched in the type of the sorted rows, or numpy would convert them all."""
     return np.minimum(np.searchsorted(among, wanted.astype(among.dtype, copy=False)), len(among) - 1)
 

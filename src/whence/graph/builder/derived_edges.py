@@ -9,7 +9,7 @@ from whence.graph.builder.resolve import GENERATIONS, PARSED_CONFIDENCE, EdgeCol
 from whence.index.segment_writer import KIND_NAMES
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
-from whence.storage.rows import counted, distinct, first_of_each, spread
+from whence.storage.rows import distinct, first_of_each, spread, unique_counts
 
 _INTERFACE = KIND_NAMES.index("interface")
 _KIND = {kind: row for row, kind in enumerate(EDGE_KINDS)}
@@ -108,7 +108,7 @@ def _met_interfaces(symbols: SymbolTable) -> EdgeColumns:
         if len(wanted) < MIN_METHODS:
             continue
         at, bearing = by_name.pairs(wanted)
-        owner, count = counted(distinct(symbols.owner[bearing] * len(wanted) + at) // len(wanted))
+        owner, count = unique_counts(distinct(symbols.owner[bearing] * len(wanted) + at) // len(wanted))
         meets = owner[(count == len(wanted)) & (owner != one) & (snapshot.kinds[owner] != _INTERFACE)]
         source += meets.tolist()
         target += [one] * len(meets)

@@ -10,7 +10,7 @@ from whence.graph.builder.references import ImportBindings
 from whence.index.segment_writer import name_hash
 from whence.index.symbols import NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, member
+from whence.storage.rows import distinct, is_member
 
 #: Languages of one kind of module, in which a file may stand for the one thing it exports.
 SCRIPTS = frozenset("javascript typescript tsx vue svelte".split())
@@ -46,7 +46,7 @@ class Exports:
 
     def visible(self, file: Array, name: Array) -> Found:
         """What may come from files whose every name is visible."""
-        asked = np.flatnonzero(member(name, self._names))
+        asked = np.flatnonzero(is_member(name, self._names))
         pair, back = np.unique(scoped_key(file[asked], name[asked]), return_inverse=True)
         at, row = self._bindings.table.pairs(pair >> 32 << 32)
         wanted = (pair & 0xFFFFFFFF)[at]
@@ -92,12 +92,12 @@ class Exports:
         parts = [(found, target)]
         stems = self._symbols.snapshot.column("files.stem").astype(np.int64)
         open_ = np.flatnonzero(name == _DEFAULT)
-        open_ = open_[~member(open_, found)]
+        open_ = open_[~is_member(open_, found)]
         for table, wanted in ((self._symbols.in_file, local), (self._by_sound, stems[file])):
             if len(open_):
                 again, target = table.pairs_up_to(scoped_key(file[open_], wanted[open_]), MOST_NAMESAKES)
                 parts.append((open_[again], target))
-                open_ = open_[~member(np.arange(len(open_)), again)]
+                open_ = open_[~is_member(np.arange(len(open_)), again)]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def _further(self, at: Array, file: Array, name: Array) -> tuple[Array, Array, Array, Array]:

@@ -12,7 +12,7 @@ from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import distinct, member
+from whence.storage.rows import distinct, is_member
 from whence.text.analyzer import WORD, normalize_identifier
 
 #: Names that stand for something outside the source: a node without a place.
@@ -95,7 +95,7 @@ class ImportBindings:
         columns = np.array(found, np.int64).reshape(-1, 4)
         table = NameTable(scoped_key(columns[:, 0], columns[:, 1]), np.arange(len(columns)))
         words = distinct(np.array(spoken, np.int64))
-        return cls(table, columns[:, 2], columns[:, 3], words, words[~member(words, table.keys)])
+        return cls(table, columns[:, 2], columns[:, 3], words, words[~is_member(words, table.keys)])
 
 
 class _ReferenceReader:

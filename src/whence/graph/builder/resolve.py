@@ -23,7 +23,7 @@ from whence.index.segment_writer import KIND_NAMES, name_hash
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.parse.references import EXPRESSION, SUPER
 from whence.storage.arrayfile import Array
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 #: A name that more definitions bear says nothing of which one is meant.
 MAX_BY_NAME = 6
@@ -112,7 +112,7 @@ class Resolver:
         qualified = rows[~self._plain[rows] & ~self._expression[rows] & ~self.said.spoken_for[rows]]
         self._members_of_modules(qualified)
         self._members_of_types(qualified)
-        outside = member(scoped_key(self.file[qualified], self.said.receiver[qualified]), self.bindings.foreign)
+        outside = is_member(scoped_key(self.file[qualified], self.said.receiver[qualified]), self.bindings.foreign)
         rows = np.setdiff1d(rows, qualified[outside], assume_unique=True)
         for tier in self._type_tiers():
             rows = rows[self.open[rows]]
@@ -143,7 +143,7 @@ class Resolver:
         symbols = self.symbols
 
         def anywhere(file: Array, name: Array) -> tuple[Array, Array]:
-            inside = np.flatnonzero(~member(scoped_key(file, name), self.bindings.spoken))
+            inside = np.flatnonzero(~is_member(scoped_key(file, name), self.bindings.spoken))
             at, target = symbols.types.pairs_up_to(scoped_key(symbols.family[file[inside]], name[inside]), MAX_TYPES_BY_NAME)
             return inside[at], target
 
@@ -162,7 +162,7 @@ class Resolver:
 
     def _in_folder(self, file: Array, name: Array) -> tuple[Array, Array]:
         """What lies beside a file; what the file has from outside is not that."""
-        here = np.flatnonzero(~member(scoped_key(file, name), self.bindings.foreign))
+        here = np.flatnonzero(~is_member(scoped_key(file, name), self.bindings.foreign))
         at, target = self.symbols.in_folder.pairs_up_to(scoped_key(self.symbols.folder[file[here]], name[here]), MAX_BY_NAME)
         return here[at], target
 
@@ -199,7 +199,7 @@ class Resolver:
         self._members_of_modules(rows)
         self._members_of_types(rows)
         left = rows[self.open[rows]]
-        left = left[~member(scoped_key(self.file[left], self.said.receiver[left]), self.bindings.spoken)]
+        left = left[~is_member(scoped_key(self.file[left], self.said.receiver[left]), self.bindings.spoken)]
         at, of = self.symbols.types_by_folded_name.pairs_up_to(scoped_key(self.family[left], self.said.sound[left]), MAX_TYPES_BY_NAME)
         self._members(left[at], of, np.full(len(at), BY_NAME) / np.maximum(np.bincount(at, minlength=len(left))[at], 1))
 
@@ -247,9 +247,9 @@ class Resolver:
         """Mentions of what an import statement names and no file here has, of types that are not here, and everyday names."""
         name, receiver = self.said.name[rows], self.said.receiver[rows]
         spoken = np.where(self._plain[rows] | self._expression[rows], name, receiver)
-        outside = member(scoped_key(self.file[rows], spoken), self.bindings.spoken)
+        outside = is_member(scoped_key(self.file[rows], spoken), self.bindings.spoken)
         typed = self.said.typed[rows] >= np.where(self._speaks(REOPENING)[rows], 1, 2)
-        unknown = typed & ~self._speaks(EXTENSIBLE)[rows] & ~member(scoped_key(self.family[rows], receiver), self.symbols.types.keys)
+        unknown = typed & ~self._speaks(EXTENSIBLE)[rows] & ~is_member(scoped_key(self.family[rows], receiver), self.symbols.types.keys)
         return outside | unknown | np.isin(name, _hashes(BUILTIN_NAMES))
 
     def _by_name_alone(self, rows: Array) -> None:

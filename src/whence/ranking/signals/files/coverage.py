@@ -7,7 +7,7 @@ import numpy as np
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 
 @signal()
@@ -21,6 +21,6 @@ def coverage(pool: CandidatePool) -> Column:
         if not found.term.whole:
             weight = found.term.weight * found.file_idf
             total += weight
-            held += weight * (member(pool.distinct_files, found.files) | member(pool.distinct_files, found.paths[0]))
+            held += weight * (is_member(pool.distinct_files, found.files) | is_member(pool.distinct_files, found.paths[0]))
     values = pool.by_file(held / total if total else held)
     return Column(values, lambda row: f"holds {values[row]:.0%} of the query, by rarity")

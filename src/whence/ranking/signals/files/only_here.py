@@ -7,7 +7,7 @@ import numpy as np
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 #: A word singles a file out when at most this many hold it, and at most this share of all.
 MOST_FILES = 3
@@ -24,7 +24,7 @@ def only_here(pool: CandidatePool) -> Column:
     most = min(MOST_FILES, pool.snapshot.live_files * MOST_SHARE)
     for number, found in enumerate(pool.statistics.terms):
         if 0 < found.holders <= most:
-            better = member(pool.distinct_files, found.files) & (values < 1 / found.holders)
+            better = is_member(pool.distinct_files, found.files) & (values < 1 / found.holders)
             values[better], rarest[better] = 1 / found.holders, number
     worth, word = pool.by_file(values), pool.by_file(rarest)
 

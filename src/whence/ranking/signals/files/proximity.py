@@ -7,7 +7,7 @@ import numpy as np
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 
 
 @signal()
@@ -16,6 +16,6 @@ def proximity(pool: CandidatePool) -> Column:
     pairs = pool.statistics.close_files
     values = np.zeros(len(pool.distinct_files))
     for files in pairs:
-        values += member(pool.distinct_files, files)
+        values += is_member(pool.distinct_files, files)
     found = pool.by_file(values / len(pairs) if pairs else values)
     return Column(found, lambda row: f"{found[row]:.0%} of the neighbouring words stand together")

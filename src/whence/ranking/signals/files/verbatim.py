@@ -7,7 +7,7 @@ import numpy as np
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
-from whence.storage.rows import member
+from whence.storage.rows import is_member
 from whence.text.bm25 import idf
 
 
@@ -22,6 +22,6 @@ def verbatim(pool: CandidatePool) -> Column:
         files = pool.snapshot.mentions(word)
         weight = idf(pool.snapshot.live_files, pool.snapshot.count_mentions(word))
         total += weight
-        values += weight * member(pool.distinct_files, files)
+        values += weight * is_member(pool.distinct_files, files)
     shares = pool.by_file(values / total if total else values)
     return Column(shares, lambda row: f"{shares[row]:.0%} of the words as written, by rarity")
