@@ -21,7 +21,7 @@ from whence.fleet.rows import file_key
 from whence.index.segment_writer import name_hash
 from whence.query.plan import QueryPlan
 from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS
-from whence.retrieval.dense import MOST_ENCODED
+from whence.retrieval.dense import MAX_ENCODED
 from whence.storage.arrayfile import Array
 from whence.text.bm25 import idf
 
@@ -96,7 +96,7 @@ def _told(plan: QueryPlan) -> str:
 
 def _sketch(encoder: Encoder, plan: QueryPlan) -> bytes:
     """The signs of what a question means, as the sketches of passages are made."""
-    rows: Array = encoder.encode_query(plan.text[:MOST_ENCODED]).rows
+    rows: Array = encoder.encode_query(plan.text[:MAX_ENCODED]).rows
     return np.packbits(rows.mean(axis=0) > 0).tobytes()
 
 

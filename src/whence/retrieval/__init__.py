@@ -1,1 +1,1 @@
-"""Which units could answer: term statistics and the retrievers that search and context share."""
+"""Candidates for an answer: term statistics, filters, and the retrievers that search and context share."""

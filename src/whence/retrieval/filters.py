@@ -1,9 +1,10 @@
-"""Which files and units may be returned at all."""
+"""Which files and units may be returned: filters, the conditions of a query, and lines that match a pattern."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -11,103 +12,154 @@ from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
-from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
+from whence.query.pattern import Pattern
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 from whence.text.stop_words import QUERY_STOP_WORDS
 
 
 def file_mask(snapshot: Snapshot, filters: Filters) -> Array:
-    """A mask of the files that pass every filter; not to be written to."""
+    """A mask of the files that pass every filter; do not write to it."""
     mask = snapshot.alive if filters.content == "all" else snapshot.content_mask(filters.content)
     if filters.languages:
         mask = mask & np.array([name in filters.languages for name in snapshot.languages], bool)
     if filters.paths and "" not in filters.paths:
-        mask = mask & np.array([_below(path, filters.paths) for path in snapshot.paths], bool)
+        mask = mask & np.array([_is_below(path, filters.paths) for path in snapshot.paths], bool)
     if filters.include:
-        mask = mask & _globbed(snapshot, filters.include)
+        mask = mask & _glob_mask(snapshot, filters.include)
     if filters.exclude:
-        mask = mask & ~_globbed(snapshot, filters.exclude)
+        mask = mask & ~_glob_mask(snapshot, filters.exclude)
     return mask
 
 
 def unit_mask(snapshot: Snapshot, filters: Filters) -> Array | None:
-    """A mask of the units of the wanted kinds; None when any will do."""
+    """A mask of the units of the given kinds; None when any kind will do."""
     if not filters.kinds:
         return None
     return np.array([kind in filters.kinds for kind in KIND_NAMES])[snapshot.kinds]
 
 
-def _below(path: str, wanted: tuple[str, ...]) -> bool:
-    return any(path == one or path.startswith(one + "/") for one in wanted)
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path == one or path.startswith(one + "/") for one in folders)
 
 
-def _globbed(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:
+def _glob_mask(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:
     from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where globs are given
 
     spec = GitIgnoreSpec.from_lines(glob.lstrip("!") for glob in globs)
     return np.array([spec.match_file(path) for path in snapshot.paths], bool)
 
 
-#: Units that a name stands for, in the order of an answer: those that define it, call it, or are called by it.
-Named = Callable[[Leaf], Array]
+class ReadText(Protocol):
+    """Reads a file without its secrets.
+
+    With `wanted`, the text on disk is tested first; None if that fails, since hiding secrets costs more, or if the file is gone.
+    """
+
+    def __call__(self, path: str, wanted: Callable[[str], object] | None = None, /) -> str | None:
+        """The text of a file."""
+
+
+def matching_lines(snapshot: Snapshot, files: Iterable[int], pattern: Pattern, read: ReadText) -> dict[int, list[int]]:
+    """For each file with a match, the lines that match."""
+    matches = {}
+    for file in files:
+        text = read(snapshot.path(file), pattern.matching_lines)
+        if text is not None and (lines := pattern.matching_lines(text)):
+            matches[file] = lines
+    return matches
+
+
+def units_with_lines(snapshot: Snapshot, lines: dict[int, list[int]]) -> Array:
+    """A mask of the units that hold one of these lines; a line between units counts for the one before it."""
+    mask = np.zeros(snapshot.units, bool)
+    first, last, starts = snapshot.column("units.first"), snapshot.column("units.last"), snapshot.unit_starts
+    for file, numbers in lines.items():
+        a, b = int(starts[file]), int(starts[file + 1])
+        wanted = np.array(numbers)
+        holds = (first[a:b, None] <= wanted[None, :]) & (wanted[None, :] <= last[a:b, None])
+        mask[a:b] |= holds.any(axis=1)
+        for number in wanted[~holds.any(axis=0)].tolist():
+            before = np.flatnonzero(first[a:b] <= number)
+            mask[a + (int(before[-1]) if len(before) else 0)] = True
+    return mask
+
+
+def lines_in_units(snapshot: Snapshot, lines: dict[int, list[int]], units: Array) -> dict[int, list[int]]:
+    """Those of the lines that lie in a unit of a mask."""
+    first, last, starts = snapshot.column("units.first"), snapshot.column("units.last"), snapshot.unit_starts
+    inside = {}
+    for file, numbers in lines.items():
+        rows = np.flatnonzero(units[int(starts[file]) : int(starts[file + 1])]) + int(starts[file])
+        kept = [number for number in numbers if any(first[row] <= number <= last[row] for row in rows.tolist())]
+        if kept:
+            inside[file] = kept
+    return inside
+
+
+#: Resolves `sym:`, `callers:` or `callees:` to units, in the order of an answer.
+ResolveName = Callable[[Leaf], Array]
 _OF_FILES = frozenset({"path", "lang", "in"})
 _BY_NAME = frozenset({"sym", "callers", "callees"})
-#: What is read from the files themselves comes last, when there are few of them left.
+#: Conditions that read the files themselves.
 _READS = frozenset({"phrase", "regex"})
 
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """What may be returned, and what is to be said of it."""
+    """The units that the conditions of a query leave."""
 
     units: Array  # a mask
-    lines: dict[int, list[int]] = field(default_factory=dict)  # of each file, the lines that a phrase or a pattern matches
-    ordered: Array | None = None  # units by name, in their own order, where some were asked for
+    lines: dict[int, list[int]] = field(default_factory=dict)  # by file: the lines that a phrase or a pattern matches
+    ordered: Array | None = None  # units asked for by name, in the order of the answer
     notes: tuple[str, ...] = ()
-    optional: frozenset[str] = frozenset()  # terms that need not be there where every word is wanted
+    optional: frozenset[str] = frozenset()  # terms that need not match even where every word must
 
 
 def restrict(
-    conditions: Sequence[Condition], snapshot: Snapshot, files: Array, units: Array | None, read: ReadText, named: Named
+    conditions: Sequence[Condition], snapshot: Snapshot, files: Array, units: Array | None, read: ReadText, resolve: ResolveName
 ) -> Restriction:
-    """Apply conditions, all of which must hold, to what a mask of files and one of units allow."""
-    work = _Restricting(snapshot, read, named)
+    """Apply conditions, all of which must hold, to a mask of files and one of units."""
+    matcher = _ConditionMatcher(snapshot, read, resolve)
     mask = snapshot.unit_mask(files) if units is None else snapshot.unit_mask(files) & units
-    mask = work.all_of(conditions, mask)
+    mask = matcher.all_of(conditions, mask)
     return Restriction(
-        mask, lines_in_units(snapshot, work.lines, mask), np.concatenate(work.ordered) if work.ordered else None, tuple(work.notes)
+        mask,
+        lines_in_units(snapshot, matcher.lines, mask),
+        np.concatenate(matcher.ordered) if matcher.ordered else None,
+        tuple(matcher.notes),
     )
 
 
-class _Restricting:
-    """One query's conditions over one snapshot."""
+class _ConditionMatcher:
+    """Evaluates one query's conditions over one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, read: ReadText, named: Named) -> None:
-        self._snapshot, self._read, self._named = snapshot, read, named
+    def __init__(self, snapshot: Snapshot, read: ReadText, resolve: ResolveName) -> None:
+        self._snapshot, self._read, self._resolve = snapshot, read, resolve
         self.lines: dict[int, list[int]] = {}
         self.ordered: list[Array] = []
         self.notes: list[str] = []
 
-    def all_of(self, conditions: Iterable[Condition], mask: Array, *, inside: bool = False) -> Array:
-        """What all of some conditions leave of a mask: the cheap ones first. `inside` says that they stand beside OR."""
+    def all_of(self, conditions: Iterable[Condition], mask: Array, *, inside_or: bool = False) -> Array:
+        """What the conditions leave of a mask, the cheapest applied first."""
         for one in sorted(conditions, key=_cost):
-            mask = mask & self._holds(one, mask, inside=inside)
+            mask = mask & self._units(one, mask, inside_or=inside_or)
         return mask
 
-    def _holds(self, one: Condition, mask: Array, *, inside: bool) -> Array:
+    def _units(self, one: Condition, mask: Array, *, inside_or: bool) -> Array:
+        """A mask of the units that meet a condition; outside of `mask` it may say anything."""
         if isinstance(one, AllOf):
-            return self.all_of(one.parts, mask, inside=inside)
+            return self.all_of(one.parts, mask, inside_or=inside_or)
         if isinstance(one, AnyOf):
-            found = np.zeros(self._snapshot.units, bool)
+            either = np.zeros(self._snapshot.units, bool)
             for part in one.parts:
-                found |= self._holds(part, mask, inside=True) & mask
-            return found
+                either |= self._units(part, mask, inside_or=True) & mask
+            return either
         if one.field in _OF_FILES:
             files = self._files(one)
             return self._snapshot.unit_mask(~files if one.negated else files)
         if one.field in _READS:
-            return self._by_lines(one, mask, inside=inside)
+            return self._by_lines(one, mask, inside_or=inside_or)
         if one.field == "word":
             return self._by_word(one)
         units = self._by_name(one) if one.field in _BY_NAME else (self._snapshot.kinds == KIND_NAMES.index(one.value))
@@ -122,7 +174,7 @@ class _Restricting:
         return np.array(list(map(path_predicate(leaf.value), snapshot.paths)), bool)
 
     def _by_name(self, leaf: Leaf) -> Array:
-        units = self._named(leaf)
+        units = self._resolve(leaf)
         if not leaf.negated:
             self.ordered.append(units)
         mask = np.zeros(self._snapshot.units, bool)
@@ -130,62 +182,61 @@ class _Restricting:
         return mask
 
     def _by_word(self, leaf: Leaf) -> Array:
-        """Units that hold a word, or whose path does; not: those of files that nowhere hold it."""
-        snapshot, texts = self._snapshot, [term for word in analyzer.words(leaf.value) for term in analyzer.terms(word)]
+        """Units that hold a word or whose path does; negated: units of files that hold it nowhere."""
+        snapshot, terms = self._snapshot, [term for word in analyzer.words(leaf.value) for term in analyzer.terms(word)]
         held, on_path = np.ones(snapshot.units, bool), np.ones(snapshot.files, bool)
-        for text in texts:
-            rows = snapshot.find_term(text)
-            holds, stands = np.zeros(snapshot.units, bool), np.zeros(snapshot.files, bool)
-            holds[snapshot.unit_postings(rows)[0]] = True
-            stands[snapshot.path_postings(rows)[0]] = True
-            held, on_path = held & holds, on_path & stands
+        for term in terms:
+            rows = snapshot.find_term(term)
+            in_unit, in_path = np.zeros(snapshot.units, bool), np.zeros(snapshot.files, bool)
+            in_unit[snapshot.unit_postings(rows)[0]] = True
+            in_path[snapshot.path_postings(rows)[0]] = True
+            held, on_path = held & in_unit, on_path & in_path
         if not leaf.negated:
             return held | snapshot.unit_mask(on_path)
         on_path[snapshot.file_of_unit[held]] = True
         return snapshot.unit_mask(~on_path)
 
-    def _by_lines(self, leaf: Leaf, mask: Array, *, inside: bool) -> Array:
+    def _by_lines(self, leaf: Leaf, mask: Array, *, inside_or: bool) -> Array:
         snapshot = self._snapshot
         files = np.zeros(snapshot.files, bool)
         files[snapshot.file_of_unit[mask]] = True
         if leaf.pattern is not None:
-            found = matching_lines(snapshot, np.flatnonzero(files).tolist(), leaf.pattern, self._read)
+            lines = matching_lines(snapshot, np.flatnonzero(files).tolist(), leaf.pattern, self._read)
         else:
-            found = self._lines_of_phrase(leaf.value, files)
+            lines = self._phrase_lines(leaf.value, files)
         if leaf.negated:
             files = np.ones(snapshot.files, bool)
-            files[list(found)] = False
+            files[list(lines)] = False
             return snapshot.unit_mask(files)
-        if not found and leaf.field == "phrase":
+        if not lines and leaf.field == "phrase":
             self.notes.append(f'no file holds "{leaf.value}"; its words were searched')
-            return self._by_word(Leaf("word", leaf.value)) if inside else mask
-        for file, numbers in found.items():
+            return self._by_word(Leaf("word", leaf.value)) if inside_or else mask
+        for file, numbers in lines.items():
             self.lines[file] = sorted({*self.lines.get(file, ()), *numbers})
-        return units_with_lines(snapshot, found)
+        return units_with_lines(snapshot, lines)
 
-    def _lines_of_phrase(self, phrase: str, files: Array) -> dict[int, list[int]]:
-        """For each file that holds a phrase, the lines that it stands on."""
-        snapshot, found = self._snapshot, {}
+    def _phrase_lines(self, phrase: str, files: Array) -> dict[int, list[int]]:
+        """For each file that holds a phrase, the lines it is on."""
+        snapshot, lines = self._snapshot, {}
         for file in np.flatnonzero(files & self._with_words(phrase)).tolist():
             text = self._read(snapshot.path(file))
-            small = text.lower() if text is not None else ""
-            if lines := _lines(small, find_phrase(phrase, small)):
-                found[file] = lines
-        return found
+            lowered = text.lower() if text is not None else ""
+            if numbers := _line_numbers(lowered, find_phrase(phrase, lowered)):
+                lines[file] = numbers
+        return lines
 
     def _with_words(self, phrase: str) -> Array:
-        """The files that the index says hold every word of a phrase of several; of one word, all that may."""
+        """The files that hold every word of a phrase by the index; all files for a phrase of one word."""
         words = [word for word in analyzer.words(phrase) if word.isascii() and word.isalpha() and word.lower() not in QUERY_STOP_WORDS]
         every = np.ones(self._snapshot.files, bool)
         for word in words if len(phrase.split()) > 1 else ():
             parts = np.logical_and.reduce([self._holding(term) for term in analyzer.terms(word)])
-            every &= (
-                parts | self._holding(analyzer.stem(word.lower())) | self._holding(analyzer.normalize_identifier(word))
-            )  # however it is written there
+            # However the word is written there: in parts, inflected, or joined.
+            every &= parts | self._holding(analyzer.stem(word.lower())) | self._holding(analyzer.normalize_identifier(word))
         return every
 
     def _holding(self, term: str) -> Array:
-        """The files whose text holds a term."""
+        """A mask of the files whose text holds a term."""
         holds = np.zeros(self._snapshot.files, bool)
         holds[self._snapshot.file_of_unit[self._snapshot.unit_postings(self._snapshot.find_term(term))[0]]] = True
         return holds
@@ -194,19 +245,12 @@ class _Restricting:
 def _cost(condition: Condition) -> int:
     if not isinstance(condition, Leaf):
         return max(map(_cost, condition.parts), default=0)
-    return (
-        0
-        if condition.field in _OF_FILES or condition.field == "kind"
-        else 1
-        if condition.field == "word"
-        else 3
-        if condition.field in _READS
-        else 2
-    )
+    kind = condition.field
+    return 0 if kind in _OF_FILES or kind == "kind" else 1 if kind == "word" else 3 if kind in _READS else 2
 
 
-def _lines(text: str, spans: Iterable[tuple[int, int]]) -> list[int]:
-    """The numbers of the lines on which some spans of a text, in order, lie."""
+def _line_numbers(text: str, spans: Iterable[tuple[int, int]]) -> list[int]:
+    """The numbers of the lines that some spans of a text, in order, lie on."""
     numbers: set[int] = set()
     line, at = 1, 0
     for start, end in spans:

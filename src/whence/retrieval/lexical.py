@@ -1,4 +1,4 @@
-"""Candidates by their words: the best units, and the files whose windows speak most of the query."""
+"""Candidates by words: the best units, and the files with the best windows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import best_first, first_of_each, highest, ranges
 
-#: A file's mass is its best windows, each later one counting less.
+#: A file's mass is the sum of its best windows, each later one counting less.
 BEST_WINDOWS = 10
 WINDOW_DECAY = 0.8
 
@@ -30,7 +30,7 @@ def best_windows(statistics: TermStatistics, count: int, allowed_files: Array | 
 
 
 def mass(statistics: TermStatistics, files: Array) -> Array:
-    """How much of each file speaks of the query: its ten best windows, decayed."""
+    """How much of each file is about the query: its ten best windows, decayed."""
     owner, window = ranges(statistics.snapshot.window_starts, files)
     scores = statistics.window_scores[window]
     hit = scores > 0
@@ -41,7 +41,7 @@ def mass(statistics: TermStatistics, files: Array) -> Array:
 
 
 def best_unit_of(statistics: TermStatistics, files: Array) -> Array:
-    """The unit of each file that its words like best (its first one when none speaks)."""
+    """The unit of each file with the best lexical score; its first where no unit has one."""
     if not len(files):
         return np.empty(0, np.int64)
     owner, unit = ranges(statistics.snapshot.unit_starts, files)

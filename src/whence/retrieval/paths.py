@@ -1,4 +1,4 @@
-"""Candidates by their paths: how well a file's name and folders fit the words of the query."""
+"""Candidates by path: how well a file's name and folders match the words of the query."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from whence.storage.rows import ranges
 from whence.text.analyzer import stem
 from whence.text.bm25 import idf
 
-#: What a match between a word of the query and a word of a path is worth.
+#: The strength of a match between a word of the query and a word of a path.
 EQUAL, SAME_STEM, SAME_ROOT, PREFIX, LOOSE = 1.0, 0.95, 0.85, 0.8, 0.5
-SHORTEST_PREFIX = 3
+MIN_PREFIX = 3
 COMMON_PREFIX = 5
 COMMON_SHARE = 0.7
-#: Precision counts this much against recall in the match of a stem (an F-measure with beta 0.5).
+#: The weight of precision against recall in a stem's match (an F-measure with beta 0.5).
 PRECISION_SHARE = 0.25
 STEM_SHARE = 2.0
 
 
 class PathMatch:
-    """How the words of a query match the words of all paths of a snapshot."""
+    """Matches between the words of a query and the words of all paths."""
 
     def __init__(self, statistics: TermStatistics) -> None:
         self.statistics = statistics
         self.parts: PathParts = statistics.snapshot.path_parts
         self.query = statistics.plan.parts
-        known = {found.term.text: found for found in statistics.terms}
+        known = {postings.term.text: postings for postings in statistics.terms}
         unseen = idf(statistics.snapshot.live_files, 0)
         self.weights = np.array([part.weight * (known[part.stem].file_idf if part.stem in known else unseen) for part in self.query])
         self.strength = np.zeros((len(self.query), len(self.parts.names)), np.float32)
@@ -42,7 +42,7 @@ class PathMatch:
             np.maximum.at(self.strength[number], rows, strengths)
 
     def stems(self, files: Array) -> tuple[Array, Array]:
-        """For each file (recall, precision): the share of the query its stem matches, and of its stem that is matched."""
+        """For each file the share of the query that its stem matches, and the share of the stem that is matched."""
         owner, part = self._members(self.parts.stem_starts, self.parts.stem_parts, files)
         best = np.zeros((len(self.query), len(files)), np.float32)
         for number in range(len(self.query)):
@@ -54,13 +54,13 @@ class PathMatch:
         return recall, matched / np.maximum(total, 1e-9)
 
     def stem_fit(self, files: Array) -> Array:
-        """One number for how well each file's stem fits the query."""
+        """How well each file's stem fits the query, recall and precision in one number."""
         recall, precision = self.stems(files)
         down = PRECISION_SHARE * precision + recall
         return np.where(down > 0, (1 + PRECISION_SHARE) * precision * recall / np.maximum(down, 1e-9), 0.0)
 
     def directory_fit(self, files: Array) -> Array:
-        """The share of each file's near directories that the query names, rare words counting more."""
+        """The share of each file's nearest folders that the query names; rare words count more."""
         owner, part = self._members(self.parts.directory_starts, self.parts.directory_parts, files)
         worth = self.strength[:, part].max(axis=0, initial=0.0) * self.parts.idf[part] / self.parts.max_idf
         count = np.bincount(owner, minlength=len(files))
@@ -86,15 +86,15 @@ class PathMatch:
 
 
 def _matches(part: NamePart, names: list[str]) -> list[tuple[int, float]]:
-    """The words of paths that match a word of the query, with the strength of each match."""
-    found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
+    """The words of paths that match a word of the query, and how strongly."""
+    matches = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
     for other in synonyms_of(part.stem):
-        found += [(row, LOOSE) for row in _near(other, names) if stem(names[row]) == other]
-    return [(row, strength) for row, strength in found if strength > 0]
+        matches += [(row, LOOSE) for row in _near(other, names) if stem(names[row]) == other]
+    return [(row, strength) for row, strength in matches if strength > 0]
 
 
 def path_strengths(part: NamePart, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
-    """The words of paths that match a word of the query, and how well; `known` remembers what was worked out before."""
+    """The words of paths that match a word of the query, and how strongly; `known` is a cache."""
     key = (part.text, part.stem)
     if key not in known:
         known[key] = _columns(_matches(part, names))
@@ -102,21 +102,21 @@ def path_strengths(part: NamePart, names: list[str], known: KnownMatches) -> tup
 
 
 def name_strengths(part: NamePart, names: list[str], known: KnownMatches) -> tuple[Array, Array]:
-    """The parts of names that match a word of the query as written, each once, and how well; `known` as above."""
+    """The parts of names that match a word of the query, without synonyms, and how strongly; `known` is a cache."""
     key = (part.text, part.stem)
     if key not in known:
-        found = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
-        known[key] = _columns([(row, strength) for row, strength in found if strength > 0])
+        matches = [(row, _strength(part.text, part.stem, names[row])) for row in _near(part.text, names)]
+        known[key] = _columns([(row, strength) for row, strength in matches if strength > 0])
     return known[key]
 
 
-def _columns(found: list[tuple[int, float]]) -> tuple[Array, Array]:
-    return np.array([row for row, _ in found], np.int64), np.array([strength for _, strength in found], np.float32)
+def _columns(matches: list[tuple[int, float]]) -> tuple[Array, Array]:
+    return np.array([row for row, _ in matches], np.int64), np.array([strength for _, strength in matches], np.float32)
 
 
 def _near(text: str, names: list[str]) -> range:
-    """The rows of a sorted list that begin as a word does: no other can match it."""
-    lead = text[:SHORTEST_PREFIX]
+    """The rows of a sorted list that share a word's first letters: no other can match it."""
+    lead = text[:MIN_PREFIX]
     return range(bisect_left(names, lead), bisect_left(names, lead + "\U0010ffff"))
 
 
@@ -128,14 +128,14 @@ def _strength(word: str, word_stem: str, other: str) -> float:
         return SAME_STEM
     strength = SAME_ROOT if _root(word_stem) == _root(other_stem) else 0.0
     short, long = sorted((word, other), key=len)
-    if len(short) >= SHORTEST_PREFIX and long.startswith(short):
-        return max(strength, PREFIX if len(short) > SHORTEST_PREFIX or len(long) <= 2 * len(short) + 2 else LOOSE)
+    if len(short) >= MIN_PREFIX and long.startswith(short):
+        return max(strength, PREFIX if len(short) > MIN_PREFIX or len(long) <= 2 * len(short) + 2 else LOOSE)
     common = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), len(short))
     return max(strength, LOOSE if common >= COMMON_PREFIX and common >= COMMON_SHARE * len(short) else 0.0)
 
 
 def _root(stemmed: str) -> str:
-    """A stem without the ending of the one who does it: `parser`, `parse` -> `pars`."""
+    """A stem without an agent's ending: `parser`, `parse` -> `pars`."""
     if len(stemmed) >= 6 and stemmed.endswith(("er", "or")):
         stemmed = stemmed[:-2]
     elif len(stemmed) >= 5 and stemmed.endswith("e"):

@@ -1,4 +1,4 @@
-"""What the index knows of a query's terms, read once and shared by retrievers and signals."""
+"""Where the terms of a query occur and how rare they are, read once and shared by retrievers and signals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each, is_member, values_at
 from whence.text.bm25 import idf
 
-#: What a window's count stands for: fillers nothing, the highest level three or more.
+#: Occurrences by the level that a window stores: the highest means three or more.
 COUNT_WORTH = (0.0, 1.0, 2.0, 4.0)
 
 
@@ -41,12 +41,12 @@ class TermPostings:
 
     @cached_property
     def paths(self) -> tuple[Array, Array]:
-        """The files on whose path it stands, and where."""
+        """The files whose path holds it, and where."""
         return self._snapshot.path_postings(self._rows)
 
     @cached_property
     def files(self) -> Array:
-        """The files whose text holds it, in order."""
+        """The files whose text holds it, sorted."""
         owners = self._snapshot.file_of_unit[self.units[0]]
         return owners[first_of_each(owners)]
 
@@ -57,65 +57,70 @@ class TermPostings:
 
     @cached_property
     def _known(self) -> DocumentFrequency | None:
-        """How many hold it, where not all that do are here."""
+        """How many hold it in the whole corpus, where only a part of it is here."""
         return self._snapshot.term_counts(self.term.text)
 
     @property
     def holders(self) -> int:
-        """How many files hold it in their text."""
+        """In how many files' text it occurs."""
         return len(self.files) if self._known is None else max(self._known.files, len(self.files))
 
     @cached_property
     def unit_idf(self) -> float:
-        """Its weight among units."""
+        """Its idf over units."""
         return idf(self._snapshot.live_units, len(self.units[0]) if self._known is None else self._known.units)
+
+    @property
+    def unit_weight(self) -> float:
+        """Its idf over units, times its weight in the query."""
+        return self.term.weight * self.unit_idf
 
     @cached_property
     def window_idf(self) -> float:
-        """Its weight among windows."""
+        """Its idf over windows."""
         return idf(self._snapshot.live_windows, len(self.windows[0]) if self._known is None else self._known.windows)
 
     @cached_property
     def file_idf(self) -> float:
-        """Its weight among files, by text and path."""
+        """Its idf over files, by text and path."""
         if self._known is not None:
             return idf(self._snapshot.live_files, self._known.files)
         by_path_alone = int((~is_member(self.paths[0], self.files)).sum())
         return idf(self._snapshot.live_files, len(self.files) + by_path_alone)
 
 
-class CachedPostings:
-    """Values of rows, each worked out when first asked for."""
+class RowCache:
+    """One value for each row, computed on first use."""
 
-    def __init__(self, size: int, find: Callable[[Array], Array], kind: type = np.float64) -> None:
-        self._find = find
+    def __init__(self, size: int, compute: Callable[[Array], Array], kind: type = np.float64) -> None:
+        self._compute = compute
         self._values: Array = np.zeros(size, kind)
         self._known = np.zeros(size, bool)
 
     def at(self, rows: Array) -> Array:
-        """The value of each row; the same row may be asked for more than once."""
+        """The value of each row; rows may repeat."""
         missing = rows[~self._known[rows]]
         if len(missing):
             missing = distinct(missing)
-            self._values[missing], self._known[missing] = self._find(missing), True
+            self._values[missing], self._known[missing] = self._compute(missing), True
         return self._values[rows]
 
 
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
-    """What a posting's code is worth under a profile's weights: one table for all codes."""
+    """The weight of every posting code under a profile, as one table."""
 
     worth: Array  # of each code, before saturation
     saturated: Array  # worth / (worth + k1)
 
     @classmethod
     def of(cls, profile: Profile) -> FieldWeights:
-        """The table of a profile, laid out once."""
-        return _laid_out(profile.fields)
+        """The table of a profile; cached."""
+        return _weight_table(profile.fields)
 
 
 @lru_cache(maxsize=32)
-def _laid_out(fields: ColumnWeights) -> FieldWeights:
+def _weight_table(fields: ColumnWeights) -> FieldWeights:
     worth = np.zeros(1 << 16, np.float32)
     code = np.arange(1 << 16)
     for field, levels, shift in zip(FIELDS, LEVELS, SHIFTS, strict=True):
@@ -124,7 +129,7 @@ def _laid_out(fields: ColumnWeights) -> FieldWeights:
 
 
 class TermStatistics:
-    """All that a query's terms have to say about one snapshot."""
+    """Postings and lexical scores of a query's terms over one snapshot."""
 
     def __init__(self, snapshot: Snapshot, plan: QueryPlan, profile: Profile, weights: FieldWeights) -> None:
         self.snapshot = snapshot
@@ -132,63 +137,63 @@ class TermStatistics:
         self.profile = profile
         self.weights = weights
         self.terms = [TermPostings(snapshot, term) for term in plan.terms]
-        self._matrix = np.empty(0, np.int64), np.empty((len(self.terms), 0), np.float32)  # of the units last asked for
+        self._matrix = np.empty(0, np.int64), np.empty((len(self.terms), 0), np.float32)  # of the units last read
 
     @cached_property
     def unit_scores(self) -> Array:
-        """Every unit's score by its own text: BM25 over weighted fields."""
+        """BM25 of every unit over its weighted fields."""
         scores = np.zeros(self.snapshot.units, np.float32)
-        for found in self.terms:
-            rows, codes = found.units
+        for postings in self.terms:
+            rows, codes = postings.units
             if len(rows):
-                scores[rows] += np.float32(found.term.weight * found.unit_idf) * self.weights.saturated[codes]
+                scores[rows] += np.float32(postings.unit_weight) * self.weights.saturated[codes]
         return scores
 
     @cached_property
     def window_scores(self) -> Array:
-        """Every window's score: BM25 over even cuts of the file."""
+        """BM25 of every window."""
         scores = np.zeros(self.snapshot.windows, np.float32)
         table = np.array(COUNT_WORTH, np.float32)
         table = table / (table + np.float32(self.profile.fields.window_saturation))
-        for found in self.terms:
-            rows, counts = found.windows
+        for postings in self.terms:
+            rows, counts = postings.windows
             if len(rows):
-                scores[rows] += np.float32(found.term.weight * found.window_idf) * table[counts]
+                scores[rows] += np.float32(postings.term.weight * postings.window_idf) * table[counts]
         return scores
 
     @cached_property
     def close_files(self) -> list[Array]:
-        """For each two neighbouring terms that both occur, the files in one window of which they stand together."""
+        """For each pair of neighbouring terms that both occur: the files with a window that holds both."""
         ends = self.snapshot.window_starts[1:]
-        found = []
+        close = []
         for one, other in zip(self.terms, self.terms[1:], strict=False):
             if len(one.windows[0]) and len(other.windows[0]):
                 few, many = sorted((one.windows[0], other.windows[0]), key=len)
                 files = np.searchsorted(ends, few[is_member(few, many)], side="right")
-                found.append(files[first_of_each(files)])
-        return found
+                close.append(files[first_of_each(files)])
+        return close
 
     def unit_matrix(self, units: Array) -> Array:
-        """The worth of each term in each of some units in rising order, with what its file's path adds: (terms, units)."""
+        """The weight of each term in each of some units (sorted), including what the file's path adds: (terms, units)."""
         known, matrix = self._matrix
         if not is_member(known, units).all():
             known, matrix = units[:0], matrix[:, :0]
         fresh = ~is_member(units, known)
-        found = np.empty((len(self.terms), len(units)), np.float32)
-        found[:, ~fresh], found[:, fresh] = matrix, self._worth_of_terms(units[fresh])
-        self._matrix = units, found
-        return found
+        whole = np.empty((len(self.terms), len(units)), np.float32)
+        whole[:, ~fresh], whole[:, fresh] = matrix, self._term_weights(units[fresh])
+        self._matrix = units, whole
+        return whole
 
-    def _worth_of_terms(self, units: Array) -> Array:
+    def _term_weights(self, units: Array) -> Array:
         owners = self.snapshot.file_of_unit[units]
         new = first_of_each(owners)  # units in rising order lie file by file
         files, owner = owners[new], np.repeat(np.arange(len(new)), np.diff(new, append=len(units)))
         fields, place = self.profile.fields, np.arange(IN_STEM + IN_DIRECTORY + 1)
         bonus = (fields.stem * ((place & IN_STEM) > 0) + fields.directory * ((place & IN_DIRECTORY) > 0)).astype(np.float32)
         matrix = np.zeros((len(self.terms), len(units)), np.float32)
-        for number, found in enumerate(self.terms):
-            matrix[number] = values_at(units, *found.units, self.weights.worth)
-            path_files, places = found.paths
+        for number, postings in enumerate(self.terms):
+            matrix[number] = values_at(units, *postings.units, self.weights.worth)
+            path_files, places = postings.paths
             if len(path_files):
                 matrix[number] += values_at(files, path_files, places, bonus)[owner]
         return matrix
@@ -196,6 +201,6 @@ class TermStatistics:
     def holds(self, files: Array) -> Array:
         """Whether the text of each file holds each term: (terms, files)."""
         held = np.zeros((len(self.terms), len(files)), bool)
-        for number, found in enumerate(self.terms):
-            held[number] = is_member(files, found.files)
+        for number, postings in enumerate(self.terms):
+            held[number] = is_member(files, postings.files)
         return held

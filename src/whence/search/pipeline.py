@@ -23,9 +23,8 @@ from whence.ranking.score import place, score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
-from whence.retrieval.filters import Restriction, file_mask, unit_mask
+from whence.retrieval.filters import ReadText, Restriction, file_mask, lines_in_units, matching_lines, unit_mask, units_with_lines
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.pattern_lines import ReadText, lines_in_units, matching_lines, units_with_lines
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.excerpt import concentration
 from whence.search.request import ResolvedRequest

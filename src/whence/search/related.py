@@ -98,5 +98,5 @@ def _dense_of(example: RelatedQuery, run: SearchRun) -> DenseMatches | None:
     if run.encoder is None or view is None:
         return None
     vectors = run.encoder.encode_units([UnitText("", example.names, example.body.encode("utf-8", "replace"))])
-    dense = DenseMatches(run.snapshot, view, vectors, asks=example.unit)
+    dense = DenseMatches(run.snapshot, view, vectors, example=example.unit)
     return None if dense.is_empty else dense
