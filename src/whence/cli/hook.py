@@ -145,8 +145,8 @@ def _flag_instructions(text: str) -> str:
 
     Before it, so that the budget never cuts the warning off.
     """
-    from whence.text.hidden import escape_invisible  # noqa: PLC0415
     from whence.text.injection import find_instructions  # noqa: PLC0415
+    from whence.text.invisible import escape_invisible  # noqa: PLC0415
 
     kinds: dict[int, str] = {}
     for one in find_instructions(text):

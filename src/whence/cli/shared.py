@@ -181,7 +181,7 @@ def print_json(value: Any) -> None:
 
 def complaint(message: str, hint: str = "") -> str:
     """An error as it is told: what happened and what to do on one line, and what else there is to see below."""
-    from whence.text.hidden import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
+    from whence.text.invisible import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
 
     first, _, rest = escape_invisible(message).partition("\n")  # names of files may be in it
     return f"whence: {first}{f' ({hint})' if hint else ''}\n" + (f"{rest}\n" if rest else "")
@@ -199,7 +199,7 @@ def _plain(text: str, **_style: object) -> str:
 
 def safe(text: str) -> str:
     """Text for a terminal: control characters and broken Unicode shown, not sent."""
-    from whence.text.hidden import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
+    from whence.text.invisible import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
 
     shown = escape_invisible(text).encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(character if character.isprintable() or character in " \t" else f"\\x{ord(character):02x}" for character in shown)

@@ -16,8 +16,8 @@ from whence.context.budget import Detail, PackHeader, PackItem, Renderer, Tally
 from whence.core.errors import UsageError
 from whence.parse.languages import CODE, UNKNOWN, language_of
 from whence.parse.provenance import flags_json, flags_of, provenance_json, sort_of, warning_of
-from whence.text.hidden import escape_invisible
 from whence.text.injection import Instruction
+from whence.text.invisible import escape_invisible
 
 #: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
 LONGEST_TASK = 240

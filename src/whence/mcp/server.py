@@ -24,7 +24,7 @@ from whence.mcp.memory_tools import recall
 from whence.mcp.search_tools import context
 from whence.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
 from whence.parse.provenance import flags_of, warning_of
-from whence.text.hidden import escape_invisible
+from whence.text.invisible import escape_invisible
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

@@ -10,7 +10,7 @@ from whence.app.session import BuildProgress
 from whence.cli.shared import ago
 from whence.cli.shared import safe as for_a_terminal
 from whence.parse.languages import CODE
-from whence.text.hidden import escape_invisible
+from whence.text.invisible import escape_invisible
 
 if TYPE_CHECKING:
     from whence.app.index import Index

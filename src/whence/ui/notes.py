@@ -14,7 +14,7 @@ from whence.cli.note_output import day_of, excerpt, headline, without_secrets
 from whence.memory.code_history import CodeHistory
 from whence.memory.note import CodeRef, Note
 from whence.parse.provenance import flags_of, warning_of
-from whence.text.hidden import escape_invisible
+from whence.text.invisible import escape_invisible
 from whence.text.line_diff import LineChange, diff_lines, number_lines
 from whence.ui.highlight import runs_of
 from whence.ui.models import ApiModel, CodeLine, LedgerLineView, Text
