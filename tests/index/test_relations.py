@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.core.types import EDGE_KINDS
-from whence.index.relations import OF_RECEIVER, RelationRows, lead_hash, lead_hashes, merge_relations
+from whence.index.merge import MergeInput, merge_relations
+from whence.index.segment_writer import OF_RECEIVER, RelationRows, lead_hash, lead_hashes
 from whence.parse.units import parse
 from whence.storage.arrayfile import ArrayFile, unpack_strings, write_arrays
 
@@ -153,7 +154,7 @@ def test_segments_merged_keep_what_the_kept_files_said(
         arrays = kept(place / f"part-{number}", *[(language, TEXTS[language]) for language in languages])
         keep = np.array([bool(bits >> n & 1) for n in range(len(languages))])
         units = np.repeat(keep, arrays["sizes"])
-        parts.append((arrays, keep, np.where(units, np.cumsum(units) - 1 + row, -1)))
+        parts.append(MergeInput(arrays, keep, keep, np.where(units, np.cumsum(units) - 1 + row, -1), keep))
         row += int(units.sum())
         stay += [language for language, kept_ in zip(languages, keep.tolist(), strict=True) if kept_]
     write_arrays(place / "merged", merge_relations(parts), {})

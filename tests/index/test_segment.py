@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from whence.index.parsed import blob_arrays, pack_parsed
-from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, merge
+from whence.index.merge import merge
+from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment
 from whence.index.segment_writer import SegmentWriter, name_hash
 from whence.parse.languages import language_of
 from whence.parse.units import parse
@@ -29,13 +29,12 @@ FILES = {
 
 
 def digest(directory: Path, name: str, paths: Iterable[str]) -> Segment:
-    found, blobs = SegmentWriter(), []
+    found = SegmentWriter()
     for path in paths:
         source = FILES[path].encode()
         parsed = parse(source, language_of(path, source).name)
         found.add(path, source, parsed)
-        blobs.append(pack_parsed(parsed))
-    return Segment(ArrayFile(directory / name, write_arrays(directory / name, found.arrays() | blob_arrays(blobs), {})))
+    return Segment(ArrayFile(directory / name, write_arrays(directory / name, found.arrays(), {})))
 
 
 def merged(directory: Path, parts: list[tuple[Segment, list[bool]]]) -> Segment:
@@ -59,7 +58,7 @@ def plain(segment: Segment) -> dict[str, Any]:
         answers = {segment.terms[term]: tuple(array.tolist() for array in ask(term)) for term in range(len(segment.terms))}
         told[what] = {term: found for term, found in answers.items() if found[0]}
     told["mentions"] = {
-        word: segment.mentions(name_hash(word)).tolist() for word in ("retry", "request", "parse", "windows", "größe", "absent")
+        word: segment.files_with_word(name_hash(word)).tolist() for word in ("retry", "request", "parse", "windows", "größe", "absent")
     }
     parts = np.array(segment.arrays["parts.ends"])
     told["stems"] = _words(segment, "files.stem_parts") if len(parts) else []

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.core.types import ParsedFile, Unit
-from whence.index.parsed import find_units, pack_parsed, unpack_parsed
+from whence.index.segment import find_units, pack_parsed, unpack_parsed
 
 names = st.text(min_size=1, max_size=12)
 

@@ -127,7 +127,7 @@ NESTED = {
 #: Reads a file in a process of its own, as a grammar that cannot bear it would take the tests with it.
 READ = """
 import resource, sys
-from whence.index.parsed import pack_parsed
+from whence.index.segment import pack_parsed
 from whence.parse.units import parse
 resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, 2_000_000_000))
 source = sys.stdin.buffer.read()

@@ -16,7 +16,7 @@ from whence.core.types import DocumentFrequency, Unit
 from whence.embed.encoder import Encoder
 from whence.fleet.file_blobs import LAYOUT, Arrays
 from whence.index.name_parts import PathParts
-from whence.index.parsed import find_units
+from whence.index.segment import find_units
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import SegmentVectors, binary_vectors
@@ -92,7 +92,7 @@ class _FetchedSegment:
         """The files on whose path a term stands, and where."""
         return _of(self._places, term)
 
-    def mentions(self, hashed: int) -> Array:
+    def files_with_word(self, hashed: int) -> Array:
         """The files that mention a word, by its hash."""
         words, files = self._mentioned
         return np.asarray(files[words == np.uint32(hashed)])
@@ -133,9 +133,9 @@ class RemoteSnapshot(Snapshot):
         """How many hold a term, wherever they are."""
         return self._counts.terms.get(name_hash(term), DocumentFrequency(0, 0, 0))
 
-    def count_mentions(self, word: str) -> int:
+    def count_files_with_word(self, word: str) -> int:
         """How many files mention a word, wherever they are."""
-        return max(self._counts.mentions.get(name_hash(word), 0), len(self.mentions(word)))
+        return max(self._counts.mentions.get(name_hash(word), 0), len(self.files_with_word(word)))
 
     # What depends on all files of a repository was worked out where it was indexed.
     @cached_property

@@ -19,7 +19,7 @@ from whence.fleet.milvus.filters import equals
 from whence.fleet.remote_reader import FetchedFile
 from whence.fleet.search import Fleet
 from whence.fleet.texts import fetch_texts
-from whence.index.parsed import unpack_parsed
+from whence.index.segment import unpack_parsed
 from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
 from whence.storage.arrayfile import StringTable
 from whence.text import analyzer

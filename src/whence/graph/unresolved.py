@@ -13,8 +13,7 @@ from whence.core.types import EDGE_KINDS
 from whence.graph.builder.resolve import OWN
 from whence.graph.paths import edges_of
 from whence.graph.reader import Graph
-from whence.index.relations import OF_RECEIVER
-from whence.index.segment_writer import name_hash
+from whence.index.segment_writer import OF_RECEIVER, name_hash
 from whence.index.symbols import scoped_key
 from whence.parse.references import EXPRESSION, SUPER
 from whence.storage.arrayfile import Array, unpack_strings

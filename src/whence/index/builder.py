@@ -20,9 +20,9 @@ from whence.embed.registry import NONE, SHIPPED
 from whence.index.changes import read_state, split_changed
 from whence.index.history import history_columns, update_history
 from whence.index.layout import ABANDONED_NS, Layout
+from whence.index.merge import merge, merge_inputs
 from whence.index.opening import is_shared_current, past_of
-from whence.index.parsed import unpack_parsed
-from whence.index.segment import Segment, kept_unit_rows, merge, open_segment
+from whence.index.segment import Segment, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot
 from whence.index.store import FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.index.vectors import PassageRows, merge_vectors, open_vectors
@@ -237,7 +237,7 @@ class Builder:
         if len(known) < len(rows) or len({one.model for one in known}) > 1:
             return None
         opened = [open_vectors(self._layout.segments / one.name, one.stamp) for one in known]
-        arrays = merge_vectors(list(zip(opened, kept_unit_rows(keeps), strict=True)))
+        arrays = merge_vectors([(vectors, one.unit_rows) for vectors, one in zip(opened, merge_inputs(keeps), strict=True)])
         return VectorRow(0, known[0].model, path.name, write_arrays(path, arrays, {"width": opened[0].width}))
 
     def _write_shared(self) -> None:

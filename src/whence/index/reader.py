@@ -11,7 +11,7 @@ from whence.core.settings_schema import Settings
 from whence.core.types import ParsedFile, Unit
 from whence.embed.encoder import Encoder
 from whence.index.changes import content_hash
-from whence.index.parsed import find_units, unpack_parsed
+from whence.index.segment import find_units, unpack_parsed
 from whence.source.read import read_text
 
 if TYPE_CHECKING:

@@ -1,81 +1,91 @@
-"""From parsed files to postings: the part of building that each worker does for its batch.
+"""The segment writer: turns parsed files into the postings and columns of a segment.
 
-A unit is found under five fields. What a posting stores of each is not the count
-itself but its weight against the field's length, in a few bits. The lengths are
-measured against fixed averages, not the corpus's own, so that a posting depends
-on its file alone: an edited tree gives the same numbers as one built afresh, and
-the weights of the fields stay free until the query.
+A unit is indexed under five fields. For each, a posting stores not the raw count but its weight relative to the field's
+length, in a few bits. Lengths are compared with fixed averages instead of the tree's own, so that a posting depends on
+its file alone: a refreshed index has the same numbers as a new one, and the weights of fields can be chosen per query.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from whence.core.types import DEFINITIONS, KINDS, ParsedFile, Unit
-from whence.index.relations import RelationRows
+from whence.core.types import DEFINITIONS, EDGE_KINDS, KINDS, ParsedFile, Reference, Unit
+from whence.index.segment import pack_parsed, parsed_columns
 from whence.parse import paths
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
 from whence.parse.units import is_constructor, is_hidden, own_spans
 from whence.storage.arrayfile import Array, narrow, pack_strings
 from whence.storage.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
-from whence.storage.rows import distinct, first_of_each, unique_counts
+from whence.storage.rows import distinct, first_of_each, spread, unique_counts
 from whence.text import analyzer
 
 FIELDS = ("name", "parents", "signature", "doc", "body")
 NAME, PARENTS, SIGNATURE, DOC, BODY = range(len(FIELDS))
-#: Usual lengths of the fields, in terms, over many repositories (docs/experiments.md).
+#: Average lengths of the fields, in terms, over many repositories (docs/experiments.md).
 AVERAGE_LENGTH = np.array([3.0, 3.0, 12.0, 20.0, 45.0], np.float32)
 MAX_LENGTH_RATIO = 20.0
-#: Bits of each field in a posting's code, lowest first, and the weights its levels stand for.
+#: Bits of each field in a posting's code, lowest first, and the weights that their levels represent.
 BITS = (3, 3, 3, 3, 4)
 SHIFTS = (0, 3, 6, 9, 12)
 COARSE_LEVELS = np.concatenate([[0.0], 0.25 * 1.6 ** np.arange(7)]).astype(np.float32)
 FINE_LEVELS = np.concatenate([[0.0], 0.1 * np.sqrt(2.0) ** np.arange(15)]).astype(np.float32)
 LEVELS = (COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, FINE_LEVELS)
 
-#: Windows cut a file evenly, whatever its units: how much of it speaks of the query.
+#: Windows split a file evenly, whatever its units.
 WINDOW_BYTES = 800
-#: A path posting says where on the path the term stands.
+#: A path posting says where in the path the term occurs.
 IN_STEM, IN_DIRECTORY = 1, 2
-#: Words this short are mentioned everywhere and say nothing of who needs whom.
-MIN_MENTION_LENGTH = 4
-#: Stands between the pieces of a file while its words are looked up; never a word of its own.
+#: Shorter words occur everywhere and say nothing about which file needs which.
+MIN_WORD_LENGTH = 4
+#: Separates the pieces of a file while its words are looked up; never a word itself.
 MARK = b"\0"
 _SPACED_MARK = b" \0 "
-#: Everything that is not part of a word becomes a space; what is beyond ASCII is looked at when first seen.
+#: Whatever is not part of a word becomes a space; characters beyond ASCII are examined when a word is first seen.
 _SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
-#: Words that a worker knows by heart; beyond this it forgets the oldest, to stay small.
-KNOWN_WORDS = 1 << 14
+#: Words whose terms a worker caches.
+MAX_CACHED_WORDS = 1 << 14
 
 CONTENTS = (CODE, DOCS, CONFIG)
 KIND_NAMES = tuple(sorted(KINDS))
 _KIND_ROWS = {kind: row for row, kind in enumerate(KIND_NAMES)}
-TOP_LEVEL = 1  # a flag of units: nothing encloses it
-DEFINES = 2  # a flag of units: it defines a name
-HIDDEN = 4  # a flag of units: it is not meant for others
-CONSTRUCTS = 8  # a flag of units: it makes a value of the type around it
+#: Flags of a unit: nothing encloses it; it defines a name; it is private; it is a constructor of the type around it.
+TOP_LEVEL, DEFINES, HIDDEN, CONSTRUCTS = 1, 2, 4, 8
+#: Set in the kind of a reference whose receiver is the enclosing type itself.
+OF_RECEIVER = 0x80
+#: Characters of a leading comment that are indexed with its unit.
+LEAD_CHARACTERS = 250
+#: Languages that write a parameter's type before its name.
+TYPE_FIRST = frozenset("java c cpp csharp php dart".split())
+#: Languages in which a variable cannot be called by its bare name.
+CALLS_APART = frozenset({"java", "ruby", "php", "perl"})
+#: Words that may precede a parameter.
+MODIFIERS = frozenset("const final mut ref out in readonly public private protected val var let async static params required late".split())
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_EDGE_KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 
 
 def name_hash(word: str) -> int:
-    """A word's place in the tables of names and mentions."""
+    """The hash of a word in the tables of names and words."""
     try:
         return zlib.crc32(word.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:  # half a character: only a question can hold that, and it names nothing
+    except UnicodeEncodeError:  # half a surrogate pair: only a query can contain that, and it names nothing
         return zlib.crc32(word.encode("utf-8", "replace"))
 
 
 def fold_name(name: str) -> str:
-    """A name without case and underscores, so that `http_client` is HttpClient; one of the language's own stays as it is."""
+    """A name without case and underscores, so that `http_client` equals HttpClient; dunder names stay as they are."""
     return name if name.startswith("__") else analyzer.normalize_identifier(name)
 
 
-@lru_cache(maxsize=KNOWN_WORDS)
+@lru_cache(maxsize=MAX_CACHED_WORDS)
 def _terms_of(raw: bytes) -> tuple[str, ...]:
-    """The terms of a run of word characters; the same words come back in batch after batch."""
+    """The terms of a run of word characters."""
     word = raw.decode("utf-8", "replace")
     if raw.isascii() and not raw[:1].isdigit():
         return analyzer.terms(word)
@@ -84,26 +94,26 @@ def _terms_of(raw: bytes) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Words:
-    """Words seen so far, each with the terms it is indexed under."""
+    """The words seen so far, each with the terms it is indexed under."""
 
     ids: dict[bytes, int] = field(default_factory=lambda: {MARK: 0})
     term_ids: dict[str, int] = field(default_factory=dict)
     starts: list[int] = field(default_factory=lambda: [0, 0])
     flat: list[int] = field(default_factory=list)
-    parts: list[int] = field(default_factory=lambda: [0])  # how many of a word's terms are parts of it
+    parts: list[int] = field(default_factory=lambda: [0])  # how many of a word's terms are parts of it, not the whole
 
     def look_up(self, found: list[bytes]) -> list[int]:
-        """The ids of words, learning those that are new."""
+        """The ids of words, adding those that are new."""
         known = self.ids
         try:
             return [known[word] for word in found]
         except KeyError:
             for word in found:
                 if word not in known:
-                    self._learn(word)
+                    self._add(word)
             return [known[word] for word in found]
 
-    def _learn(self, raw: bytes) -> None:
+    def _add(self, raw: bytes) -> None:
         self.ids[raw] = len(self.ids)
         terms = _terms_of(raw)
         for term in terms:
@@ -113,7 +123,7 @@ class _Words:
 
 
 class SegmentWriter:
-    """A batch of files on its way to a segment's arrays."""
+    """Collects a batch of files and makes the columns of their segment."""
 
     def __init__(self) -> None:
         self._words = _Words()
@@ -124,20 +134,22 @@ class SegmentWriter:
         self._flags: list[int] = []
         self._unit_ends: list[int] = []
         self._window_ends: list[int] = []
-        self._word: list[Array] = []  # every word of every unit, ...
-        self._slot: list[Array] = []  # ... and the unit and field it stands in
-        self._text_word: list[Array] = []  # every word of the text, ...
-        self._text_window: list[Array] = []  # ... and the window it stands in
-        self._mentions: list[Array] = []
+        self._word: list[Array] = []  # every word of every unit ...
+        self._slot: list[Array] = []  # ... and the unit and field it occurs in
+        self._text_word: list[Array] = []  # every word of the text ...
+        self._text_window: list[Array] = []  # ... and the window it occurs in
+        self._file_words: list[Array] = []  # the distinct words of each file
         self._relations = RelationRows()
+        self._parsed: list[bytes] = []
 
     def add(self, path: str, source: bytes, parsed: ParsedFile) -> None:
-        """Take in one file."""
+        """Add one file."""
         source = source.replace(MARK, b" ")
         units = parsed.units or (Unit("raw", "", "", 1, 1, 0, len(source)),)
         cuts = _window_cuts(source)
-        self._mentions.append(self._add_words(source, units, parsed.comments, cuts))
+        self._file_words.append(self._add_words(source, units, parsed.comments, cuts))
         self._relations.add(source, units, parsed)
+        self._parsed.append(pack_parsed(parsed))
         self._paths.append(path)
         self._languages.append(parsed.language)
         self._sizes.append(len(source))
@@ -147,12 +159,11 @@ class SegmentWriter:
         self._window_ends.append(len(cuts) + (self._window_ends[-1] if self._window_ends else 0))
 
     def _add_words(self, source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array) -> Array:
-        """Look up every word of a file in one sweep; remember whose it is and which of its fields.
+        """Look up every word of a file in one pass, with its unit and field; returns the distinct words of its text.
 
-        The text is cut where its unit, its window or its being a comment changes, and
-        joined again with a mark at each cut, so that one search finds all the words
-        and the marks between them tell the pieces apart. Names, enclosing names and
-        signatures follow as pieces of their own.
+        The text is cut wherever the unit, the window, or code and comment change, and joined again with a mark at each cut:
+        one split then finds all words, and the marks tell the pieces apart. Names, enclosing names and signatures follow as
+        pieces of their own.
         """
         pieces, unit, where, window = _text_pieces(source, units, comments, cuts)
         texts = [*pieces]
@@ -164,15 +175,15 @@ class SegmentWriter:
         ids = np.array(self._words.look_up(_SPACED_MARK.join(texts).translate(_SPACED_OUT).split()), np.int64)
         marks = ids == 0
         words, piece = ids[~marks], np.cumsum(marks)[~marks]
-        spoken = int(np.searchsorted(piece, len(pieces)))
+        in_text = int(np.searchsorted(piece, len(pieces)))  # the words before the names
         self._word.append(words)
         self._slot.append((np.array(unit, np.int64) * len(FIELDS) + np.array(where, np.int64))[piece] + len(self._units) * len(FIELDS))
-        self._text_word.append(words[:spoken])
-        self._text_window.append(np.array(window, np.int64)[piece[:spoken]] + (self._window_ends[-1] if self._window_ends else 0))
-        return distinct(words[:spoken])
+        self._text_word.append(words[:in_text])
+        self._text_window.append(np.array(window, np.int64)[piece[:in_text]] + (self._window_ends[-1] if self._window_ends else 0))
+        return distinct(words[:in_text])
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays of a segment with these files, rows in the order they came."""
+        """The columns of a segment with these files, in the order they were added."""
         path_terms = self._path_terms()
         names = sorted(self._words.term_ids)
         rank = np.empty(len(names), np.int64)
@@ -185,11 +196,11 @@ class SegmentWriter:
         found |= self._unit_postings(starts, flat, len(names))
         found |= self._window_postings(starts, flat, len(names))
         found |= _path_postings(path_terms, rank, self._words.term_ids)
-        found |= self._mention_arrays()
-        return found | self._relations.arrays()
+        found |= self._word_columns()
+        return found | self._relations.arrays() | parsed_columns(self._parsed)
 
     def _path_terms(self) -> list[tuple[str, int, int]]:
-        """(term, file, where) of every path, with its terms made known to the vocabulary."""
+        """(term, file, where) of every path; its terms are added to the vocabulary."""
         found = []
         for row, path in enumerate(self._paths):
             for where, pieces in ((IN_STEM, paths.stem_parts(path)), (IN_DIRECTORY, paths.directory_parts(path))):
@@ -236,7 +247,7 @@ class SegmentWriter:
 
     def _unit_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
         slots = max(len(self._units), 1) * len(FIELDS)
-        slot, term = _expanded(_joined(self._word), _joined(self._slot), starts, flat, np.diff(starts))
+        slot, term = _terms_of_words(_joined(self._word), _joined(self._slot), starts, flat, np.diff(starts))
         lengths = np.bincount(slot, minlength=slots).astype(np.float32)
         key, count = unique_counts(term * slots + slot)
         slot, term = key % slots, key // slots
@@ -249,26 +260,26 @@ class SegmentWriter:
         new = np.flatnonzero(np.diff(term * len(self._units) + unit, prepend=-1))
         codes = np.add.reduceat(code, new) if len(new) else code
         offsets = np.searchsorted(term[new], np.arange(vocabulary + 1))
-        return unit_arrays(Lists(offsets, unit[new], codes.astype(np.uint16)))
+        return unit_posting_columns(Lists(offsets, unit[new], codes.astype(np.uint16)))
 
     def _window_postings(self, starts: Array, flat: Array, vocabulary: int) -> dict[str, Array]:
-        """Windows hold the parts of words only: the joined whole adds nothing there but size."""
+        """Windows index only the parts of words: the joined whole would add nothing but size."""
         windows = max(self._window_ends[-1] if self._window_ends else 0, 1)
         parts = np.array(self._words.parts, np.int64)
-        window, term = _expanded(_joined(self._text_word), _joined(self._text_window), starts, flat, parts)
+        window, term = _terms_of_words(_joined(self._text_word), _joined(self._text_window), starts, flat, parts)
         key, count = unique_counts(term * windows + window)
         offsets = np.searchsorted(key // windows, np.arange(vocabulary + 1))
-        return window_arrays(Lists(offsets, key % windows, np.minimum(count, COUNT_TOP).astype(np.uint16)))
+        return window_posting_columns(Lists(offsets, key % windows, np.minimum(count, COUNT_TOP).astype(np.uint16)))
 
-    def _mention_arrays(self) -> dict[str, Array]:
-        """Which files mention which word, as written: (hash of word) -> files."""
+    def _word_columns(self) -> dict[str, Array]:
+        """Which files contain which word exactly as written, by hash."""
         hashes = np.zeros(len(self._words.ids), np.uint32)
         for word, row in self._words.ids.items():
-            if len(word) >= MIN_MENTION_LENGTH:
+            if len(word) >= MIN_WORD_LENGTH:
                 hashes[row] = zlib.crc32(word)
-        pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._mentions)]
+        pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._file_words)]
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
-        return mention_arrays(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]))
+        return word_columns(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]))
 
 
 def _flags(unit: Unit, language: str) -> int:
@@ -278,8 +289,8 @@ def _flags(unit: Unit, language: str) -> int:
     return found | (CONSTRUCTS if is_constructor(unit) else 0) if unit.parents else found | TOP_LEVEL
 
 
-def unit_arrays(lists: Lists) -> dict[str, Array]:
-    """The arrays that hold the postings of units."""
+def unit_posting_columns(lists: Lists) -> dict[str, Array]:
+    """The columns of unit postings."""
     steps = encode(lists, UNIT_STEP)
     return {
         "terms.units": steps.offsets.astype(np.uint32),
@@ -289,19 +300,19 @@ def unit_arrays(lists: Lists) -> dict[str, Array]:
     }
 
 
-def window_arrays(lists: Lists) -> dict[str, Array]:
-    """The arrays that hold the postings of windows."""
+def window_posting_columns(lists: Lists) -> dict[str, Array]:
+    """The columns of window postings."""
     steps = encode(lists, WINDOW_STEP)
     return {"terms.windows": steps.offsets.astype(np.uint32), "terms.first_window": steps.first, "postings.window": pack_windows(steps)}
 
 
-def mention_keys(hashes: Array, offsets: Array, files: Array) -> Array:
-    """A table of mentions as (hash << 32 | file) pairs again."""
+def word_keys(hashes: Array, offsets: Array, files: Array) -> Array:
+    """The reverse of `word_columns`: (hash << 32 | file) pairs."""
     return np.repeat(hashes.astype(np.uint64), np.diff(offsets)) << np.uint64(32) | files.astype(np.uint64)
 
 
-def mention_arrays(key: Array) -> dict[str, Array]:
-    """Sorted (hash << 32 | file) pairs as a table of hashes with their files."""
+def word_columns(key: Array) -> dict[str, Array]:
+    """Sorted (hash << 32 | file) pairs as a table of word hashes with their files."""
     hashes = (key >> np.uint64(32)).astype(np.uint32)
     new = first_of_each(hashes)
     return {
@@ -312,16 +323,15 @@ def mention_arrays(key: Array) -> dict[str, Array]:
 
 
 def nearest_level(weights: Array, levels: Array) -> Array:
-    """The level (from 1) that stands for each weight, by the middle between neighbours."""
+    """The level (from 1) nearest to each weight; the border between two levels is their geometric mean."""
     middles = np.sqrt(levels[1:-1] * levels[2:])
     return (np.searchsorted(middles, weights, side="right") + 1).astype(np.uint32)
 
 
-def _expanded(word: Array, place: Array, starts: Array, flat: Array, sizes: Array) -> tuple[Array, Array]:
+def _terms_of_words(word: Array, place: Array, starts: Array, flat: Array, sizes: Array) -> tuple[Array, Array]:
     """(place, term) of the first `sizes` terms of every word."""
-    counts = sizes[word]
-    within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(place, counts), flat[np.repeat(starts[word], counts) + within]
+    owner, at = spread(starts[word], starts[word] + sizes[word])
+    return place[owner], flat[at]
 
 
 def _joined(arrays: list[Array]) -> Array:
@@ -331,20 +341,25 @@ def _joined(arrays: list[Array]) -> Array:
 def _text_pieces(
     source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array
 ) -> tuple[list[bytes], list[int], list[int], list[int]]:
-    """The text in pieces, with the unit, the field and the window of each."""
+    """The text in pieces, and the unit, field and window of each."""
     starts, ends, owners = np.array(own_spans(units), np.int64).reshape(-1, 3).T
     marks = np.array(comments, np.int64).reshape(-1, 2)
     edges = distinct(np.concatenate([starts, ends, marks.ravel(), cuts]))
     owner, owned = _holder(starts, ends, edges[:-1])
-    _, spoken = _holder(marks[:, 0], marks[:, 1], edges[:-1])
+    _, in_comment = _holder(marks[:, 0], marks[:, 1], edges[:-1])
     window = np.searchsorted(cuts, edges[:-1], side="right") - 1
     kept = np.flatnonzero(owned)
     bounds = zip(edges[kept].tolist(), edges[kept + 1].tolist(), strict=True)
-    return [source[a:b] for a, b in bounds], owners[owner[kept]].tolist(), np.where(spoken[kept], DOC, BODY).tolist(), window[kept].tolist()
+    return (
+        [source[a:b] for a, b in bounds],
+        owners[owner[kept]].tolist(),
+        np.where(in_comment[kept], DOC, BODY).tolist(),
+        window[kept].tolist(),
+    )
 
 
 def _holder(starts: Array, ends: Array, at: Array) -> tuple[Array, Array]:
-    """Which of these disjoint spans holds each place, and whether any does."""
+    """Which of some disjoint spans contains each position, and whether any does."""
     if not len(starts):
         return np.zeros(len(at), np.int64), np.zeros(len(at), bool)
     row = np.searchsorted(starts, at, side="right") - 1
@@ -352,7 +367,7 @@ def _holder(starts: Array, ends: Array, at: Array) -> tuple[Array, Array]:
 
 
 def _window_cuts(source: bytes) -> Array:
-    """Where windows start: at 0, then at the line end that keeps each near its size."""
+    """Where windows start: at 0, then at the line end nearest to their size."""
     cuts, at = [0], WINDOW_BYTES
     while at < len(source):
         line = source.rfind(b"\n", cuts[-1] + 1, at)
@@ -379,7 +394,7 @@ def _path_postings(path_terms: list[tuple[str, int, int]], rank: Array, term_ids
 
 
 def _path_parts(file_paths: list[str]) -> dict[str, Array]:
-    """The words of each file's stem and near directories, against a table of all such words."""
+    """The words of each file's stem and nearest directories, as rows of a table of all such words."""
     stems = [paths.stem_parts(path) for path in file_paths]
     directories = [paths.near_directory_parts(path) for path in file_paths]
     known = sorted({part for found in (*stems, *directories) for part in found})
@@ -391,3 +406,133 @@ def _path_parts(file_paths: list[str]) -> dict[str, Array]:
         "files.directory_ends": np.cumsum([len(found) for found in directories]).astype(np.uint32),
         "files.directory_parts": np.array([row[part] for found in directories for part in found], np.uint32),
     }
+
+
+# References, imports and names, for the graph.
+class RelationRows:
+    """Collects what the graph is built from: what encloses each unit, the names it uses, what its file imports.
+
+    A name is stored once, in a table; elsewhere it is a row of that table. What a name refers to depends on all files and is
+    resolved over a whole snapshot (`graph.builder.resolve`).
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, int] = {"": 0}
+        self._imports: dict[str, int] = {}
+        self._scope: list[int] = []
+        self._parts: dict[str, int] = {}
+        self._part: list[int] = []
+        self._part_ends: list[int] = []
+        self._lead: list[int] = []
+        self._lead_ends: list[int] = []
+        self._rows: list[tuple[int, int, int, int, int]] = []
+        self._import_rows: list[int] = []
+        self._import_ends: list[int] = []
+
+    def add(self, source: bytes, units: Sequence[Unit], parsed: ParsedFile) -> None:
+        """Add one file."""
+        first = len(self._scope)
+        names = self._names
+        for unit in units:
+            self._scope.append(names.setdefault(".".join(unit.parents), len(names)))
+            self._part += [self._parts.setdefault(part, len(self._parts)) for part in _name_parts(unit.name)]
+            self._part_ends.append(len(self._part))
+            self._lead += lead_hashes(unit.doc)
+            self._lead_ends.append(len(self._lead))
+        line_ends = _LineEnds(source)
+        parameters = _Parameters(units, parsed.language)
+        for one in parsed.references:
+            if not one.receiver and parameters.shadow(one):
+                continue
+            kind = _EDGE_KIND_ROWS[one.kind] | (OF_RECEIVER if one.unit < 0 else 0)
+            name, receiver = names.setdefault(one.name, len(names)), names.setdefault(one.receiver, len(names))
+            self._rows.append((first + max(one.unit, 0), kind, name, receiver, line_ends.line(one.at)))
+        self._import_rows += [self._imports.setdefault(text, len(self._imports)) for text in parsed.imports]
+        self._import_ends.append(len(self._import_rows))
+
+    def arrays(self) -> dict[str, Array]:
+        """The columns of the segment."""
+        rows = np.array(self._rows, np.uint32).reshape(-1, 5)
+        return {
+            **pack_strings("names", list(self._names)),
+            **pack_strings("imports", list(self._imports)),
+            "units.scope": narrow(np.array(self._scope, np.uint32)),
+            **pack_strings("name_parts", list(self._parts)),
+            "units.part_ends": np.array(self._part_ends, np.uint32),
+            "units.parts": narrow(np.array(self._part, np.uint32)),
+            "units.lead_ends": np.array(self._lead_ends, np.uint32),
+            "leads.term": np.array(self._lead, np.uint16),
+            **relation_columns(rows),
+            "files.import_ends": np.array(self._import_ends, np.uint32),
+            "files.import_rows": narrow(np.array(self._import_rows, np.uint32)),
+        }
+
+
+class _Parameters:
+    """Names that are parameters of the unit around them, and so refer to nothing outside."""
+
+    def __init__(self, units: Sequence[Unit], language: str) -> None:
+        self._units, self._type_first, self._apart = units, language in TYPE_FIRST, language in CALLS_APART
+        self._known: dict[int, frozenset[str]] = {}
+
+    def shadow(self, one: Reference) -> bool:
+        """Whether a name without a receiver is a parameter of its unit."""
+        if self._apart and one.kind == "calls":
+            return False
+        found = self._known.get(one.unit)
+        if found is None:
+            parameters = self._units[one.unit].parameters if 0 <= one.unit < len(self._units) else ()
+            found = self._known[one.unit] = frozenset(filter(None, map(self._name, parameters)))
+        return one.name in found
+
+    def _name(self, parameter: str) -> str:
+        """The name in `send`, `send: Sender`, `send Sender` or `Sender send`; empty if it is not a plain name."""
+        words = _IDENTIFIER.findall(parameter.partition("=")[0].partition(":")[0].partition("(")[0])
+        words = [word for word in words if word not in MODIFIERS] if len(words) > 1 else words
+        if not words or "{" in parameter:
+            return ""
+        name: str = words[-1] if self._type_first else words[0]
+        return name if name[0].islower() else ""
+
+
+class _LineEnds:
+    """Line numbers of byte positions that come mostly in order."""
+
+    def __init__(self, source: bytes) -> None:
+        self._source, self._at, self._line = source, 0, 1
+
+    def line(self, at: int) -> int:
+        """The line of a byte."""
+        if at < self._at:
+            self._at, self._line = 0, 1
+        self._line += self._source.count(b"\n", self._at, at)
+        self._at = at
+        return self._line
+
+
+def relation_columns(rows: Array) -> dict[str, Array]:
+    """The columns of references, given as rows of (unit, kind, name, receiver, line)."""
+    unit, kind, name, receiver, line = rows.T
+    return {
+        "relations.unit": unit.astype(np.uint32),
+        "relations.kind": kind.astype(np.uint8),
+        "relations.name": narrow(name),
+        "relations.receiver": narrow(receiver),
+        "relations.line": narrow(line),
+    }
+
+
+@lru_cache(maxsize=MAX_CACHED_WORDS)
+def _name_parts(name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(analyzer.parts(name)))
+
+
+def lead_hash(term: str) -> int:
+    """A 16-bit hash of a term."""
+    return zlib.crc32(term.encode("utf-8", "surrogateescape")) & 0xFFFF
+
+
+def lead_hashes(doc: str) -> list[int]:
+    """The hashes of the distinct terms of a leading comment."""
+    found = dict.fromkeys(analyzer.stem(part) for word in analyzer.words(doc[:LEAD_CHARACTERS]) for part in analyzer.parts(word))
+    return [lead_hash(term) for term in found]

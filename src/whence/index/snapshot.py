@@ -17,7 +17,7 @@ import numpy as np
 from whence.core.types import DocumentFrequency
 from whence.index.name_parts import NameParts, PathParts
 from whence.index.segment import SegmentReader
-from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_MENTION_LENGTH, name_hash
+from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, name_hash
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
@@ -78,9 +78,9 @@ class Snapshot:
         """How many units, windows and files hold a term, where that is not to be counted here."""
         return None
 
-    def count_mentions(self, word: str) -> int:
+    def count_files_with_word(self, word: str) -> int:
         """How many files mention a word exactly as written."""
-        return len(self.mentions(word))
+        return len(self.files_with_word(word))
 
     @cached_property
     def live_files(self) -> int:
@@ -251,14 +251,14 @@ class Snapshot:
             return np.empty(0, np.uint32), np.empty(0, np.uint32)
         return np.concatenate([places for places, _ in found]), np.concatenate([values for _, values in found])
 
-    def mentions(self, word: str) -> Array:
+    def files_with_word(self, word: str) -> Array:
         """The files that mention a word exactly as written (words too short to tell: none)."""
-        return self._mentions(name_hash(word)) if len(word) >= MIN_MENTION_LENGTH else np.empty(0, np.int64)
+        return self._mentions(name_hash(word)) if len(word) >= MIN_WORD_LENGTH else np.empty(0, np.int64)
 
     def _mentions(self, hashed: int) -> Array:
         found = []
         for segment, base, gone in zip(self.segments, self._file_base.tolist(), self._dead, strict=False):
-            rows = segment.mentions(hashed)
+            rows = segment.files_with_word(hashed)
             found.append((rows[~gone[rows]] if gone.any() else rows).astype(np.int64) + base)
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
@@ -362,7 +362,7 @@ class Snapshot:
             if self.segments
             else np.empty(0, np.uint32)
         )
-        keep = ((flags & DEFINES) > 0) & (lengths >= MIN_MENTION_LENGTH) & self.alive[owners]
+        keep = ((flags & DEFINES) > 0) & (lengths >= MIN_WORD_LENGTH) & self.alive[owners]
         key = distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
         return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF
 

@@ -22,7 +22,6 @@ from whence.core.errors import StorageError
 from whence.embed.passages import cut_passages
 from whence.embed.registry import NONE, open_encoder
 from whence.index.changes import content_hash
-from whence.index.parsed import blob_arrays, pack_parsed
 from whence.index.segment_writer import SegmentWriter
 from whence.index.store import FileRecord
 from whence.index.vectors import PassageRows
@@ -83,7 +82,6 @@ def _run_batch(batch: Batch, at: Callable[[int], None]) -> BatchResult:
     digest, encoder = SegmentWriter(), open_encoder(batch.model)
     meaning = PassageRows(encoder) if encoder else None
     records: list[FileRecord] = []
-    blobs: list[bytes] = []
     total = rows = units = 0
     for number, path in enumerate(batch.paths):
         at(number)
@@ -95,12 +93,11 @@ def _run_batch(batch: Batch, at: Callable[[int], None]) -> BatchResult:
             if meaning is not None:
                 meaning.add(cut_passages(path, text, parsed), units)
             units += len(parsed.units) or 1
-            blobs.append(pack_parsed(parsed))
             record = FileRecord(path, record.state, record.hash, language, "", rows, record.has_secret)
             rows, total = rows + 1, total + len(text)
         records.append(record)
     at(len(batch.paths))
-    stamp = write_arrays(Path(batch.out), digest.arrays() | blob_arrays(blobs), {}) if rows else None
+    stamp = write_arrays(Path(batch.out), digest.arrays(), {}) if rows else None
     vectors = write_arrays(vectors_path(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
     return BatchResult(records, stamp, total, vectors)
 

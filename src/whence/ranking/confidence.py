@@ -148,10 +148,10 @@ def features_of(leading: LeadingFiles) -> ConfidenceFeatures:
         nearest=float(pool.unit_nearness.max(initial=0.0)),
         held=float(weight @ _file_holds(pool, files[:1])),
         together=float((weight @ _units_hold(leading)).max()),
-        written=_share([snapshot.count_mentions(word) > 0 for word in written], of_none=1.0),
+        written=_share([snapshot.count_files_with_word(word) > 0 for word in written], of_none=1.0),
         file_name=_name_fit(leading),
-        unknown_names=_share([snapshot.count_mentions(name) == 0 for name in names], of_none=0.0),
-        undefined=float(_is_name(plan) and not _is_defined(pool) and snapshot.count_mentions(plan.symbol) < MIN_MENTIONS),
+        unknown_names=_share([snapshot.count_files_with_word(name) == 0 for name in names], of_none=0.0),
+        undefined=float(_is_name(plan) and not _is_defined(pool) and snapshot.count_files_with_word(plan.symbol) < MIN_MENTIONS),
         length=plan.length,
         size=math.log(min(max(snapshot.live_units, smallest), largest) / smallest),
         has_vectors=dense is not None and (len(plan.words) > 1 or _is_name(plan)),  # the vector of a single word says little

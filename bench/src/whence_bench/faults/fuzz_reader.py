@@ -19,7 +19,8 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.errors import WhenceError
 from whence.graph.reader import Graph
-from whence.index.segment import merge, open_segment
+from whence.index.merge import merge
+from whence.index.segment import open_segment
 from whence.index.snapshot import Snapshot
 from whence.index.validation import check_graph, check_segment, check_vectors
 from whence.index.vectors import open_vectors

@@ -118,7 +118,7 @@ def _asked_of(index: Index, repository: Repository, corpus: Corpus) -> list[Case
     made = [Task(name, (), "symbol") for name in made_up_names([task.query for task in repository.tasks])]
     found = [_case(index, repository, repository.name, OWN, task) for task in repository.tasks]
     found += [_case(index, repository, other.name, kind_of(repository, other), task) for other, task in borrowed]
-    found += [_case(index, repository, "", NAME, task) for task in made if not len(index.snapshot.mentions(task.query))]
+    found += [_case(index, repository, "", NAME, task) for task in made if not len(index.snapshot.files_with_word(task.query))]
     found += [_case(index, repository, "", FOREIGN, Task(text, (), "foreign")) for text in FOREIGN_QUESTIONS]
     return found
 

@@ -28,8 +28,7 @@ from whence.embed.encoder import Encoder
 from whence.embed.registry import NONE, SHIPPED, open_encoder
 from whence.index.layout import Layout
 from whence.index.opening import vectors_of
-from whence.index.parsed import unpack_parsed
-from whence.index.segment import Segment, open_segment
+from whence.index.segment import Segment, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.index.vectors import SegmentVectors, open_vectors

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.graph.builder.imports import Binding, Imports
-from whence.index.relations import OF_RECEIVER
-from whence.index.segment_writer import name_hash
+from whence.index.segment_writer import OF_RECEIVER, name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array, unpack_strings

@@ -19,8 +19,8 @@ def verbatim(pool: CandidatePool) -> Column:
     """
     total, values = 0.0, np.zeros(len(pool.distinct_files))
     for word in pool.plan.exact:
-        files = pool.snapshot.mentions(word)
-        weight = idf(pool.snapshot.live_files, pool.snapshot.count_mentions(word))
+        files = pool.snapshot.files_with_word(word)
+        weight = idf(pool.snapshot.live_files, pool.snapshot.count_files_with_word(word))
         total += weight
         values += weight * is_member(pool.distinct_files, files)
     shares = pool.by_file(values / total if total else values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.index.relations import lead_hash
+from whence.index.segment_writer import lead_hash
 from whence.ranking.columns import relative_to_best
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
