@@ -27,7 +27,7 @@ from whence.mcp.server import CALL_SECONDS, make_server
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from whence.app.http_guard import Limits
+    from whence.app.http_server import Limits
 
 
 #: A message longer than this is refused: nothing an agent has to say is so long.
@@ -169,8 +169,7 @@ def run_http(
     call_seconds: float = CALL_SECONDS,
 ) -> NoReturn:
     """Serve callers on this machine who show the token, within limits."""
-    from whence.app.http_guard import HttpGuard, Limits  # noqa: PLC0415  -- for HTTP only
-    from whence.app.server import http_server, listening_socket, url_of  # noqa: PLC0415  -- as above
+    from whence.app.http_server import HttpGuard, Limits, http_server, listening_socket, url_of  # noqa: PLC0415  -- for HTTP only
 
     workspace, chosen = Workspace(folders, settings, session_id), limits or Limits()
     with listening_socket(*address) as bound:
@@ -191,6 +190,6 @@ def _application(workspace: Workspace, limits: Limits, call_seconds: float) -> A
     return make_server(workspace, call_seconds).streamable_http_app(
         max_request_body_size=limits.request_bytes,
         max_sessions=limits.sessions,
-        session_idle_timeout=limits.session_seconds,
+        session_idle_timeout=limits.session_idle_seconds,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard is stricter
     )

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from whence.app.http_guard import HttpGuard, Limits
-from whence.app.server import http_server, listening_socket, run_until_exit, url_of
+from whence.app.http_server import HttpGuard, Limits, http_server, listening_socket, url_of
+from whence.app.server import run_until_exit
 from whence.app.workspace import Workspace
 from whence.ui.app import make_app, needs_no_token
 

@@ -25,7 +25,7 @@ from serve.mcp.servers import LONG, TOKEN, Bare, surroundings
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from whence.app.http_guard import Limits
+from whence.app.http_server import Limits
 from whence.mcp.transport import run_http
 root, host, limits, seconds, token = json.loads(sys.argv[1])
 run_http([Path(root)], {}, "", (host, 0), token, limits=Limits(**limits), call_seconds=seconds)
@@ -40,16 +40,16 @@ run_stdio(wire, [Path(sys.argv[1])], {}, "", call_seconds=2.0)
 """
 #: Short, so that the tests are; what they bound is the same.
 SHORT = {
-    "head_seconds": 1.0,
+    "header_seconds": 1.0,
     "body_seconds": 1.0,
-    "taking_seconds": 1.0,
-    "idle_seconds": 1,
-    "refused_seconds": 0.3,
+    "write_seconds": 1.0,
+    "keep_alive_seconds": 1,
+    "drain_seconds": 0.3,
     "connections": 40,
     "sessions": 12,
-    "session_seconds": 4.0,
-    "wrong_token_seconds": 0.2,
-    "waiting_seconds": 1.0,
+    "session_idle_seconds": 4.0,
+    "wrong_token_delay": 0.2,
+    "max_token_delay": 1.0,
 }
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
@@ -252,8 +252,8 @@ def test_a_wrong_token_gives_nothing_away_and_takes_its_time(served: Served) -> 
             raw.sendall(guess)
         told = [status_of(everything(raw)) for raw in guessing]
     assert set(told) == {401, 429}
-    assert told.count(401) <= 1 + (time.monotonic() - began) / SHORT["wrong_token_seconds"]
-    time.sleep(SHORT["waiting_seconds"])
+    assert told.count(401) <= 1 + (time.monotonic() - began) / SHORT["wrong_token_delay"]
+    time.sleep(SHORT["max_token_delay"])
     assert served.works()
 
 

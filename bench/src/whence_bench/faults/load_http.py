@@ -36,9 +36,9 @@ _IMPATIENT = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from whence.app.http_guard import Limits
+from whence.app.http_server import Limits
 from whence.mcp.transport import run_http
-run_http([Path(sys.argv[1])], {}, "", ("127.0.0.1", 0), sys.argv[2], limits=replace(Limits(), session_seconds=float(sys.argv[3])))
+run_http([Path(sys.argv[1])], {}, "", ("127.0.0.1", 0), sys.argv[2], limits=replace(Limits(), session_idle_seconds=float(sys.argv[3])))
 """
 
 

@@ -1,1 +1,0 @@
-"""Serving on this machine only, over HTTP."""
