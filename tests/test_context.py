@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hindrances import environment
 from sample_trees import write
 from whence import Index
 from whence.context.pack import ContextPack
+from whence.context.request import ContextOptions, ContextRequest
 from whence.core.errors import QueryError, StorageError, UsageError
 from whence.text import token_estimate
 
@@ -133,12 +135,12 @@ def test_fewer_symbols_are_chosen_from_when_that_is_asked_for(index):
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
-        ({}, "nothing was asked for"),
-        ({"task": " \t\n"}, "nothing was asked for"),
-        ({"task": TASK, "files": ["mail"]}, "at once"),
-        ({"task": TASK, "diff": "HEAD"}, "at once"),
-        ({"files": ["mail"], "diff": "HEAD"}, "at once"),
-        ({"task": TASK, "files": ["mail"], "diff": "HEAD"}, "at once"),
+        ({}, "there is no task"),
+        ({"task": " \t\n"}, "there is no task"),
+        ({"task": TASK, "files": ["mail"]}, "exclude each other"),
+        ({"task": TASK, "diff": "HEAD"}, "exclude each other"),
+        ({"files": ["mail"], "diff": "HEAD"}, "exclude each other"),
+        ({"task": TASK, "files": ["mail"], "diff": "HEAD"}, "exclude each other"),
         ({"task": TASK, "profile": "semantic"}, "default, classic"),
         ({"task": TASK, "format": "html"}, "markdown, xml, json"),
         ({"task": TASK, "budget": 0}, "budget"),
@@ -146,12 +148,20 @@ def test_fewer_symbols_are_chosen_from_when_that_is_asked_for(index):
         ({"task": TASK, "budget": True}, "budget"),
         ({"task": TASK, "budget": 1.5}, "budget"),
         ({"task": TASK, "symbols": 0}, "symbols"),
-        ({"task": TASK, "depth": 3}, "'depth'"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_any_work(index, asked, complaint):
     with pytest.raises(UsageError, match=complaint):
         index.context(**asked)
+
+
+def test_every_option_is_a_keyword_of_a_call():
+    assert {"task", *ContextOptions.__annotations__} == {field.name for field in fields(ContextRequest)}
+
+
+def test_an_unknown_option_is_a_plain_type_error(index):
+    with pytest.raises(TypeError, match="depth"):
+        index.context(TASK, depth=3)
 
 
 def test_a_budget_too_small_says_the_least_and_that_one_is_enough(index):

@@ -248,19 +248,19 @@ def test_a_long_text_from_standard_input_is_answered_within_the_budget(tree):
 def test_an_empty_standard_input_is_refused(tree):
     done = from_standard_input(b" \n", cwd=tree)
     assert (done.returncode, done.stdout) == (FAILED, b"")
-    refused(done.stderr.decode(), "nothing was asked for")
+    refused(done.stderr.decode(), "there is no task")
 
 
 # Refusals.
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["nothing was asked for"]),
-        ([""], ["nothing was asked for"]),
-        ([TASK, "--files", "mail"], ["at once"]),
-        ([TASK, "--diff"], ["at once"]),
-        (["--files", "mail", "--diff", "HEAD"], ["at once"]),
-        ([TASK, "--files", "mail", "--diff", "HEAD"], ["at once"]),
+        ([], ["there is no task"]),
+        ([""], ["there is no task"]),
+        ([TASK, "--files", "mail"], ["exclude each other"]),
+        ([TASK, "--diff"], ["exclude each other"]),
+        (["--files", "mail", "--diff", "HEAD"], ["exclude each other"]),
+        ([TASK, "--files", "mail", "--diff", "HEAD"], ["exclude each other"]),
         (["?!. () ***"], ["no word", "in words"]),
         ([TASK, "--budget", "10"], ["too small", "the least is"]),
         ([TASK, "--budget", "0"], ["budget"]),

@@ -159,9 +159,9 @@ def test_half_a_million_edges_are_walked_in_a_moment(tmp_path):
             {"task": "", "files": ("package_1",)},
         ):
             began = time.process_time()
-            pack = packing.pack(ContextRequest(**asked), 0.0)
+            pack = packing.build(ContextRequest(**asked), 0.0)
             assert pack.tokens <= pack.budget
             assert pack.symbols
             assert folded(pack.symbols[0]) == pytest.approx(pack.symbols[0].score)
             assert time.process_time() - began < 5
-        assert names(packing.pack(ContextRequest("`retry_queue_1_2`"), 0.0))[0] == "retry_queue_1_2"
+        assert names(packing.build(ContextRequest("`retry_queue_1_2`"), 0.0))[0] == "retry_queue_1_2"

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from whence.context.builder import ContextBuilder
     from whence.context.pack import ContextPack
+    from whence.context.request import ContextOptions, ContextRequest
     from whence.graph.names import NamedSymbol
     from whence.graph.neighbourhood import Neighbourhood
     from whence.graph.neighbours import Neighbour
@@ -253,18 +254,17 @@ class Index:
         return ordered[ordered < reader.snapshot.units], notes
 
     # Context.
-    def context(self, task: str = "", **asked: Any) -> ContextPack:
+    def context(self, task: str | ContextRequest = "", **options: Unpack[ContextOptions]) -> ContextPack:
         """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
 
-        Instead of a task, `files=[...]` asks for what depends on files, and `diff="HEAD"` for what a change reaches.
-        `asked` are the fields of `ContextRequest`: budget, profile, format, session, ...
+        Instead of a task, `files=[...]` asks for what depends on files, and `diff="HEAD"` for what a change reaches. The
+        options are the fields of `ContextRequest`, which may be given instead of a task.
         """
         from whence.context.request import ContextRequest  # noqa: PLC0415  -- a search does without
 
-        request = ContextRequest.of(task, self.settings.context, asked)
-        return self._context_builder(self.reader).pack(request, time.time())
+        return self._context_builder(self.reader).build(ContextRequest.of(task, **options), time.time())
 
-    def why_symbol(self, task: str, name: str, **asked: Any) -> Why:
+    def why_symbol(self, task: str | ContextRequest, name: str, **options: Unpack[ContextOptions]) -> Why:
         """Why a symbol stands where it stands among those for a task, or is not there."""
         from whence.context.explain import explain_symbol  # noqa: PLC0415
         from whence.context.request import ContextRequest  # noqa: PLC0415
@@ -272,8 +272,8 @@ class Index:
         reader = self.reader
         meant = self._questions_of(reader).resolve(name)
         units = np.array([unit for one in meant for unit in one.nodes if unit < reader.snapshot.units], np.int64)
-        request = ContextRequest.of(task, self.settings.context, asked)
-        return explain_symbol(task, units, self._context_builder(reader).ranked(request, time.time(), include=units))
+        request = ContextRequest.of(task, **options)
+        return explain_symbol(request.title, units, self._context_builder(reader).rank(request, time.time(), include=units))
 
     def _context_builder(self, reader: IndexReader) -> ContextBuilder:
         from whence.context.builder import ContextBuilder  # noqa: PLC0415

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ import click
 from whence.app.low_confidence import nothing_for, task_warning
 from whence.app.note_hints import NoteHint, by_file, hints_of, notes_json, print_hints
 from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.options import request_options
 from whence.cli.shared import (
     Target,
     color_option,
@@ -29,7 +31,9 @@ from whence.cli.shared import (
     targets_of,
     tracing,
 )
+from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
+from whence.core.request import pick_fields
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 #: A name for a conversation: what it was shown is remembered for a few minutes (L1).
 SESSION = "WHENCE_SESSION"
 #: Bytes of a task that are read from standard input.
-MOST_READ = 1 << 20
+MAX_READ = 1 << 20
 LISTED = 20
 
 
@@ -54,67 +58,50 @@ Examples:
   whence context --fleet acme/shop "add retry to the http client" --budget 4000"""
 )
 @click.argument("task", required=False, default="")
-@click.option(
-    "--files", multiple=True, metavar="FILE", help="Instead of a task: what is in a file and what depends on it; may be given again."
-)
-@click.option(
-    "--diff", is_flag=False, flag_value="HEAD", metavar="[COMMIT]", help="Instead of a task: what a change reaches (default: since HEAD)."
-)
+@request_options(ContextRequest)
 @click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
 @click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet, fetched once for each of its states.")
-@click.option("--budget", type=int, metavar="TOKENS", help="Print no more than this, all included (default: setting context.budget).")
-@click.option("--format", "form", metavar="markdown|xml|json", help="How to print it (default: setting context.format).")
 @click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
 @click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
 @click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
-@click.option("--profile", metavar="NAME", help="Ranking of symbols: default or classic.")
 @click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
 @click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @json_option
 @color_option
 @set_option
-def context(task: str, files: tuple[str, ...], diff: str | None, place: str, **options: Any) -> int:
+def context(task: str, place: str, **options: Any) -> int:
     """Print the symbols that TASK needs, within a budget of tokens.
 
     TASK is in words: what to do, a question, an issue's text, a stack trace; - reads
     it from standard input. The last line says what was asked, given and left out.
     """
-    if options["as_json"] and options["form"] not in (None, "json"):
-        raise UsageError(f"--json and --format {options['form']} are two forms", hint="give one")
+    if options["as_json"] and options["format"] not in (None, "json"):
+        raise UsageError(f"--json and --format {options['format']} are two forms", hint="give one")
     if options["with_why"] and not options["listed"]:
         raise UsageError("--why shows the scores of a list", hint="add --list, or ask whence why --context TASK SYMBOL")
-    if options["listed"] and (options["budget"] is not None or options["form"] not in (None, "json")):
+    if options["listed"] and (options["budget"] is not None or options["format"] not in (None, "json")):
         raise UsageError("a list has no budget and no format but --json", hint="-k says how many symbols it names")
-    options["as_json"] = options["as_json"] or options["form"] == "json"
-    task = sys.stdin.buffer.read(MOST_READ).decode("utf-8", "replace") if task == "-" else task
+    options["as_json"] = options["as_json"] or options["format"] == "json"
+    options["format"] = "json" if options["as_json"] else options["format"]
+    task = sys.stdin.buffer.read(MAX_READ).decode("utf-8", "replace") if task == "-" else task
+    request = ContextRequest(task, **pick_fields(ContextRequest, options), session=os.environ.get(SESSION, ""))
     if options["repository"] is not None:
         from whence.cli.fleet_answers import context_fleet  # noqa: PLC0415  -- it needs this module
 
-        return context_fleet(task, files, diff, place, options)
-    target = _target(place, files)
+        return context_fleet(request, place, options)
+    target = _target(place, tuple(request.files))
+    request = replace(request, files=target.paths if request.files else (), caller=os.getcwd())  # noqa: PTH109  -- as text
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
         open_indexes([target], refresh=not options["no_refresh"], values=values, trace=trace) as (index,),
     ):
-        return print_context(index, task, target.paths if files else (), diff, options, freshness_facts(index))
+        return print_context(index, replace(request, freshness=freshness_facts(index)), options)
 
 
-def print_context(
-    index: Index, task: str, files: tuple[str, ...], diff: str | None, options: dict[str, Any], freshness: dict[str, Any]
-) -> int:
-    """Ask an index for the symbols of a task, print them, and say how that ended."""
-    pack = index.context(
-        task,
-        files=files,
-        diff=diff,
-        budget=options["budget"],
-        profile=options["profile"],
-        format="json" if options["as_json"] else options["form"],
-        session=os.environ.get(SESSION, ""),
-        caller="" if options["repository"] else os.getcwd(),  # noqa: PTH109  -- as text
-        freshness=freshness,
-    )
+def print_context(index: Index, request: ContextRequest, options: dict[str, Any]) -> int:
+    """Print the pack of a request, and return the exit code."""
+    pack = index.context(request)
     if options["listed"]:
         _print_list(index, pack, options)
     else:
@@ -123,7 +110,7 @@ def print_context(
     if warning := task_warning(pack):
         click.echo(f"whence: {safe(warning)}", err=True)
     if not pack.symbols:
-        click.echo(f"{nothing_for(diff)}; whence search --content all reads every file", err=True)
+        click.echo(f"{nothing_for(request.diff)}; whence search --content all reads every file", err=True)
         return NOTHING_FOUND
     return FOUND
 

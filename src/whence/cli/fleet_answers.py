@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.search import print_bare, print_doubt, print_results, result_json
 from whence.cli.shared import ProgressBar, ago, print_json, safe, settings_of, styler
 from whence.cli.why import print_receipt
+from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.search.request import SearchRequest
 
@@ -85,17 +86,17 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
     return FOUND
 
 
-def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: str, options: dict[str, Any]) -> int:
+def context_fleet(request: ContextRequest, place: str, options: dict[str, Any]) -> int:
     """Fetch a repository of the fleet, and print what a task needs of it."""
     from whence.app.fleet_checkout import open_checkout  # noqa: PLC0415  -- only where a fleet is asked
     from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
     _refuse(options)
-    if place != "." or diff is not None:
+    if place != "." or request.diff is not None:
         raise UsageError(
             f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="a repository of the fleet is as it was indexed"
         )
-    if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in files):
+    if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in request.files):
         raise UsageError("--files of a repository of the fleet are paths in it", hint="for instance src/app.py")
     progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
     try:
@@ -103,7 +104,7 @@ def context_fleet(task: str, files: tuple[str, ...], diff: str | None, place: st
             for said in found.warnings:
                 click.echo(f"whence: {safe(said)}", err=True)
             freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
-            return print_context(found.index, task, files, None, options, freshness)
+            return print_context(found.index, replace(request, freshness=freshness), options)
     finally:
         progress.close()
 

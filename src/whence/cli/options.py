@@ -30,11 +30,13 @@ def request_options(
 def _click_option(one: Option, said: str) -> Callable[[_Command], _Command]:
     if one.type == "bool":
         return click.option(*one.flags, one.name, is_flag=True, help=said)
+    valueless: dict[str, Any] = {"is_flag": False, "flag_value": one.flag_value} if one.flag_value else {}
     return click.option(
         *one.flags,
         one.name,
         type=_TYPES.get(one.type),
         multiple=one.type == "strs",
+        **valueless,
         metavar=one.placeholder or None,
         help=said,
     )

@@ -1,179 +1,164 @@
-"""From what is wanted to a pack: which symbols are ranked and how, what use taught of them, what is remembered of it."""
+"""From a request to a context pack: which ranking answers it, what feedback adds, and what is remembered of it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from whence.context.budget import PackHeader
-from whence.context.classic.pipeline import classic_pool
+from whence.context.classic.pipeline import rank_classic
 from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
 from whence.context.feedback.session import FeedbackSession
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import boosts
 from whence.context.feedback.vocabulary import learned_symbols
 from whence.context.pack import ContextPack
-from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols, ranked
-from whence.context.request import ContextRequest
+from whence.context.pipeline import ContextRun, FeedbackOf, RankedSymbols, rank_symbols
+from whence.context.request import ContextRequest, ResolvedContext
 from whence.context.review import rank_changes, rank_files
 from whence.core.errors import QueryError, StorageError, UsageError
-from whence.core.profiles import Profile
 from whence.core.trace import Trace
 from whence.embed.registry import is_shipped
 from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
 from whence.query.paste import clean_paste
-from whence.query.plan import make_plan
 from whence.ranking.confidence import Confidence
 from whence.retrieval.term_statistics import FieldWeights
 from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
 
-#: Packs that are remembered, the latest.
-MOST_KEPT = 8
+#: Packs that are kept, the latest.
+MAX_PACKS = 8
 #: Symbols that learned words may lead to.
-MOST_LEARNED = 40
+MAX_LEARNED = 40
 #: "Not here" is said of a task only below this share of the line for searches: a task may ask for what is yet to be written.
 LINE_SHARE = 1 / 15
 _HINT = "a larger budget gives more; callers, callees or search go on from a name"
 
 
 class ContextBuilder:
-    """Makes packs of one snapshot, and remembers them as long as it stands (P4)."""
+    """Builds packs from one generation of an index and keeps the latest of them (P4)."""
 
     def __init__(
         self, reader: IndexReader, graph: Graph, package_hash: Callable[[str], str], notes: list[str], trace: Trace | None = None
     ) -> None:
         self.graph = graph
         self._reader, self._package_hash, self._notes, self._trace = reader, package_hash, notes, trace
-        self._kept: dict[tuple[ContextRequest, object], ContextPack] = {}
-        self._weights: dict[str, FieldWeights] = {}
-        self._learned = FeedbackStore.beside(reader.layout.directory)
+        self._packs: dict[tuple[ContextRequest, object], ContextPack] = {}
+        self._store = FeedbackStore.beside(reader.layout.directory)
 
-    def pack(self, wanted: ContextRequest, now: float) -> ContextPack:
-        """The answer; the same for the same question until the code or what was learned of it changes."""
-        key = (wanted, _stamp(self._learned.path))
-        if key not in self._kept:
-            ranked = self.ranked(wanted, now)
-            while len(self._kept) >= MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            head = PackHeader(_asked(wanted), _HINT, wanted.freshness)
-            self._kept[key] = ContextPack(
+    def build(self, request: ContextRequest, now: float) -> ContextPack:
+        """The pack of a request; the same one until the code or its feedback changes."""
+        key = (request, _version(self._store.path))
+        if key not in self._packs:
+            ranked = self.rank(request, now)
+            while len(self._packs) >= MAX_PACKS:
+                del self._packs[next(iter(self._packs))]
+            self._packs[key] = ContextPack(
                 self._reader,
                 ranked,
-                head,
-                budget=wanted.budget,
-                form=wanted.format,
-                most=wanted.symbols,
-                shown_path=_shown_path(self._reader.layout.root, wanted.caller),
-                shown=lambda keys: self._remember(wanted, keys, now),
-                confidence=lambda: self._confidence(wanted, ranked),
+                PackHeader(request.title, _HINT, request.freshness),
+                self._resolved(request),
+                confidence=lambda: self._confidence(request, ranked),
+                on_shown=lambda keys: self._record_shown(request, keys, now),
+                shown_path=_shown_path(self._reader.layout.root, request.caller),
             )
-        return self._kept[key]
+        return self._packs[key]
 
-    def _confidence(self, wanted: ContextRequest, ranked: RankedSymbols) -> Confidence | None:
-        if not wanted.task:
-            return None
-        line = self._reader.settings.search.not_here * LINE_SHARE
-        return ranked.confidence(line, shipped_model=is_shipped(self._reader.encoder))
-
-    def ranked(self, wanted: ContextRequest, now: float, include: Array | None = None) -> RankedSymbols:
-        """The symbols, ranked."""
-        if wanted.files:
-            return rank_files(wanted.files, self._run("symbols_near", wanted, now, include))
-        if wanted.diff is not None:
+    def rank(self, request: ContextRequest, now: float, include: Array | None = None) -> RankedSymbols:
+        """The symbols of a request, ranked; `include` are units to rank whether or not they are found."""
+        if request.files:
+            return rank_files(request.files, self._run("symbols_near", request, now, include))
+        if request.diff is not None:
             # The lines of a range are those of its end, which need not be what is indexed.
-            changed = None if ".." in wanted.diff else changed_lines(self._reader.layout.root, wanted.diff)
+            changed = None if ".." in request.diff else changed_lines(self._reader.layout.root, request.diff)
             if changed is None:
-                raise UsageError(f"git cannot compare with {wanted.diff!r}", hint="give a commit or branch of this repository")
-            return rank_changes(changed, self._run("symbols_near", wanted, now, include))
-        task = clean_paste(wanted.task).text
+                raise UsageError(f"git cannot compare with {request.diff!r}", hint="give a commit or branch of this repository")
+            return rank_changes(changed, self._run("symbols_near", request, now, include))
+        task = clean_paste(request.task).text
         try:
-            if wanted.profile == "classic":
-                return self._classic(task, self._run("symbols_classic", wanted, now, include))
-            return rank_symbols(task, self._run("symbols", wanted, now, include))
+            if self._resolved(request).profile == "classic":
+                return rank_classic(task, self._run("symbols_classic", request, now, include), self._reader.settings.classic)
+            return rank_symbols(task, self._run("symbols", request, now, include))
         except QueryError as error:
             raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
 
-    def _classic(self, task: str, run: ContextRun) -> RankedSymbols:
-        """Symbols by the rules N, W and S."""
-        profile, symbols = run.profile, run.snapshot.symbols
-        plan = make_plan(task, decay=profile.decay, quoted=profile.quoted)
-        limits = self._reader.settings.classic
-        pool = classic_pool(plan.text, run, plan, symbols.defines, now=run.now, learned=run.learned, limits=limits)
-        return ranked(pool, run)
+    def _resolved(self, request: ContextRequest) -> ResolvedContext:
+        return request.resolved(self._reader.settings.context)
 
-    def _run(self, name: str, wanted: ContextRequest, now: float, include: Array | None) -> ContextRun:
+    def _run(self, name: str, request: ContextRequest, now: float, include: Array | None) -> ContextRun:
         profiles = self._reader.settings.profiles
         return ContextRun(
             self._reader.snapshot,
             self.graph,
             profiles["symbols_first"],
             profiles[name],
-            self._weights_of(name, profiles[name]),
+            FieldWeights.of(profiles[name]),
             self._reader.encoder,
             include,
             now,
-            self._from_use(wanted, now),
-            self._words_learned(wanted.task),
-            wanted.without,
+            self._feedback_of(request, now),
+            self._learned_units(request.task),
+            request.without,
             self._trace,
         )
 
-    def _weights_of(self, name: str, profile: Profile) -> FieldWeights:
-        if name not in self._weights:
-            self._weights[name] = FieldWeights.of(profile)
-        return self._weights[name]
-
-    # What use taught. Trouble with it is a note, never the end of an answer.
-    def _from_use(self, wanted: ContextRequest, now: float) -> Any:
-        chosen = self._reader.settings.learn
-        if not chosen.enabled or not self._learned.path.exists():
+    def _confidence(self, request: ContextRequest, ranked: RankedSymbols) -> Confidence | None:
+        if not request.task:
             return None
-        session = self._session(wanted.session)
+        line = self._reader.settings.search.not_here * LINE_SHARE
+        return ranked.confidence(line, shipped_model=is_shipped(self._reader.encoder))
 
-        def taught(units: Array) -> tuple[Array, Array]:
+    # Feedback. If its store cannot be read or written, the answer goes on without it and says so.
+    def _feedback_of(self, request: ContextRequest, now: float) -> FeedbackOf | None:
+        settings = self._reader.settings.learn
+        if not settings.enabled or not self._store.path.exists():
+            return None
+        session = self._session(request.session)
+
+        def contributions(units: Array) -> tuple[Array, Array]:
             keys = [self._reader.snapshot.symbols.key(unit) for unit in units.tolist()]
             try:
                 shown = session.contributions(keys, now) if session is not None else np.zeros(len(keys))
-                return boosts(self._learned, keys, self._package_hash, chosen), shown
-            except StorageError as trouble:
-                self._notes.append(f"what was learned has no part in this answer: {trouble.message}")
+                return boosts(self._store, keys, self._package_hash, settings), shown
+            except StorageError as error:
+                self._notes.append(f"what was learned has no part in this answer: {error.message}")
                 return np.zeros(len(keys)), np.zeros(len(keys))
 
-        return taught
+        return contributions
 
-    def _words_learned(self, task: str) -> Sequence[tuple[int, float]]:
-        chosen = self._reader.settings.learn
-        if not task or not chosen.enabled or not self._learned.path.exists():
+    def _learned_units(self, task: str) -> Sequence[tuple[int, float]]:
+        """Units that words of the task have led to before, with weights (L5)."""
+        settings = self._reader.settings.learn
+        if not task or not settings.enabled or not self._store.path.exists():
             return ()
         try:
-            found = learned_symbols(self._learned, task, chosen)[:MOST_LEARNED]
-        except StorageError as trouble:
-            self._notes.append(f"what was learned has no part in this answer: {trouble.message}")
+            learned = learned_symbols(self._store, task, settings)[:MAX_LEARNED]
+        except StorageError as error:
+            self._notes.append(f"what was learned has no part in this answer: {error.message}")
             return ()
         symbols = self._reader.snapshot.symbols
-        return [(unit, weight) for key, weight in found for unit in symbols.find(key)]
+        return [(unit, weight) for key, weight in learned for unit in symbols.find(key)]
 
     def _session(self, name: str) -> FeedbackSession | None:
-        """What is remembered under a name; without one nothing is, and the same question has the same answer (L1)."""
-        return FeedbackSession(self._reader.settings.learn, self._learned, name) if name else None
+        """A named session; without a name nothing is remembered, and the same request has the same answer (L1)."""
+        return FeedbackSession(self._reader.settings.learn, self._store, name) if name else None
 
-    def _remember(self, wanted: ContextRequest, keys: Sequence[str], now: float) -> None:
-        """In a session: what was shown (L1), and, where somebody reports what is used, what waits for that (L4)."""
-        session, chosen = self._session(wanted.session), self._reader.settings.learn
-        if session is None or not chosen.enabled:
+    def _record_shown(self, request: ContextRequest, keys: Sequence[str], now: float) -> None:
+        """In a session: remember what was shown (L1) and, where use is reported, what waits for it (L4)."""
+        session, settings = self._session(request.session), self._reader.settings.learn
+        if session is None or not settings.enabled:
             return
         try:
             session.record(keys, now)
-            if chosen.implicit:
-                PendingFeedback(self._learned, chosen, wanted.session).returned(wanted.task, [self._returned(key) for key in keys], now)
-        except StorageError as trouble:
-            self._notes.append(f"what was shown is not remembered: {trouble.message}")
+            if settings.implicit:
+                pending = PendingFeedback(self._store, settings, request.session)
+                pending.returned(request.task, [self._returned(key) for key in keys], now)
+        except StorageError as error:
+            self._notes.append(f"what was shown is not remembered: {error.message}")
 
     def _returned(self, key: str) -> ReturnedSymbol:
         snapshot = self._reader.snapshot
@@ -183,23 +168,17 @@ class ContextBuilder:
 
 
 def _shown_path(root: Path, caller: str) -> Callable[[str], str]:
-    """How a path of the index is printed: as whoever asks would write it (A4)."""
+    """How a path of the index is printed: relative to the caller's folder (A4)."""
     return (lambda path: os.path.relpath(f"{root}/{path}", caller)) if caller else str
 
 
-def _asked(wanted: ContextRequest) -> str:
-    if wanted.files:
-        return f"files {' '.join(wanted.files)}"
-    return f"changes since {wanted.diff}" if wanted.diff is not None else wanted.task
-
-
-def _stamp(path: Path) -> object:
-    """Moves when what was learned changes."""
-    found = []
+def _version(path: Path) -> object:
+    """Changes whenever the feedback store does."""
+    versions = []
     for file in (path, path.with_name(path.name + "-wal")):
         try:
             state = file.stat()
-            found.append((state.st_mtime_ns, state.st_size, state.st_ino))
+            versions.append((state.st_mtime_ns, state.st_size, state.st_ino))
         except OSError:
-            found.append((0, 0, 0))
-    return tuple(found)
+            versions.append((0, 0, 0))
+    return tuple(versions)

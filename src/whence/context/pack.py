@@ -12,6 +12,7 @@ import numpy as np
 from whence.context.budget import Detail, PackedText, PackHeader, PackItem, ShownItem, pack
 from whence.context.pipeline import RankedSymbols
 from whence.context.render import Flags, flags_shown, renderer
+from whence.context.request import ResolvedContext
 from whence.core.types import Unit
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
@@ -106,18 +107,16 @@ class ContextPack:
         source: PackSource,
         ranked: RankedSymbols,
         head: PackHeader,
+        options: ResolvedContext,
         *,
-        budget: int,
-        form: str,
-        most: int,
-        shown: Callable[[list[str]], None],
-        shown_path: Callable[[str], str],
         confidence: Callable[[], Confidence | None],
+        on_shown: Callable[[list[str]], None],
+        shown_path: Callable[[str], str],
     ) -> None:
-        self._source, self._ranked, self._head, self._form, self._most, self._shown = source, ranked, head, form, most, shown
-        self._shown_path, self._confidence = shown_path, confidence
+        self._source, self._ranked, self._head, self._options = source, ranked, head, options
+        self._confidence, self._on_shown, self._shown_path = confidence, on_shown, shown_path
         self._flags: dict[tuple[str, Detail], list[Instruction]] = {}  # by what of a symbol was looked through
-        self.task, self.budget = head.task, budget
+        self.task, self.budget = head.task, options.budget
 
     @cached_property
     def symbols(self) -> list[Symbol]:
@@ -133,7 +132,7 @@ class ContextPack:
     def packed(self) -> PackedText:
         """The text with what is in it and what is not."""
         packed = self.within(self.budget)
-        self._shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
+        self._on_shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
         return packed
 
     def within(self, budget: int) -> PackedText:
@@ -161,11 +160,11 @@ class ContextPack:
     def _cut(self, budget: int, flags: Flags) -> PackedText:
         graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
         phantoms = len(graph.endpoints) / max(graph.nodes, 1) if graph is not None else 0.0
-        return pack(self._pieces, budget, renderer(self._form, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
+        return pack(self._pieces, budget, renderer(self._options.format, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
 
     @cached_property
     def _pieces(self) -> list[PackItem]:
-        chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._most]]
+        chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._options.symbols]]
         return pieces_of(self._source, chosen, self._shown_path)
 
     @property

@@ -50,7 +50,7 @@ MOST_OF_A_NAME = 20
 #: Characters of a task in which usual names for things are looked for.
 MOST_READ = 4_000
 #: What use taught of some units: what verdicts add to each, and what having been shown adds.
-FromUse = Callable[[Array], tuple[Array, Array]]
+FeedbackOf = Callable[[Array], tuple[Array, Array]]
 #: Parts of the way to an answer that can be left out, to see what each is worth.
 STAGES = ("words", "types", "files", "names", MEANING, CONCEPTS, "walk")
 
@@ -67,7 +67,7 @@ class ContextRun:
     encoder: Encoder | None = None
     include: Array | None = None  # units to rank whether or not they are found
     now: float = 0.0
-    from_use: FromUse | None = None
+    feedback: FeedbackOf | None = None
     learned: Sequence[tuple[int, float]] = ()  # units that words of the task have led to before (L5)
     without: str = ""  # a stage or a signal to leave out
     trace: Trace | None = None
@@ -105,23 +105,23 @@ def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
         pool = _with_neighbours(pool, score(pool, run.first.signals).scores(), allowed, run.include)
     else:
         pool = _with_asked(pool, run.include)
-    return ranked(pool, run)
+    return rank_pool(pool, run)
 
 
 def first_look(task: str, run: ContextRun) -> RankedSymbols:
     """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
     plan = _plan(task, run.profile)
-    return ranked(_first_pool(run, plan, _allowed(run.snapshot, plan)), run)
+    return rank_pool(_first_pool(run, plan, _allowed(run.snapshot, plan)), run)
 
 
 def _plan(task: str, profile: Profile) -> QueryPlan:
     return make_plan(task, decay=profile.decay, quoted=profile.quoted, boilerplate=profile.boilerplate)
 
 
-def ranked(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) -> RankedSymbols:
+def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) -> RankedSymbols:
     """Candidates scored for good, with what use taught of them; each name once, or once in each file."""
-    if run.from_use is not None:
-        feedback, session = run.from_use(pool.units)
+    if run.feedback is not None:
+        feedback, session = run.feedback(pool.units)
         pool = replace(pool, feedback=feedback, session=session)
     ledger = score(pool, leave_out=run.without)
     scores = ledger.scores()

@@ -1,57 +1,111 @@
-"""What a pack is asked for, checked before any work."""
+"""A request for context: every option typed, documented and checked in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from whence.context.render import RENDERERS
-from whence.core.errors import QueryError, UsageError
+from whence.core.errors import QueryError
 from whence.core.profiles import SYMBOL_PROFILES
+from whence.core.request import option
 from whence.core.settings_schema import ContextSettings
 from whence.source.read import strip_secrets
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-@dataclass(frozen=True, slots=True)
+FORMATS = ("markdown", "xml", "json")
+
+
+class ContextOptions(TypedDict, total=False):
+    """The options of a context request as keywords of Python calls; the fields of `ContextRequest`."""
+
+    files: Sequence[str]
+    diff: str | None
+    budget: int | None
+    format: str | None
+    profile: str | None
+    symbols: int | None
+    session: str
+    without: str
+    caller: str
+    freshness: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class ContextRequest:
-    """What a pack is asked for: a task, or files, or a change."""
+    """What a pack is for: a task, or files, or a change. Options that are None take their value from the settings."""
 
-    task: str
-    files: tuple[str, ...] = ()
-    diff: str | None = None  # the commit to compare with
-    budget: int = 50_000
-    profile: str = "default"
-    format: str = "markdown"
-    symbols: int = 150
-    session: str = ""  # a name under which what was shown is remembered beyond this process
+    task: str = option("", "In words: what to do, a question, an issue's text.", mcp="what is to be done, or an issue's text")
+    files: Sequence[str] = option(
+        (), "Instead of a task: a file and what depends on it (repeatable).", "--files", metavar="FILE", mcp="instead of a task"
+    )
+    diff: str | None = option(
+        None,
+        "Instead of a task: what the changes since a commit reach (--diff alone: since HEAD).",
+        "--diff",
+        metavar="[COMMIT]",
+        flag_value="HEAD",
+        mcp="instead of a task: changes since this commit, e.g. HEAD",
+    )
+    budget: int | None = option(
+        None, "The most tokens to print, everything included (default: setting context.budget).", "--budget", metavar="TOKENS"
+    )
+    format: str | None = option(
+        None, "Output format: markdown, xml or json (default: setting context.format).", "--format", choices=FORMATS
+    )
+    profile: str | None = option(None, "Ranking profile: default or classic.", "--profile", metavar="NAME")
+    symbols: int | None = None  # how many ranked symbols the pack chooses from
+    session: str = ""  # a name under which shown symbols are remembered beyond this process
     without: str = ""  # a stage or a signal to leave out
     caller: str = ""  # the folder that printed paths are relative to; empty: the root
     freshness: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, task: str, chosen: ContextSettings, asked: Mapping[str, Any]) -> ContextRequest:
-        """What was asked, with settings where nothing was said; checked before any work."""
-        given = {name: value for name, value in asked.items() if value is not None}
-        if unknown := [name for name in given if name not in cls.__dataclass_fields__]:
-            raise UsageError(f"context knows no option {unknown[0]!r}", hint=f"it has {', '.join(list(cls.__dataclass_fields__)[1:])}")
-        given["files"] = tuple(given.get("files", ()))
-        budget = chosen.diff_budget if given.get("diff") is not None else chosen.budget
-        given = {"budget": budget, "profile": chosen.profile, "format": chosen.format, "symbols": chosen.symbols, **given}
-        wanted = cls(strip_secrets(task), **given)
-        wanted.check()
-        return wanted
+    def of(cls, task: str | ContextRequest, **options: Unpack[ContextOptions]) -> ContextRequest:
+        """A request as it is, or one made of a task and options."""
+        if isinstance(task, ContextRequest):
+            return replace(task, **options) if options else task
+        return cls(task, **options)
 
-    def check(self) -> None:
-        """Refuse what cannot be answered."""
-        ways = [bool(self.task.strip()), bool(self.files), self.diff is not None]
-        if sum(ways) != 1:
-            said = "nothing was asked for" if not any(ways) else "a task, files and a change cannot be asked for at once"
-            raise QueryError(said, hint="give a task in words, or files, or a change")
-        for name, allowed in (("profile", SYMBOL_PROFILES), ("format", RENDERERS)):
-            if getattr(self, name) not in allowed:
-                raise QueryError(f"there is no {name} {getattr(self, name)!r}", hint=f"allowed: {', '.join(allowed)}")
-        for name in ("budget", "symbols"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise QueryError(f"{name} must be a whole number above 0, not {value!r}")
+    def __post_init__(self) -> None:
+        """Refuse what cannot be answered, before anything is opened for it."""
+        object.__setattr__(self, "task", strip_secrets(self.task))
+        object.__setattr__(self, "files", tuple(self.files))
+        given = [bool(self.task.strip()), bool(self.files), self.diff is not None]
+        if sum(given) != 1:
+            message = "a task, files and a change exclude each other" if any(given) else "there is no task"
+            raise QueryError(message, hint="give a task in words, or files, or a change")
+        for name, value, allowed in (("profile", self.profile, SYMBOL_PROFILES), ("format", self.format, FORMATS)):
+            if value is not None and value not in allowed:
+                raise QueryError(f"there is no {name} {value!r}", hint=f"allowed: {', '.join(allowed)}")
+        for name, number in (("budget", self.budget), ("symbols", self.symbols)):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+                raise QueryError(f"{name} must be a whole number above 0, not {number!r}")
+
+    @property
+    def title(self) -> str:
+        """What was asked for, as a pack is headed."""
+        if self.files:
+            return f"files {' '.join(self.files)}"
+        return f"changes since {self.diff}" if self.diff is not None else self.task
+
+    def resolved(self, settings: ContextSettings) -> ResolvedContext:
+        """The options of a pack, filled in from the settings."""
+        return ResolvedContext(
+            budget=self.budget or (settings.budget if self.diff is None else settings.diff_budget),
+            format=self.format or settings.format,
+            profile=self.profile or settings.profile,
+            symbols=self.symbols or settings.symbols,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedContext:
+    """The options of a pack, each with a value."""
+
+    budget: int
+    format: str
+    profile: str
+    symbols: int

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from whence.context.pipeline import ContextRun, RankedSymbols, ranked
+from whence.context.pipeline import ContextRun, RankedSymbols, rank_pool
 from whence.core.errors import UsageError
 from whence.graph.reader import IS_REFERENCE
 from whence.graph.walk import walk
@@ -96,4 +96,4 @@ def _near(run: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSy
         walked=blast[units],
         seeding=seeding,
     )
-    return ranked(pool, run, by_file=True)
+    return rank_pool(pool, run, by_file=True)

@@ -26,6 +26,7 @@ class Option:
     minimum: int | None = None
     type: str = "str"  # str, int, float, bool, or strs for a tuple of texts
     default: Any = None
+    flag_value: str | None = None  # the value of a flag that is given without one
 
     @property
     def placeholder(self) -> str:
@@ -50,7 +51,7 @@ def _kind(hint: Any) -> str:
     said = str(hint)
     if "Mapping" in said:
         return "factors"
-    if said.startswith("tuple"):
+    if said.startswith(("tuple", "collections.abc.Sequence")):
         return "strs"
     return next((kind for kind in ("bool", "int", "float") if kind in (getattr(hint, "__name__", "") or said)), "str")
 

@@ -15,6 +15,7 @@ from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.cli.shared import safe
+from whence.context.request import ContextRequest
 from whence.core.errors import RootError, StorageError, UsageError
 from whence.core.request import pick_fields
 from whence.mcp.memory_tools import search_notes
@@ -158,23 +159,26 @@ async def context(workspace: Workspace, given: dict[str, Any], report: Report) -
     """A pack of the symbols that a task needs."""
     root = workspace.root_of(given, given.get("files", ()))
     files = tuple(workspace.roots.locate(path, root)[1] for path in given.get("files", ()))
-    asked = {"files": files, "diff": given.get("diff") or None, "budget": given.get("budget"), "session": workspace.session_id}
-    asked["caller"] = str(root.parent) if workspace.has_many_roots else ""
-    return await workspace.session(root).ask(partial(_packed, given.get("task", ""), asked), report)
+    request = ContextRequest(
+        **{**pick_fields(ContextRequest, given), "files": files, "diff": given.get("diff") or None},
+        session=workspace.session_id,
+        caller=str(root.parent) if workspace.has_many_roots else "",
+    )
+    return await workspace.session(root).ask(partial(_packed, request), report)
 
 
-def _packed(task: str, asked: dict[str, Any], index: Index | None, progress: BuildProgress) -> str:
-    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- numpy: loaded with the first question
+def _packed(request: ContextRequest, index: Index | None, progress: BuildProgress) -> str:
+    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- loaded with the pack
 
     whole = require_index(index, progress)
-    budget = asked["budget"] or whole.settings.mcp.context_budget
+    budget = request.budget or whole.settings.mcp.context_budget
     above = "".join(f"{line}\n" for line in progress_lines(progress))
-    pack = whole.context(task, **{**asked, "budget": max(budget - count_tokens(above), 1)})
+    pack = whole.context(request, budget=max(budget - count_tokens(above), 1))
     if not progress.building and (warning := task_warning(pack)):
         above += f"NOT HERE{safe(warning).removeprefix('not here')}. The nearest:\n"
-        pack = whole.context(task, **{**asked, "budget": max(budget - count_tokens(above), 1)})
+        pack = whole.context(request, budget=max(budget - count_tokens(above), 1))
     if not pack.symbols:
-        return f"{above}{nothing_for(asked['diff'])}; search reads every file\n"
+        return f"{above}{nothing_for(request.diff)}; search reads every file\n"
     text = above + pack.text
     shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = "".join(f"{line}\n" for line in _hints(whole, by_file(shown)))

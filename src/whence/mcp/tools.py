@@ -9,6 +9,7 @@ from typing import Any
 
 from whence.app.session import Report
 from whence.app.workspace import Workspace
+from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import options_of
 from whence.mcp.memory_tools import feedback, recall, remember
@@ -162,9 +163,7 @@ TOOLS = (
         "Get the symbols that a task needs, with their source, in one call: before you write or change code. "
         "Give the task in words, or files to see what depends on them, or diff to see what a change reaches.",
         {
-            "task": _text("what is to be done, or an issue's text"),
-            "files": _texts("instead of a task"),
-            "diff": _text("instead of a task: changes since this commit, e.g. HEAD"),
+            **_offered(ContextRequest),
             "budget": _number("most tokens of the answer (6000)", 50),
             "root": _ROOT,
         },

@@ -55,12 +55,14 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def takes(request: type) -> Callable[[type[_Body]], type[_Body]]:
-    """Give a body the options of a request that it does not declare itself."""
+def takes(request: type, *only: str) -> Callable[[type[_Body]], type[_Body]]:
+    """Give a body the options of a request, or some of them, that it does not declare itself."""
 
     def extend(body: type[_Body]) -> type[_Body]:
-        missing = {one.name: one for one in options_of(request) if one.name not in body.model_fields}
-        fields: dict[str, Any] = {name: (_TYPES[one.type], Field(one.default, description=one.doc)) for name, one in missing.items()}
+        missing = {one.name: one for one in options_of(request) if one.name not in body.model_fields and (not only or one.name in only)}
+        fields: dict[str, Any] = {
+            name: (str if one.default == "" else _TYPES[one.type], Field(one.default, description=one.doc)) for name, one in missing.items()
+        }
         return create_model(body.__name__, __base__=body, __module__=body.__module__, __doc__=body.__doc__, **fields)
 
     return extend

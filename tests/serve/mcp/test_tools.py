@@ -149,7 +149,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("context", {}, "task"),
     ("context", {"files": [1]}, "files must be of type array"),
     ("context", {"files": {"a": 1}}, "files must be of type array"),
-    ("context", {"task": "cart", "diff": "HEAD"}, "cannot be asked for at once"),
+    ("context", {"task": "cart", "diff": "HEAD"}, "exclude each other"),
     ("context", {"diff": "nope"}, "nope"),
     ("related", {"place": "shop/cart.py"}, "names no line"),
     ("related", {"place": "shop/cart.py:x"}, "names no line"),

@@ -108,8 +108,8 @@ def test_a_change_is_asked_for_instead_of_a_task(served, project):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({}, "nothing was asked for"),
-        ({"task": "x", "diff": "HEAD"}, "cannot be asked for at once"),
+        ({}, "there is no task"),
+        ({"task": "x", "diff": "HEAD"}, "exclude each other"),
         ({"task": TASK, "budget": 5}, "too small for an answer (the least is"),
         ({"task": TASK, "budget": 0}, "budget"),
         ({"task": TASK, "profile": "best"}, "there is no profile 'best'"),

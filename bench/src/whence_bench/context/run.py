@@ -142,8 +142,7 @@ def ask(index: Index, repository: ContextRepository, way: Way) -> list[Answered]
 
 
 def _symbols(index: Index, description: str, way: Way) -> list[str]:
-    less = {"without": way.without} if way.without else {}
-    return [symbol.qualified_name for symbol in index.context(description, profile=way.profile, **less).symbols]
+    return [symbol.qualified_name for symbol in index.context(description, profile=way.profile, without=way.without).symbols]
 
 
 def judged(repository: ContextRepository, task: ContextTask, names: Sequence[str], cpu_ms: float) -> Answered:

@@ -5,79 +5,43 @@ It gives a pool; the signals of the profile score it (S1, S2).
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from whence.context.classic.channels import Sought
 from whence.context.classic.keywords import keywords
-from whence.context.classic.seeds import Learned, Nearest, Seeds, find_seeds
-from whence.core.profiles import Profile
+from whence.context.classic.seeds import Nearest, Seeds, find_seeds
+from whence.context.pipeline import ContextRun, RankedSymbols, rank_pool
 from whence.core.settings_schema import ClassicSettings
-from whence.embed.encoder import Encoder
 from whence.graph.hits import best_rows, hits
 from whence.graph.reader import Graph
 from whence.graph.walk import walk
-from whence.index.snapshot import Snapshot
-from whence.query.plan import QueryPlan
+from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.pool import CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import FieldWeights, TermStatistics
+from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct
 
 
-class ClassicIndex(Protocol):
-    """What a task is asked of."""
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """The index."""
-
-    @property
-    def graph(self) -> Graph:
-        """Its symbol graph."""
-
-    @property
-    def profile(self) -> Profile:
-        """The weights of columns and signals."""
-
-    @property
-    def weights(self) -> FieldWeights:
-        """What postings are worth under the profile."""
-
-    @property
-    def encoder(self) -> Encoder | None:
-        """What reads meaning, where something does."""
-
-    @property
-    def include(self) -> Array | None:
-        """Units to rank whether or not they are found."""
+def rank_classic(task: str, run: ContextRun, limits: ClassicSettings) -> RankedSymbols:
+    """The symbols of a task by the classic rules, best first."""
+    plan = make_plan(task, decay=run.profile.decay, quoted=run.profile.quoted)
+    return rank_pool(classic_pool(plan, run, limits), run)
 
 
-def classic_pool(
-    task: str,
-    run: ClassicIndex,
-    plan: QueryPlan,
-    allowed: Array,
-    *,
-    now: float,
-    learned: Learned = (),
-    limits: ClassicSettings | None = None,
-) -> CandidatePool:
-    """The candidates of a task for the signals of the classic profile. `allowed` must hold tests: S2 makes less of them."""
-    snapshot, graph = run.snapshot, run.graph
-    limits = limits or ClassicSettings()
+def classic_pool(plan: QueryPlan, run: ContextRun, limits: ClassicSettings) -> CandidatePool:
+    """The candidates of a task for the signals of the classic profile; tests are among them, and S2 ranks them lower."""
+    snapshot, graph, task = run.snapshot, run.graph, plan.text
     statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
-    sought = Sought(task, keywords(task), graph, allowed, run.weights, run.profile.fields, limits)
-    seeds = find_seeds(sought, learned, _nearest(run, statistics, sought.kept))
+    sought = Sought(task, keywords(task), graph, snapshot.symbols.defines, run.weights, run.profile.fields, limits)
+    seeds = find_seeds(sought, run.learned, _nearest(run, statistics, sought.kept))
     walked = _walked(graph, seeds, limits)
     units = np.flatnonzero((walked[: snapshot.units] > 0) & sought.kept)
     if run.include is not None:
         units = distinct(np.concatenate([units, run.include])).astype(np.int64)
-    seeding = _seeding(graph, seeds, walked, units, now, limits.authorities)
+    seeding = _seeding(graph, seeds, walked, units, run.now, limits.authorities)
     depth = snapshot.column("files.depth")[snapshot.alive]
     return CandidatePool(
         statistics,
@@ -93,7 +57,7 @@ def classic_pool(
     )
 
 
-def _nearest(run: ClassicIndex, statistics: TermStatistics, allowed: Array) -> Nearest | None:
+def _nearest(run: ContextRun, statistics: TermStatistics, allowed: Array) -> Nearest | None:
     """How to ask vectors, which happens only when the other channels find next to nothing (N5)."""
     if run.encoder is None or run.snapshot.vectors is None:
         return None

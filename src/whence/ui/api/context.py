@@ -7,17 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from whence.app.low_confidence import nothing_for, task_warning
-from whence.app.session import BuildProgress, require_index
+from whence.app.session import BuildProgress, IndexSession, require_index
 from whence.app.workspace import Workspace
 from whence.cli.context import freshness_facts
+from whence.context.request import ContextRequest
+from whence.core.request import pick_fields
 from whence.parse.provenance import warning_of
-from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, LedgerLineView, Text
+from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, LedgerLineView, Text, takes
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -35,21 +37,18 @@ MOST_DRAWN = 120
 DIGITS = 6
 
 
+@takes(ContextRequest, "task", "files", "diff", "profile")
 class ContextBody(ApiModel):
     """What is wanted: a task in words, or what depends on files, or what a change reaches."""
 
-    task: str = ""  # in words
-    files: list[str] = Field(default_factory=list)  # paths: what depends on them is wanted
-    diff: str | None = None  # a commit: what has changed since it
-    profile: str | None = None  # how symbols are ranked: default or classic
     root: str = ""  # a root's name; empty: the one of the files, or the first
 
 
+@takes(ContextRequest)
 class PackBody(ContextBody):
     """A pack to be made."""
 
     budget: int | None = Field(None, ge=1, le=MOST_TOKENS)  # tokens of the whole text
-    format: str | None = None  # markdown, xml or json
 
 
 class WhySymbolBody(ContextBody):
@@ -164,27 +163,31 @@ class WhySymbolReply(ApiModel):
 @router.post("/context")
 async def context(workspace: CurrentWorkspace, asked: PackBody) -> ContextReply:
     """Pack the symbols that a task needs into a budget. Looking at a pack teaches nothing."""
-    session = workspace.session(workspace.root_of({"root": asked.root}, asked.files))
-    name = workspace.name_of(session)
-    return await session.ask(partial(_answered, name, _options(workspace, asked), asked), wait=False)
+    session, request = _request(workspace, asked)
+    return await session.ask(partial(_answered, workspace.name_of(session), request, asked.budget), wait=False)
 
 
 @router.post("/context/why")
 async def why(workspace: CurrentWorkspace, asked: WhySymbolBody) -> WhySymbolReply:
     """What the score of a symbol is made of, and what rank it would have without each part."""
-    session = workspace.session(workspace.root_of({"root": asked.root}, asked.files))
-    return await session.ask(partial(_explained, _options(workspace, asked), asked))
+    session, request = _request(workspace, asked)
+    return await session.ask(partial(_explained, request, asked.symbol))
 
 
-def _options(workspace: Workspace, asked: ContextBody) -> dict[str, Any]:
-    """What is asked beside the task. No session is named: nobody has been shown anything by a look at a page."""
-    root = workspace.root_of({"root": asked.root}, asked.files)
-    files = tuple(workspace.roots.locate(path, root)[1] or "." for path in asked.files)
-    return {"files": files, "diff": asked.diff, "profile": asked.profile}
+def _request(workspace: Workspace, asked: ContextBody) -> tuple[IndexSession, ContextRequest]:
+    """Which index is asked, and for what.
+
+    No feedback session is named: looking at a page teaches nothing. One pack serves all budgets: moving the budget only
+    cuts it elsewhere.
+    """
+    given = pick_fields(ContextRequest, dict(asked))
+    root = workspace.root_of({"root": asked.root}, given["files"])
+    files = tuple(workspace.roots.locate(path, root)[1] or "." for path in given["files"])
+    return workspace.session(root), ContextRequest(**{**given, "files": files, "budget": None})
 
 
-def _explained(options: dict[str, Any], asked: WhySymbolBody, index: Index | None, progress: BuildProgress) -> WhySymbolReply:
-    return _why_answer(require_index(index, progress).why_symbol(asked.task, asked.symbol, **options))
+def _explained(request: ContextRequest, symbol: str, index: Index | None, progress: BuildProgress) -> WhySymbolReply:
+    return _why_answer(require_index(index, progress).why_symbol(request, symbol))
 
 
 def _why_answer(found: Why) -> WhySymbolReply:
@@ -203,9 +206,9 @@ def _why_answer(found: Why) -> WhySymbolReply:
     )
 
 
-def _answered(name: str, options: dict[str, Any], asked: PackBody, index: Index | None, progress: BuildProgress) -> ContextReply:
+def _answered(name: str, request: ContextRequest, budget: int | None, index: Index | None, progress: BuildProgress) -> ContextReply:
     began = time.perf_counter()
-    shown, doubt = (None, "") if index is None or not progress.indexed else _packed(options, asked, index, progress)
+    shown, doubt = (None, "") if index is None or not progress.indexed else _packed(request, budget, index, progress)
     return ContextReply(
         root=name,
         pack=shown,
@@ -216,13 +219,12 @@ def _answered(name: str, options: dict[str, Any], asked: PackBody, index: Index 
     )
 
 
-def _packed(options: dict[str, Any], asked: PackBody, index: Index, progress: BuildProgress) -> tuple[PackView, str]:
-    """The pack, and what is to be said against it."""
-    # One pack for all budgets: what is ranked is ranked once, and moving the budget only cuts it elsewhere.
-    pack = index.context(asked.task, format=asked.format, freshness=freshness_facts(index), **options)
-    shown = PackCut(pack, pack.within(asked.budget or pack.budget)).shown(index)
+def _packed(request: ContextRequest, budget: int | None, index: Index, progress: BuildProgress) -> tuple[PackView, str]:
+    """The pack, and a warning about it."""
+    pack = index.context(request, freshness=freshness_facts(index))
+    shown = PackCut(pack, pack.within(budget or pack.budget)).shown(index)
     if not pack.symbols:
-        return shown, nothing_for(asked.diff)
+        return shown, nothing_for(request.diff)
     return shown, "" if progress.building else task_warning(pack)
 
 
