@@ -134,7 +134,7 @@ def test_a_note_is_read_back_as_it_was_written(text, topic, project, tags, kind,
     about = (CodeRef(code, "12ab", "/home/ada"),) if code else ()
     note = Note(text, "slug", project, topic, kind, tuple(tags), "source", created, updated, first, last, about, archived, folder="shop")
     written = front_matter.render(note)
-    assert front_matter.parse(written.encode(), folder="shop", slug="slug") == front_matter.settled(note)
+    assert front_matter.parse(written.encode(), folder="shop", slug="slug") == front_matter.normalized(note)
 
 
 @often
@@ -146,14 +146,14 @@ def test_a_note_is_read_back_as_it_was_written(text, topic, project, tags, kind,
 )
 def test_a_file_that_is_no_note_keeps_its_bytes(data):
     note = front_matter.parse(data, folder="shop", slug="slug")
-    if note.trouble:
+    if note.problem:
         assert (
             front_matter.render(note)
             == note.text
-            == data.decode("utf-8", "replace").removeprefix("\ufeff" if "UTF-8" not in note.trouble else "")
+            == data.decode("utf-8", "replace").removeprefix("\ufeff" if "UTF-8" not in note.problem else "")
         )
     else:
-        assert front_matter.parse(front_matter.render(note).encode(), folder="shop", slug="slug") == front_matter.settled(note)
+        assert front_matter.parse(front_matter.render(note).encode(), folder="shop", slug="slug") == front_matter.normalized(note)
 
 
 @often

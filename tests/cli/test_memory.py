@@ -139,19 +139,19 @@ def test_a_terminal_is_not_waited_for(app):
     ("arguments", "said"),
     [
         (("remember", "  "), "the note is empty"),
-        (("remember", "x", "--kind", "poem"), "there is no kind of note 'poem'"),
-        (("remember", "x", "--valid-until", "soon"), "valid_until = 'soon' is no date"),
-        (("remember", "x", "--valid-from", "2026-02-01", "--valid-until", "2026-01-01"), "end before it begins"),
+        (("remember", "x", "--kind", "poem"), "kind 'poem' is not known"),
+        (("remember", "x", "--valid-until", "soon"), "valid_until = 'soon' is not a date"),
+        (("remember", "x", "--valid-from", "2026-02-01", "--valid-until", "2026-01-01"), "expire before it becomes valid"),
         (("remember", "x", "--about", "src/net.py#Client.retri"), "nearest: Client.retry"),
         (("remember", "x", "--about", "src/nte.py"), "no such file: src/nte.py"),
         (("remember", "x", "--about", "/src/net.py"), "/src/net.py is in no repository"),
         (("remember", "x", "--team", "--notes", "there"), "--team and --notes name two folders"),
         (("recall",), "the question is empty"),
-        (("recall", "x", "--kind", "poem"), "there is no kind of note 'poem'"),
-        (("recall", "x", "--since", "whenever"), "since = 'whenever' is no date"),
-        (("recall", "x", "--strategy", "guess"), "strategy 'guess' is not allowed"),
-        (("recall", "x", "--max-distance", "9"), "max_distance = 9.0 is not allowed"),
-        (("recall", "x", "-k", "0"), "Invalid value for '-k'"),
+        (("recall", "x", "--kind", "poem"), "kind 'poem' is not known"),
+        (("recall", "x", "--since", "whenever"), "since = 'whenever' is not a date"),
+        (("recall", "x", "--strategy", "guess"), "strategy 'guess' is not known"),
+        (("recall", "x", "--max-distance", "9"), "max_distance 9.0 is not allowed"),
+        (("recall", "x", "-k", "0"), "k = 0 is not allowed"),
         (("show", "nothing-here"), "there is no note 'nothing-here'"),
         (("show", "../../etc/passwd"), "there is no note"),
         (("archive", "nothing-here"), "there is no note 'nothing-here'"),
@@ -380,7 +380,7 @@ def test_a_file_that_is_no_note_is_shown_with_what_is_wrong(filled):
     file_of("app/retry-policy").write_text("---\nkind: poem\n---\n\nRoses\n", encoding="utf-8")
     done = filled("show", "retry-policy")
     assert "Roses" in done.out
-    assert "whence: app/retry-policy: line 2: kind: 'poem' is none of" in done.err
+    assert "whence: app/retry-policy: line 2: kind: 'poem' is not one of" in done.err
     assert "line 2: kind" in filled("recall", "roses").out
 
 
@@ -406,7 +406,7 @@ def test_a_note_can_be_edited_in_an_editor(filled):
 @pytest.mark.parametrize(
     ("editor", "said"),
     [
-        ("sed -i s/durable/poem/", "kind: 'poem' is none of"),
+        ("sed -i s/durable/poem/", "kind: 'poem' is not one of"),
         (f"sed -i s/five/{SECRET}/", "line 1: github"),
         ("sed -i $d", "the note is empty"),
     ],
@@ -521,7 +521,7 @@ def test_the_notes_of_a_team_lie_in_its_repository(run, app, tmp_path):
     assert "app/retry-policy" in run("recall", "retry", "--set", "memory.place=repository").out
     change_the_code(app)
     assert f"the code has changed since: {RETRY}" in run("recall", "retry", "--team", cwd=app / "src").out
-    assert "there is no repository here" in run("recall", "retry", "--team", cwd=tmp_path, code=FAILED).err
+    assert "team notes need a repository" in run("recall", "retry", "--team", cwd=tmp_path, code=FAILED).err
 
 
 def test_notes_can_be_kept_in_any_folder(run, tmp_path):

@@ -88,7 +88,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
     monkeypatch.setattr("whence.index.writer.OPENING_SECONDS", 0.2)
     with Memory.open(tmp_path / "notes") as memory:
         memory.remember("The walrus sleeps", topic="walrus")
-        notes = memory.catalog.store.path
+        notes = memory.index.database.path
 
     def search() -> None:
         with Index.open(tree) as index:
@@ -107,7 +107,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
             assert contents(layout.data_dir) == before
         ask()
     with Index.open(tree) as index, Memory.open(tmp_path / "notes") as memory:
-        assert index.notes == memory.notes == []
+        assert index.notes == memory.remarks == []
     assert records(FeedbackStore.beside(layout.directory)) == [VERDICT]
 
 
@@ -213,13 +213,13 @@ def test_a_flipped_bit_in_the_index_over_notes_is_found_and_it_is_made_again(
     monkeypatch.chdir(tmp_path)
     with Memory.open(tmp_path / "notes") as memory:
         memory.remember("The walrus sleeps in the quarry", topic="zebrafish", tags=["quagga"], project="town")
-        path = memory.catalog.store.path
+        path = memory.index.database.path
     flip(path, {"topic": b"zebrafish", "tag": b"quagga", "secret": b"durable"}[what])
     with Memory.open(tmp_path / "notes") as memory:
-        assert memory.notes == ["the index over notes was damaged; made again from the notes"]
+        assert memory.remarks == ["the note index was damaged; rebuilt from the notes"]
         assert [one.note.topic for one in memory.recall("walrus", tags=["quagga"])] == ["zebrafish"]
     with Memory.open(tmp_path / "notes") as memory:
-        assert memory.notes == []
+        assert memory.remarks == []
 
 
 def test_a_large_index_over_notes_is_trusted_as_long_as_it_is_as_it_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,16 +228,16 @@ def test_a_large_index_over_notes_is_trusted_as_long_as_it_is_as_it_was_left(tmp
     with Memory.open(tmp_path / "notes") as memory:
         for tag in ("quagga", "okapi"):
             memory.remember(f"The walrus sleeps in the quarry {len(tag)}", tags=[tag])
-        path = memory.catalog.store.path
+        path = memory.index.database.path
     flip(path, b"quagga")
     with Memory.open(tmp_path / "notes") as memory:
-        assert memory.notes == []
+        assert memory.remarks == []
     path.touch()
     with Memory.open(tmp_path / "notes") as memory:
-        assert "damaged" in memory.notes[0]
+        assert "damaged" in memory.remarks[0]
     flip(path, b"okapi")
     with Memory.open(tmp_path / "notes", settings={"index.verify_after": 0}) as memory:
-        assert "damaged" in memory.notes[0]
+        assert "damaged" in memory.remarks[0]
 
 
 @pytest.mark.parametrize("words", [b"CREATE TABLE vectors", b"CREATE TABLE meta", b"segment INTEGER"])
@@ -260,7 +260,7 @@ def test_a_schema_that_is_no_text_any_more_is_damage_like_any_other(tree: Path, 
         records(FeedbackStore(path))
     memory = Memory.open(tree.parent / "notes", data_dir=own_data_dir)
     memory.remember("The walrus sleeps.", topic="walrus")
-    notes = memory.catalog.store.path
+    notes = memory.index.database.path
     memory.close()
     broken = bytearray(notes.read_bytes())
     broken[broken.index(b"CREATE TABLE")] ^= 0x80

@@ -14,10 +14,9 @@ import pytest
 from memory.stores import opened
 from sample_histories import commit
 from sample_trees import git, whence, write
-from whence.memory import code_history
-from whence.memory.code_history import CodeHistory, past_of
+from whence.memory import staleness
 from whence.memory.note import CodeRef
-from whence.memory.staleness import CodeState, named
+from whence.memory.staleness import CodeHistory, CodeState, code_ref, history_of
 from whence.text.line_diff import diff_lines, number_lines
 
 DAY = 86_400
@@ -62,14 +61,14 @@ def at(seconds: int) -> datetime:
 
 # What is found.
 def test_code_that_is_as_it_was_has_nothing_to_compare(root):
-    past = past_of(named("src/cart.py#Cart.total", root), root, at(FIRST))
+    past = history_of(code_ref("src/cart.py#Cart.total", root), root, at(FIRST))
     assert (past.state, past.lines, past.commit) == (CodeState.FRESH, (), "")
 
 
 def test_code_that_changed_is_compared_with_what_the_note_was_written_about(root):
-    about = named("src/cart.py#Cart.total", root)
+    about = code_ref("src/cart.py#Cart.total", root)
     edited(root, "(1 - RATE)", "(1 - RATE / 2)")
-    past = past_of(about, root, at(FIRST + DAY))
+    past = history_of(about, root, at(FIRST + DAY))
     assert past.state is CodeState.CHANGED
     assert past.commit == git("rev-parse", "HEAD", cwd=root)
     assert past.time == FIRST
@@ -86,39 +85,39 @@ def test_code_that_changed_is_compared_with_what_the_note_was_written_about(root
 def test_what_the_code_became_in_between_does_not_matter(root):
     edited(root, "(1 - RATE)", "2")
     second = commit(root, "Twice", FIRST + DAY)
-    about = named("src/cart.py#Cart.total", root)
+    about = code_ref("src/cart.py#Cart.total", root)
     for number in range(3, 12):
         edited(root, f"* {number - 1}\n", f"* {number}\n")
         commit(root, "More", FIRST + number * DAY)
-    past = past_of(about, root, at(FIRST + DAY))
+    past = history_of(about, root, at(FIRST + DAY))
     assert past.commit == second
     assert signs(past)[-2:] == ["-    return sum(self.prices) * 2", "+    return sum(self.prices) * 11"]
-    assert past_of(about, root, None).commit == second, "a note without a time is looked for from the newest on"
+    assert history_of(about, root, None).commit == second, "a note without a time is looked for from the newest on"
 
 
 def test_a_file_that_moved_is_followed_to_its_earlier_name(root):
-    about = named("src/cart.py#Cart.total", root)
+    about = code_ref("src/cart.py#Cart.total", root)
     (root / "src/cart.py").rename(root / "src/basket.py")
     commit(root, "A better name", FIRST + DAY)
     edited(root, "(1 - RATE)", "1", "src/basket.py")
     commit(root, "No discount", FIRST + 2 * DAY)
-    past = past_of(CodeRef("src/basket.py#Cart.total", about.hash), root, at(FIRST))
+    past = history_of(CodeRef("src/basket.py#Cart.total", about.hash), root, at(FIRST))
     assert (past.state, past.time) == (CodeState.CHANGED, FIRST)
 
 
 def test_code_that_is_gone_is_shown_as_it_was(root):
-    about = named("src/cart.py#Cart.empty", root)
+    about = code_ref("src/cart.py#Cart.empty", root)
     for gone in (lambda: edited(root, "def empty", "def clear"), (root / "src/cart.py").unlink):
         gone()
-        past = past_of(about, root, at(FIRST))
+        past = history_of(about, root, at(FIRST))
         assert past.state is CodeState.GONE
         assert signs(past) == ["-def empty(self):", "-    self.prices = []"]
 
 
 def test_a_whole_file_is_compared_as_such(root):
-    about = named("src/cart.py", root)
+    about = code_ref("src/cart.py", root)
     edited(root, "RATE = 0.1", "RATE = 0.2")
-    past = past_of(about, root, at(FIRST))
+    past = history_of(about, root, at(FIRST))
     assert signs(past)[:2] == ["-RATE = 0.1", "+RATE = 0.2"]
     assert signs(past)[-1].startswith(" "), "a few lines around a change are enough"
 
@@ -126,59 +125,62 @@ def test_a_whole_file_is_compared_as_such(root):
 def test_secrets_are_covered_on_both_sides(root):
     write(root, {"src/login.py": f'def login():\n    token = "{TOKEN}"\n    return token\n'})
     commit(root, "A login", FIRST)
-    about = named("src/login.py#login", root)
+    about = code_ref("src/login.py#login", root)
     other = TOKEN[:4] + TOKEN[:3:-1]
     write(root, {"src/login.py": f'def login():\n    token = "{other}"\n    return token, 1\n'})
-    past = past_of(about, root, at(FIRST))
+    past = history_of(about, root, at(FIRST))
     assert past.state is CodeState.CHANGED
     text = "\n".join(signs(past))
     assert "return token, 1" in text
     assert TOKEN[4:] not in text
     assert other[4:] not in text
     write(root, {"src/login.py": f'def login():\n    token = "{other}"\n    return token\n'})
-    past = past_of(about, root, at(FIRST))
+    past = history_of(about, root, at(FIRST))
     assert past.lines == ()
-    assert "nothing but a secret" in past.said
+    assert "nothing but a secret" in past.message
 
 
 # What is not.
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda root: None, "it was not so in the only version that git has"),
-        (lambda root: git("rm", "-q", "--cached", "src/cart.py", cwd=root) and git("commit", "-qm", "x", cwd=root), "it was not so in"),
+        (lambda root: None, "the only version in git does not match"),
+        (
+            lambda root: git("rm", "-q", "--cached", "src/cart.py", cwd=root) and git("commit", "-qm", "x", cwd=root),
+            "in git does not match",
+        ),
     ],
     ids=["never committed so", "deleted since"],
 )
 def test_code_that_was_never_committed_as_it_was_is_said_to_be_unknown(root, spoil, said):
     edited(root, "(1 - RATE)", "3")
-    about = named("src/cart.py#Cart.total", root)
+    about = code_ref("src/cart.py#Cart.total", root)
     edited(root, "* 3", "* 4")
     spoil(root)
-    past = past_of(about, root, at(FIRST))
+    past = history_of(about, root, at(FIRST))
     assert (past.state, past.lines) == (CodeState.CHANGED, ())
-    assert said in past.said
+    assert said in past.message
 
 
 def test_a_file_that_git_does_not_know_is_said_so(root):
     write(root, {"new.py": "def new(): ...\n"})
-    about = named("new.py#new", root)
+    about = code_ref("new.py#new", root)
     write(root, {"new.py": "def new(): return 1\n"})
-    assert "never committed" in past_of(about, root, None).said
+    assert "never committed" in history_of(about, root, None).message
 
 
 def test_without_git_what_it_was_is_not_known(tmp_path):
     write(tmp_path, {"a.py": "def a(): ...\n"})
-    about = named("a.py#a", tmp_path)
+    about = code_ref("a.py#a", tmp_path)
     write(tmp_path, {"a.py": "def a(): return 1\n"})
-    assert "no git repository" in past_of(about, tmp_path, None).said
+    assert "not in a git repository" in history_of(about, tmp_path, None).message
 
 
 def test_what_cannot_be_judged_says_why(root, tmp_path):
-    about = named("src/cart.py#Cart.total", root)
-    assert past_of(about, None, None).said == "its repository is not known here"
-    assert past_of(CodeRef(about.code), root, None).said == "the note keeps no hash of it"
-    assert "is no folder on this machine" in past_of(about, tmp_path / "elsewhere", None).said
+    about = code_ref("src/cart.py#Cart.total", root)
+    assert history_of(about, None, None).message == "its repository is not known here"
+    assert history_of(CodeRef(about.code), root, None).message == "the note has no hash of it"
+    assert "is not a folder on this machine" in history_of(about, tmp_path / "elsewhere", None).message
 
 
 def test_looking_through_the_past_has_an_end(root, monkeypatch):
@@ -188,16 +190,16 @@ def test_looking_through_the_past_has_an_end(root, monkeypatch):
         )
         commit(root, "Again", FIRST + number * DAY)
     about = CodeRef("src/cart.py#Cart.total", "0" * 16)
-    monkeypatch.setattr(code_history, "MOST_SECONDS", 60.0)
-    monkeypatch.setattr(code_history, "MOST_VERSIONS", 5)
-    assert "any of the 5 versions" in past_of(about, root, None).said
-    monkeypatch.setattr(code_history, "MOST_SECONDS", 0.0)
-    assert past_of(about, root, None).said.endswith(("cannot tell the past of this file", "nearest to the note"))
+    monkeypatch.setattr(staleness, "MAX_SECONDS", 60.0)
+    monkeypatch.setattr(staleness, "MAX_VERSIONS", 5)
+    assert "none of the 5 versions" in history_of(about, root, None).message
+    monkeypatch.setattr(staleness, "MAX_SECONDS", 0.0)
+    assert history_of(about, root, None).message.endswith(("git has no history of this file", "nearest to the note matches"))
 
 
 def test_nothing_that_the_repository_configures_is_run(root, tmp_path):
     """Filters, converters, pagers and signature checks of a repository are programs of whoever wrote it."""
-    about = named("src/cart.py#Cart.total", root)
+    about = code_ref("src/cart.py#Cart.total", root)
     edited(root, "(1 - RATE)", "1")
     commit(root, "No discount", FIRST + DAY)
     ran, program = tmp_path / "ran", tmp_path / "program"
@@ -215,16 +217,16 @@ def test_nothing_that_the_repository_configures_is_run(root, tmp_path):
     ):
         git("config", name, str(program), cwd=root)
     git("config", "log.showSignature", "true", cwd=root)
-    assert signs(past_of(about, root, at(FIRST)))
+    assert signs(history_of(about, root, at(FIRST)))
     assert not ran.exists()
 
 
 def test_a_path_is_never_read_as_a_pattern(root):
     write(root, {"[s]rc.py": "def a(): ...\n"})
     commit(root, "Odd", FIRST)
-    about = named("[s]rc.py#a", root)
+    about = code_ref("[s]rc.py#a", root)
     write(root, {"[s]rc.py": "def a(): return 1\n"})
-    assert past_of(about, root, at(FIRST)).commit
+    assert history_of(about, root, at(FIRST)).commit
 
 
 # How it is asked for.
@@ -232,7 +234,7 @@ def test_a_memory_tells_the_past_of_the_code_of_a_note(root, tmp_path):
     with opened(tmp_path) as memory:
         note = memory.remember("The total is without taxes.", about=["src/cart.py#Cart.total", "src/cart.py#Cart.empty"], repository=root)
         edited(root, "(1 - RATE)", "1")
-        states = [past.state for past in memory.code_past(note)]
+        states = [past.state for past in memory.code_history(note)]
         assert states == [CodeState.CHANGED, CodeState.FRESH]
         assert [memory.code_state(about) for about in note.about] == states
 
@@ -241,9 +243,9 @@ def test_a_note_that_still_holds_knows_the_code_as_it_is_now(root, tmp_path):
     with opened(tmp_path) as memory:
         note = memory.remember("The total is without taxes.", about=["src/cart.py#Cart.total"], repository=root)
         edited(root, "(1 - RATE)", "1")
-        assert memory.changed(note)
+        assert memory.code_changes(note)
         after = memory.affirm(note.key)
-        assert not memory.changed(after)
+        assert not memory.code_changes(after)
         assert after.text == note.text
         assert memory.history(note.key) == [note]
 

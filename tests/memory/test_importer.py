@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from whence.core.errors import UsageError
-from whence.memory.exporter import export_folder, export_lines
-from whence.memory.importer import LONGEST_TOPIC, ImportedNotes, incoming
+from whence.memory.exporter import lines_of, write_folder
+from whence.memory.importer import MAX_TOPIC, NoteDrafts, drafts_of
 from whence.memory.note import CodeRef, Note
 from whence.memory.store import NoteStore
 
@@ -20,8 +20,8 @@ NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 ANN = {"speaker": "Ann", "text": "Tea is at four.", "ts": 1683554167}
 
 
-def take(path: Path, **wish) -> ImportedNotes:
-    return incoming(path, **{"project": "", "topic": "", "kind": None, "most_bytes": 100_000} | wish)
+def take(path: Path, **wish) -> NoteDrafts:
+    return drafts_of(path, **{"project": "", "topic": "", "kind": None, "max_bytes": 100_000} | wish)
 
 
 def notes(path: Path, **wish) -> list[Note]:
@@ -74,7 +74,7 @@ def test_two_files_of_one_title_have_two_topics(tmp_path):
     write(tmp_path, "b/README.md", "#  overview\nof b")
     first, second = take(tmp_path).drafts
     assert (first.note.topic, second.note.topic) == ("Overview", "overview (b/README.md)")
-    assert first.apart == "Overview (a/README.md)"
+    assert first.fallback_topic == "Overview (a/README.md)"
 
 
 def test_project_topic_and_kind_can_be_given(tmp_path):
@@ -107,15 +107,15 @@ def test_front_matter_that_cannot_be_read_stays_part_of_the_text(tmp_path):
     path = write(tmp_path, "odd.md", "---\ntags: [unclosed\n---\n# Odd\n")
     found = take(path)
     assert len(found.problems) == 1
-    assert found.problems[0].endswith("kept whole as text")
+    assert found.problems[0].endswith("imported as plain text")
     [draft] = found.drafts
-    assert (draft.note.text, draft.note.topic, draft.note.trouble) == ("---\ntags: [unclosed\n---\n# Odd\n", "Odd", "")
+    assert (draft.note.text, draft.note.topic, draft.note.problem) == ("---\ntags: [unclosed\n---\n# Odd\n", "Odd", "")
 
 
 def test_a_conversation_is_one_note_for_each_session(tmp_path):
     write(tmp_path, "talk.jsonl", [ANN | {"session": "monday"}, ANN | {"session": "tuesday", "text": "No, five."}, {"odd": 1}])
     found = take(tmp_path / "talk.jsonl", project="House")
-    assert found.problems == ["talk.jsonl, line 3 is no part of a conversation, and skipped"]
+    assert found.problems == ["talk.jsonl, line 3 is not part of a conversation; skipped"]
     monday, tuesday = (draft.note for draft in found.drafts)
     assert (monday.topic, tuesday.topic) == ("talk: monday", "talk: tuesday")
     assert (monday.kind, monday.project, monday.source, monday.created) == (
@@ -140,10 +140,10 @@ def test_a_session_keeps_its_topic_while_it_grows_and_gets_a_title(tmp_path):
 
 def test_a_session_beyond_the_limit_comes_in_parts(tmp_path):
     path = write(tmp_path, "talk.jsonl", [ANN | {"text": f"{number} " + "tea " * 100} for number in range(100)])
-    found = notes(path, most_bytes=20_000)
+    found = notes(path, max_bytes=20_000)
     assert [note.topic for note in found] == ["talk", "talk, part 2", "talk, part 3"]
     assert max(len(note.text) for note in found) < 20_000
-    assert len(take(write(tmp_path, "huge.jsonl", [ANN | {"text": "tea" * 10_000}]), most_bytes=20_000).problems) == 1
+    assert len(take(write(tmp_path, "huge.jsonl", [ANN | {"text": "tea" * 10_000}]), max_bytes=20_000).problems) == 1
 
 
 def test_a_folder_of_conversations_is_read_like_one_of_markdown(tmp_path):
@@ -194,42 +194,42 @@ BARE = Note("By hand, long ago.", slug="bare", project="attic", folder="attic")
 
 
 def test_notes_that_were_exported_keep_everything(tmp_path):
-    export_folder([TEA, MILK, BARE], tmp_path / "export")
+    write_folder([TEA, MILK, BARE], tmp_path / "export")
     assert notes(tmp_path / "export", project="other", kind="skill") == [BARE, MILK, TEA]
     assert notes(tmp_path / "export" / "house-rules" / "tea-2.md") == [TEA]
-    lines = write(tmp_path, "export.jsonl", "".join(f"{line}\n" for line in export_lines([TEA, MILK, BARE])))
+    lines = write(tmp_path, "export.jsonl", "".join(f"{line}\n" for line in lines_of([TEA, MILK, BARE])))
     assert notes(lines, project="other") == [BARE, MILK, TEA]
 
 
 def test_an_export_taken_in_and_exported_again_has_the_same_bytes(tmp_path):
-    export_folder([TEA, MILK, BARE], tmp_path / "one")
-    folder = NoteStore(tmp_path / "notes")
+    write_folder([TEA, MILK, BARE], tmp_path / "one")
+    folder = NoteStore(tmp_path / "notes", 100_000)
     for draft in take(tmp_path / "one").drafts:
-        folder.write(draft.note, most_bytes=100_000)
-    stored = [folder.read(f"{found.folder}/{found.slug}", most_bytes=100_000) for found in folder.scan()]
-    export_folder([note for note in stored if note], tmp_path / "two")
+        folder.write(draft.note)
+    stored = [folder.read(f"{found.folder}/{found.slug}") for found in folder.scan()]
+    write_folder([note for note in stored if note], tmp_path / "two")
     one, two = (
         {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
         for root in (tmp_path / "one", tmp_path / "two")
     )
     assert one == two
-    assert list(export_lines(note for note in stored if note)) == list(export_lines([TEA, MILK, BARE]))
+    assert list(lines_of(note for note in stored if note)) == list(lines_of([TEA, MILK, BARE]))
 
 
 def test_importing_twice_stores_once(tmp_path):
     write(tmp_path, "vault/tea.md", "# Tea\nAt four.")
     write(tmp_path, "vault/b/tea.md", "# Tea\nAt five.")
     write(tmp_path, "vault/talk.jsonl", [ANN])
-    folder = NoteStore(tmp_path / "notes")
+    folder = NoteStore(tmp_path / "notes", 100_000)
     for _ in range(2):
         for draft in take(tmp_path / "vault").drafts:
-            written = folder.write(draft.note, most_bytes=100_000)
-            assert folder.history(written.key, most_bytes=100_000) == []
+            written = folder.write(draft.note)
+            assert folder.history(written.key) == []
     assert len(list(folder.scan())) == 3
 
 
 def test_a_line_of_an_export_that_is_broken_is_a_problem_and_the_rest_goes_on(tmp_path):
-    [milk] = export_lines([MILK])
+    [milk] = lines_of([MILK])
     path = write(
         tmp_path, "export.jsonl", f'{milk}\n{{"text": 1\n\n{milk.replace("handoff", "opera")}\n'.encode() + b"\xff\n" + milk.encode()
     )
@@ -250,4 +250,4 @@ def test_a_heading_made_to_be_slow_to_read_is_not(tmp_path, line):
     before = time.process_time()
     [note] = notes(path)
     assert time.process_time() - before < 1
-    assert 0 < len(note.topic) <= LONGEST_TOPIC
+    assert 0 < len(note.topic) <= MAX_TOPIC

@@ -84,7 +84,7 @@ def test_an_edit_in_place_of_equal_size_and_time_is_found_at_the_next_open(memor
 def test_a_clock_that_goes_backwards_does_not_hide_an_edit(memory, monkeypatch):
     note = memory.remember("We meet in the harbour", topic="place")
     path = memory.directory / f"{note.key}.md"
-    monkeypatch.setattr(memory.catalog, "_clock", lambda: 1_000.0)
+    monkeypatch.setattr(memory.index, "_clock", lambda: 1_000.0)
     path.write_text(path.read_text().replace("harbour", "station"))
     assert texts(memory.recall("station", strategy="lexical")) == ["We meet in the station"]
     os.utime(path.parent, (4_000_000_000, 4_000_000_000))  # a folder of the future
@@ -135,17 +135,17 @@ def test_a_file_that_cannot_be_read_as_a_note_says_so_and_is_found_all_the_same(
     memory.remember("Another pump", topic="other")
     path = by_hand(tmp_path, "general/bad.md", data)
     found = {one.note.slug: one.note for one in memory.recall("pump leaks")}
-    assert trouble in found["bad"].trouble
+    assert trouble in found["bad"].problem
     assert "other" in found
     assert path.read_bytes() == data
-    assert memory.edit("bad", text="The pump is tight").trouble == ""
+    assert memory.edit("bad", text="The pump is tight").problem == ""
     assert b"leaks" in b"".join(file.read_bytes() for file in memory.directory.rglob("bad/*.md"))
 
 
 def test_a_note_edited_to_garbage_is_not_lost_when_its_topic_is_written_again(memory, tmp_path):
     note = memory.remember("The pump", topic="pump")
     path = by_hand(tmp_path, f"{note.key}.md", bytes(range(256)) * 4)
-    assert "not UTF-8" in memory.get(note.key).trouble
+    assert "not UTF-8" in memory.get(note.key).problem
     again = memory.remember("The pump is new", topic="pump")
     everything = [file.read_bytes() for file in memory.directory.rglob("*.md")]
     assert bytes(range(256)) * 4 in everything
@@ -175,7 +175,7 @@ def test_one_unreadable_file_does_not_hide_the_others(memory, tmp_path):
     (memory.directory / "general" / "pump-1.md").chmod(0)
     program = """
 with memory_of() as memory:
-    print(json.dumps([[one.note.slug for one in memory.recall("pump")], [[note.slug, bool(note.trouble)] for note in memory.list()]]))
+    print(json.dumps([[one.note.slug for one in memory.recall("pump")], [[note.slug, bool(note.problem)] for note in memory.list()]]))
 """
     recalled, listed = json.loads(said(started(tmp_path, program, obeying_permissions())))
     assert sorted(recalled)[:1] == ["pump-0"]
@@ -248,10 +248,10 @@ def test_a_damaged_index_is_made_again_from_the_notes(memory, tmp_path, how):
     path.write_bytes(damage(path.read_bytes(), how))
     with opened(tmp_path) as again:
         assert answers(again, QUESTIONS) == before
-        assert how == "empty" or "damaged" in "".join(again.notes)
+        assert how == "empty" or "damaged" in "".join(again.remarks)
         again.remember("The zebra", topic="zebra")
     with opened(tmp_path) as calm:
-        assert calm.notes == []
+        assert calm.remarks == []
         assert slugs(calm.recall("zebra", k=1)) == ["zebra"]
 
 
@@ -291,7 +291,7 @@ def test_another_language_or_model_has_an_index_of_its_own(memory, tmp_path):
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """All but a few notes are in the file of arrays."""
-    monkeypatch.setattr("whence.memory.index.MOST_BESIDE", 4)
+    monkeypatch.setattr("whence.memory.index.MAX_TAIL", 4)
 
 
 def worked_on(memory: Memory) -> list[list[list[object]]]:
@@ -321,7 +321,7 @@ def test_the_file_of_arrays_changes_no_answer(tmp_path, monkeypatch):
     with opened(tmp_path / "without") as memory:
         without = worked_on(memory)
         assert not arrays(tmp_path / "without")
-    monkeypatch.setattr("whence.memory.index.MOST_BESIDE", 4)
+    monkeypatch.setattr("whence.memory.index.MAX_TAIL", 4)
     with opened(tmp_path / "with") as memory:
         assert worked_on(memory) == without
         assert len(arrays(tmp_path / "with")) == 1
@@ -404,7 +404,7 @@ with memory_of() as memory:
     assert [said(process) for process in processes] == ["True"] * 3
     with opened(tmp_path) as memory:
         assert len(memory.list()) == 1 + 1 + 15
-        assert memory.notes == []
+        assert memory.remarks == []
 
 
 def test_a_folder_that_disappears_while_others_look_hinders_nobody(memory, tmp_path):

@@ -160,8 +160,8 @@ def test_an_edit_is_refused_when_the_note_is_no_longer_what_was_read(memory, tmp
     note = memory.remember("One", topic="port")
     with opened(tmp_path) as other:
         other.edit(note.key, text="Two")
-    with pytest.raises(UsageError, match="not what it was"):
-        memory.catalog.write(Note("Three", note.slug, topic="port"), expected=note)
+    with pytest.raises(UsageError, match="has changed since it was read"):
+        memory.write(Note("Three", note.slug, topic="port"), expected=note)
     assert memory.get(note.key).text == "Two"
 
 
@@ -310,7 +310,7 @@ def test_an_unknown_kind_is_told_what_is_allowed(memory):
 )
 def test_wrong_options_are_refused_before_any_work_on_every_path(memory, asked):
     refusal(lambda: memory.recall("anything", **asked))
-    refusal(lambda: memory.ranked("anything", **asked))
+    refusal(lambda: memory.rank("anything", **asked))
     refusal(lambda: memory.list(**asked))
     memory.remember("anything")
     refusal(lambda: memory.recall("anything", **asked))
@@ -425,7 +425,7 @@ def leaked(place: Path) -> list[Path]:
 
 
 def test_only_their_owner_can_read_notes_and_what_is_derived_from_them(memory, tmp_path, monkeypatch):
-    monkeypatch.setattr("whence.memory.index.MOST_BESIDE", 1)
+    monkeypatch.setattr("whence.memory.index.MAX_TAIL", 1)
     for number in range(3):
         memory.remember(f"Budget {number}")
     memory.recall("budget")

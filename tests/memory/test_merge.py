@@ -11,7 +11,7 @@ import pytest
 from memory.stores import by_hand, opened
 from whence import Memory
 from whence.core.errors import UsageError
-from whence.memory.compaction import merge, united
+from whence.memory.compaction import combined, merge
 from whence.memory.note import CodeRef, Note
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
@@ -36,33 +36,33 @@ def pair(memory: Memory) -> list[Note]:
 
 # What several notes are as one.
 def test_all_texts_stand_under_their_topics_or_first_words():
-    whole = united([note("First.\n", topic="one"), note("\nSecond text here.\n\n")])
+    whole = combined([note("First.\n", topic="one"), note("\nSecond text here.\n\n")])
     assert whole.text == "## one\n\nFirst.\n\n## Second text here.\n\nSecond text here.\n"
     assert whole.topic == "one"
 
 
 def test_tags_and_sources_are_joined_and_each_is_there_once():
-    whole = united([note("a", tags=("x", "y"), source="talk"), note("b", tags=("Y", "z"), source="talk"), note("c", source="mail")])
+    whole = combined([note("a", tags=("x", "y"), source="talk"), note("b", tags=("Y", "z"), source="talk"), note("c", source="mail")])
     assert [tag.casefold() for tag in whole.tags] == ["x", "y", "z"]
     assert whole.source == "talk, mail"
 
 
 def test_it_is_of_the_day_of_the_oldest():
-    assert united([note("a", created=NOW), note("b", created=NOW - DAY), note("c")]).created == NOW - DAY
+    assert combined([note("a", created=NOW), note("b", created=NOW - DAY), note("c")]).created == NOW - DAY
 
 
 def test_it_holds_whenever_one_of_them_did():
     bounded = [note("a", valid_from=NOW, valid_until=NOW + DAY), note("b", valid_from=NOW - DAY, valid_until=NOW + 3 * DAY)]
-    assert (united(bounded).valid_from, united(bounded).valid_until) == (NOW - DAY, NOW + 3 * DAY)
-    open_ended = united([*bounded, note("c")])
+    assert (combined(bounded).valid_from, combined(bounded).valid_until) == (NOW - DAY, NOW + 3 * DAY)
+    open_ended = combined([*bounded, note("c")])
     assert (open_ended.valid_from, open_ended.valid_until) == (None, None)
 
 
 def test_code_that_two_know_is_as_the_later_one_knows_it():
     old, new, other = CodeRef("a.py", "1" * 16, "/r"), CodeRef("a.py", "2" * 16, "/r"), CodeRef("a.py", "3" * 16, "/s")
     later = note("b", about=(old, other), updated=NOW - DAY)
-    assert united([note("a", about=(new,), updated=NOW), later]).about == (new, other)
-    assert united([later, note("a", about=(new,), updated=NOW)]).about == (new, other)
+    assert combined([note("a", about=(new,), updated=NOW), later]).about == (new, other)
+    assert combined([later, note("a", about=(new,), updated=NOW)]).about == (new, other)
 
 
 # Merging.
@@ -138,6 +138,6 @@ def test_code_is_taken_as_it_is_now_when_that_is_said(tmp_path, memory):
     (tmp_path / "a.py").write_text("A = 1\n", encoding="utf-8")
     notes = [memory.remember(f"{name}\n", topic=name, about=["a.py"], repository=tmp_path) for name in ("one", "two")]
     (tmp_path / "a.py").write_text("A = 2\n", encoding="utf-8")
-    assert memory.changed(merge(memory, notes).note)
+    assert memory.code_changes(merge(memory, notes).note)
     again = [memory.get(notes[0].key), memory.restore(notes[1].key)]
-    assert memory.changed(merge(memory, again, affirm=True).note) == ""
+    assert memory.code_changes(merge(memory, again, affirm=True).note) == ""

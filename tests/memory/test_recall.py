@@ -13,7 +13,7 @@ from memory.stores import by_hand, opened, slugs, texts
 from sample_trees import git, write
 from whence import Memory
 from whence.memory.note import CATEGORIES, KINDS
-from whence.memory.result import RecalledNote, is_low_confidence
+from whence.memory.result import RecalledNote, RecallResponse
 
 NOON = datetime.now(timezone.utc).replace(hour=12, minute=0, second=0, microsecond=0)
 #: Everyday notes that have little to do with each other.
@@ -154,9 +154,9 @@ def test_words_in_other_forms_and_misspelt_words_find_a_note(household):
 
 def test_what_is_worth_knowing_of_a_note_does_not_depend_on_how_many_candidates_there_are(household):
     def words_of(slug: str, **asked: object) -> float:
-        ranked = household.ranked("dough of bread, cat, tyres and roses", include=f"general/{slug}", **asked)
+        ranked = household.rank("dough of bread, cat, tyres and roses", include=f"general/{slug}", **asked)
         row = next(row for row in range(len(ranked.pool.units)) if ranked.pool.facts[row].slug == slug)
-        return float(ranked.pool.evidence.word_scores[ranked.pool.units[row]])
+        return float(ranked.pool.statistics.word_scores[ranked.pool.units[row]])
 
     assert words_of("bread") > 0
     assert words_of("bread") == words_of("bread", k=1) == words_of("bread", topic="bread") == words_of("bread", strategy="vector")
@@ -214,10 +214,10 @@ def test_a_hit_says_how_it_was_found(household):
 
 def test_low_confidence_is_when_nothing_shown_was_found_by_meaning(household):
     household.remember("The xqzzy is blorfed", topic="blorf")
-    assert is_low_confidence(household.recall("xqzzy"))
-    assert not is_low_confidence(household.recall("cat"))
-    assert not is_low_confidence(household.recall("xqzzy cat"))
-    assert not is_low_confidence([])
+    assert household.recall("xqzzy").is_low_confidence
+    assert not household.recall("cat").is_low_confidence
+    assert not household.recall("xqzzy cat").is_low_confidence
+    assert not RecallResponse().is_low_confidence
 
 
 def test_without_a_model_every_hit_is_by_its_words(household, tmp_path):
@@ -225,7 +225,7 @@ def test_without_a_model_every_hit_is_by_its_words(household, tmp_path):
         found = plain.recall("cat tuna")
         assert {one.label for one in found} == {"keyword-only"}
         assert {(one.semantic, one.distance) for one in found} == {(0, None)}
-        assert is_low_confidence(found)
+        assert found.is_low_confidence
         assert plain.recall("feline") == []
         assert plain.recall("cat", strategy="vector") == []
 
@@ -472,7 +472,7 @@ def test_when_the_code_of_a_note_changes_recall_says_so_and_ranks_it_lower(repos
         assert after["invoices"].score == pytest.approx(before["invoices"].score)
         assert list(after) == ["invoices", "charge"]
         assert [(note.slug, said) for note, said in memory.stale()] == [("charge", "pay.py#charge: the code has changed since")]
-        assert memory.changed(memory.get("charge")) == "pay.py#charge: the code has changed since"
+        assert memory.code_changes(memory.get("charge")) == "pay.py#charge: the code has changed since"
         memory.edit("charge", about=["pay.py#charge"])
         assert memory.stale() == []
 
@@ -497,7 +497,7 @@ def test_code_that_only_moves_is_as_it_was(repository, tmp_path):
         (repository / "pay.py").write_text("import os\n\n\n" + SOURCE.replace("* 2", "* 9"))
         assert memory.stale() == []
         assert memory.recall("refunds")[0].changed == ""
-        assert memory.speaking_of(repository, ["pay.py"]) == [("general/refund", "pay.py#refund")]
+        assert memory.notes_about(repository, ["pay.py"]) == [("general/refund", "pay.py#refund")]
 
 
 def test_a_team_keeps_its_notes_in_the_repository_and_they_go_with_it(repository, tmp_path, monkeypatch):
@@ -512,7 +512,7 @@ def test_a_team_keeps_its_notes_in_the_repository_and_they_go_with_it(repository
         assert memory.recall("refunds")[0].changed == ""
         (moved / "pay.py").write_text(SOURCE.replace("-amount", "0"))
         assert memory.recall("refunds")[0].changed == "pay.py#refund: the code has changed since"
-        assert memory.speaking_of(moved, ["pay.py"]) == [("general/refund", "pay.py#refund")]
+        assert memory.notes_about(moved, ["pay.py"]) == [("general/refund", "pay.py#refund")]
 
 
 def test_a_note_of_the_project_one_is_in_comes_first_among_equals(repository, tmp_path):

@@ -33,7 +33,7 @@ def code(tmp_path: Path) -> Path:
 def test_every_note_is_seen_at_a_glance(memory):
     memory.remember("Durable.\n", project="App", topic="b", tags=["Ops", "#x"])
     memory.archive(memory.remember("Skill.\n", kind="skill", topic="a", created="2001-02-03").key)
-    first, second = memory.glances()
+    first, second = memory.summaries()
     assert (first.key, first.project, first.kind, first.archived, set(first.tags)) == ("app/b", "App", "durable", False, {"ops", "x"})
     assert (second.key, second.project, second.kind, second.archived) == ("general/a", "", "skill", True)
     assert second.day < first.day
@@ -41,11 +41,11 @@ def test_every_note_is_seen_at_a_glance(memory):
 
 def test_a_glance_sees_what_was_written_by_hand_and_what_became_of_code(memory, tmp_path, code):
     memory.remember("About one.\n", topic="one", about=["a.py#one"], repository=code.parent)
-    assert [one.changed for one in memory.glances()] == [""]
+    assert [one.changed for one in memory.summaries()] == [""]
     code.write_text("def one():\n    return 3\n", encoding="utf-8")
     by_hand(tmp_path, "general/two.md", "By hand.\n")
-    memory.catalog.refresh(full=True)
-    assert {one.key: one.changed for one in memory.glances()} == {
+    memory.index.refresh(full=True)
+    assert {one.key: one.changed for one in memory.summaries()} == {
         "general/one": "a.py#one: the code has changed since",
         "general/two": "",
     }
@@ -54,7 +54,7 @@ def test_a_glance_sees_what_was_written_by_hand_and_what_became_of_code(memory, 
 def test_of_several_notes_those_that_are_gone_are_left_out(memory):
     kept, gone = (memory.remember(f"{name}\n", topic=name).key for name in ("kept", "gone"))
     memory.forget(gone)
-    assert [note.key for note in memory.several([gone, kept])] == [kept]
+    assert [note.key for note in memory.get_all([gone, kept])] == [kept]
 
 
 # Code that a note knows.
@@ -87,7 +87,7 @@ def test_a_note_is_not_still_true_of_code_that_is_gone_and_says_what_to_do(memor
 def test_code_is_in_the_repository_that_is_named_or_in_that_around_the_notes(tmp_path, code):
     with Memory.open(tmp_path / ".whence" / "notes", data_dir=tmp_path / "data") as team:
         assert team.root_of(CodeRef("a.py", "1" * 16, "/elsewhere")) == Path("/elsewhere")
-        own = team.code("src/a.py#one", tmp_path)
+        own = team.code_ref("src/a.py#one", tmp_path)
         assert own.repository == ""
         assert team.root_of(own) == tmp_path
         assert team.code_state(own) is CodeState.FRESH

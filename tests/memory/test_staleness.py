@@ -14,7 +14,7 @@ import pytest
 
 from whence.core.errors import UsageError
 from whence.memory.note import CodeRef
-from whence.memory.staleness import MOST_BYTES, CodeState, CodeStates, hash_of, named, state_of
+from whence.memory.staleness import MAX_BYTES, CodeState, CodeStates, code_ref
 
 PYTHON = dedent('''\
     import os
@@ -83,10 +83,14 @@ def edited(root: Path, path: str, old: str, new: str) -> None:
     written(root, path, text.replace(old, new))
 
 
+def state_of(ref: CodeRef, root: Path | None) -> CodeState:
+    return CodeStates().state(ref, root)
+
+
 @pytest.fixture
 def flask_run(tmp_path: Path) -> CodeRef:
     written(tmp_path, "src/app.py", PYTHON)
-    return named("src/app.py#Flask.run", tmp_path)
+    return code_ref("src/app.py#Flask.run", tmp_path)
 
 
 # What changes code, and what does not.
@@ -94,7 +98,7 @@ def flask_run(tmp_path: Path) -> CodeRef:
 def test_code_is_changed_by_its_body_signature_decorators_and_comments_alone(tmp_path, path):
     text, symbol, edits = SAMPLES[path]
     written(tmp_path, path, text)
-    about = named(f"{path}#{symbol}", tmp_path)
+    about = code_ref(f"{path}#{symbol}", tmp_path)
     assert (about.code, len(about.hash)) == (f"{path}#{symbol}", 16)
     assert state_of(about, tmp_path) is CodeState.FRESH
     written(tmp_path, path, text.replace("1", "2"))
@@ -119,7 +123,7 @@ def test_code_that_moves_in_its_file_or_to_another_indentation_is_the_same(tmp_p
 
 @pytest.mark.parametrize("code", ["src/app.py#Flask.run", "src/app.py#Flask", "src/app.py"])
 def test_blank_lines_line_ends_white_space_and_a_byte_order_mark_do_not_count(tmp_path, flask_run, code):
-    about = named(code, tmp_path)
+    about = code_ref(code, tmp_path)
     for text in (
         PYTHON.replace("\n", "\r\n"),
         PYTHON.replace("\n", "\r"),
@@ -133,7 +137,7 @@ def test_blank_lines_line_ends_white_space_and_a_byte_order_mark_do_not_count(tm
 
 
 def test_a_note_about_a_class_or_a_file_is_about_all_that_is_in_it(tmp_path, flask_run):
-    container, file = named("src/app.py#Flask", tmp_path), named("src/app.py", tmp_path)
+    container, file = code_ref("src/app.py#Flask", tmp_path), code_ref("src/app.py", tmp_path)
     edited(tmp_path, "src/app.py", "return 1", "return 2")
     assert (state_of(container, tmp_path), state_of(file, tmp_path)) == (CodeState.FRESH, CodeState.CHANGED)
     edited(tmp_path, "src/app.py", "return None", "return self")
@@ -144,7 +148,7 @@ def test_a_note_about_a_class_or_a_file_is_about_all_that_is_in_it(tmp_path, fla
 def test_all_definitions_of_one_name_are_named_together(tmp_path, old):
     text = "@overload\ndef f(one: int) -> int: ...\n@overload\ndef f(one: str) -> str: ...\ndef f(one):\n    return one\n"
     written(tmp_path, "a.py", text)
-    about = named("a.py#f", tmp_path)
+    about = code_ref("a.py#f", tmp_path)
     edited(tmp_path, "a.py", old, old.replace(":", ": # really\n   ").replace("one", "None"))
     assert state_of(about, tmp_path) is CodeState.CHANGED
 
@@ -153,23 +157,23 @@ def test_sections_of_prose_and_constants_can_be_named_and_rust_paths_written_as_
     written(tmp_path, "README.md", "# Guide\n\nHello.\n\n## C# basics\n\nUse it.\n")
     written(tmp_path, "app.py", PYTHON)
     written(tmp_path, "app.rs", SAMPLES["app.rs"][0])
-    assert named("README.md#Guide.C# basics", tmp_path).symbol == "Guide.C# basics"
-    assert named("./app.py#LIMIT", tmp_path).code == "app.py#LIMIT"
-    assert named("app.rs#Server::run", tmp_path) == named("app.rs#Server.run", tmp_path)
-    assert named("app.py#", tmp_path) == named("app.py", tmp_path)
+    assert code_ref("README.md#Guide.C# basics", tmp_path).symbol == "Guide.C# basics"
+    assert code_ref("./app.py#LIMIT", tmp_path).code == "app.py#LIMIT"
+    assert code_ref("app.rs#Server::run", tmp_path) == code_ref("app.rs#Server.run", tmp_path)
+    assert code_ref("app.py#", tmp_path) == code_ref("app.py", tmp_path)
 
 
 def test_the_hash_of_the_moment_is_the_one_that_was_stored(tmp_path, flask_run):
-    assert hash_of("src/app.py#Flask.run", tmp_path) == flask_run.hash
+    assert CodeStates().hash("src/app.py#Flask.run", tmp_path) == flask_run.hash
     assert flask_run.repository == str(tmp_path)
-    assert hash_of("src/app.py#Flask.walk", tmp_path) is None
-    assert hash_of("src/other.py", tmp_path) is None
+    assert CodeStates().hash("src/app.py#Flask.walk", tmp_path) is None
+    assert CodeStates().hash("src/other.py", tmp_path) is None
 
 
 # What is gone, and what cannot be known.
 def test_code_is_gone_with_its_file_or_when_something_else_is_in_its_place(tmp_path, flask_run):
     file = tmp_path / "src/app.py"
-    whole = named("src/app.py", tmp_path)
+    whole = code_ref("src/app.py", tmp_path)
     file.rename(tmp_path / "src/moved.py")
 
     def states() -> set[CodeState]:
@@ -203,9 +207,9 @@ def test_without_a_hash_a_root_or_a_grammar_nothing_is_known(tmp_path, flask_run
 def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, flask_run):
     asked = f"""
         from pathlib import Path
-        from whence.memory.staleness import state_of
+        from whence.memory.staleness import CodeStates
         from whence.memory.note import CodeRef
-        print(state_of({flask_run!r}, Path({str(tmp_path)!r}), PLACE).value)
+        print(CodeStates(PLACE).state({flask_run!r}, Path({str(tmp_path)!r})).value)
         """
 
     def said(place: str) -> str:
@@ -221,7 +225,7 @@ def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, fla
 def test_a_file_that_is_too_large_or_minified_is_not_judged(tmp_path, flask_run):
     written(tmp_path, "src/app.py", PYTHON + "#" * 30_000)
     assert state_of(flask_run, tmp_path) is CodeState.UNKNOWN
-    written(tmp_path, "src/app.py", PYTHON + "# more\n" * (MOST_BYTES // 7))
+    written(tmp_path, "src/app.py", PYTHON + "# more\n" * (MAX_BYTES // 7))
     assert state_of(flask_run, tmp_path) is CodeState.UNKNOWN
 
 
@@ -238,11 +242,11 @@ def test_no_path_in_a_note_leads_out_of_the_root_or_raises(tmp_path, path):
     root = tmp_path / "root"
     root.mkdir()
     (root / "out").symlink_to(tmp_path)
-    about = replace(named("secret.py", tmp_path), code=path)
+    about = replace(code_ref("secret.py", tmp_path), code=path)
     assert state_of(about, root) in (CodeState.UNKNOWN, CodeState.GONE)
-    assert hash_of(path, root) is None
+    assert CodeStates().hash(path, root) is None
     with pytest.raises(UsageError):
-        named(path, root)
+        code_ref(path, root)
     assert secret.is_file()
 
 
@@ -261,9 +265,9 @@ def test_no_path_in_a_note_leads_out_of_the_root_or_raises(tmp_path, path):
         ("two\nlines", r"'two\nlines': names no file"),
         ("lib/ap.py", "no such file: lib/ap.py; nearest: src/app.py"),
         ("linked/app.py", "linked/app.py goes through a link"),
-        ("picture.png", "picture.png: binary, no text"),
-        ("pipe", "pipe: not a regular file"),
-        ("plain.txt#run", "plain.txt: no names can be told apart in this file"),
+        ("picture.png", "picture.png: is binary"),
+        ("pipe", "pipe: is not a regular file"),
+        ("plain.txt#run", "plain.txt: no names are recognized in this file"),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line_that_names_the_nearest(tmp_path, flask_run, code, said):
@@ -272,7 +276,7 @@ def test_what_is_not_there_is_refused_in_one_line_that_names_the_nearest(tmp_pat
     os.mkfifo(tmp_path / "pipe")
     written(tmp_path, "plain.txt", "run\n")
     with pytest.raises(UsageError) as refused:
-        named(code, tmp_path)
+        code_ref(code, tmp_path)
     assert refused.value.message == said
     assert refused.value.hint
     assert "\n" not in str(refused.value)
@@ -285,7 +289,7 @@ LATER = time.time_ns() + 3_600 * 10**9
 
 def test_what_is_remembered_of_a_file_holds_until_it_changes(tmp_path, flask_run):
     states = CodeStates()
-    whole, stop = named("src/app.py", tmp_path), named("src/app.py#Flask.stop", tmp_path)
+    whole, stop = code_ref("src/app.py", tmp_path), code_ref("src/app.py#Flask.stop", tmp_path)
 
     def now() -> list[str]:
         return [states.state(about, tmp_path, LATER).value for about in (whole, flask_run, stop)]
@@ -301,10 +305,10 @@ def test_what_is_remembered_of_a_file_holds_until_it_changes(tmp_path, flask_run
 
 def test_a_file_is_not_opened_again_unless_its_stamps_were_too_young_to_be_believed(tmp_path, flask_run):
     """An edit in the same instant need not move a stamp. Who opens the file comes upon a link; who looks at it does not."""
-    settled, young, timeless = CodeStates(), CodeStates(), CodeStates()
+    normalized, young, timeless = CodeStates(), CodeStates(), CodeStates()
 
     def states() -> list[str]:
-        asked = ((settled, LATER), (young, time.time_ns()), (timeless, 0))
+        asked = ((normalized, LATER), (young, time.time_ns()), (timeless, 0))
         return [states.state(flask_run, tmp_path, now).value for states, now in asked]
 
     assert states() == ["fresh", "fresh", "fresh"]
@@ -314,22 +318,22 @@ def test_a_file_is_not_opened_again_unless_its_stamps_were_too_young_to_be_belie
 
 
 def test_a_memory_that_is_full_forgets_and_still_answers(tmp_path):
-    states = CodeStates(most_names=6)
+    states = CodeStates(max_names=6)
     abouts = []
     for name in "abc":
         written(tmp_path, f"{name}.py", f"def one():\n    return '{name}'\n\n\ndef two():\n    return 2\n")
-        abouts += [named(f"{name}.py#one", tmp_path), named(f"{name}.py#two", tmp_path)]
+        abouts += [code_ref(f"{name}.py#one", tmp_path), code_ref(f"{name}.py#two", tmp_path)]
     written(tmp_path, "large.py", "".join(f"def f{n}(): pass\n" for n in range(20)))
-    abouts.append(named("large.py#f7", tmp_path))
+    abouts.append(code_ref("large.py#f7", tmp_path))
     for _ in range(2):
         assert {states.state(about, tmp_path, LATER) for about in abouts} == {CodeState.FRESH}
-        assert states._names == sum(len(held.hashes) for held in states._held.values())
-    assert len(states._held) == 1
+        assert states._names == sum(len(held.hashes) for held in states._files.values())
+    assert len(states._files) == 1
 
 
 def test_roots_are_kept_apart(tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     written(one, "a.py", "def f(): return 1\n")
     written(other, "a.py", "def f(): return 2\n")
-    states, about = CodeStates(), named("a.py#f", one)
+    states, about = CodeStates(), code_ref("a.py#f", one)
     assert [states.state(about, root, LATER).value for root in (one, other, one)] == ["fresh", "changed", "fresh"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.memory.transcripts import NAMED, TranscriptSession, parts_of, sessions_in, sessions_of, text_of, time_of
+from whence.memory.transcripts import MAX_REPORTED, TranscriptSession, sessions_in, sessions_of, split_session, text_of, time_of
 
 
 def lines(*records: object) -> list[bytes]:
@@ -238,13 +238,13 @@ def test_lines_that_cannot_be_read_are_named_and_the_rest_is_kept():
         lines(good, b"{broken\n", b"\n", good, b'"just text"\n', {"unlike": "anything"}, b"\xff\xfe\n"), name="talk"
     )
     assert len(sessions[0].turns) == 2
-    assert problems == ["line 2: not JSON", "line 7: not JSON", "line 5 and 1 more are no part of a conversation, and skipped"]
+    assert problems == ["line 2: not JSON", "line 7: not JSON", "line 5 and 1 more are not part of a conversation; skipped"]
 
 
 def test_a_file_that_is_no_json_at_all_gives_a_short_list_of_problems():
     sessions, problems = sessions_of([b"no\n"] * 5000, name="talk")
     assert sessions == []
-    assert problems[NAMED:] == ["4980 more lines are not JSON"]
+    assert problems[MAX_REPORTED:] == ["4980 more lines are not JSON"]
 
 
 def test_half_a_character_and_zero_bytes_can_be_written_to_a_file():
@@ -259,19 +259,19 @@ def test_a_json_document_is_a_conversation_or_a_list_of_them():
         assert (session.name, said(session)) == ("talk", [("User", "Tea?")])
     sessions, problems = sessions_in([{"uuid": "a", "chat_messages": [{"sender": "human", "text": "Tea?"}]}, 7], name="talk")
     assert [session.name for session in sessions] == ["a"]
-    assert problems == ["entry 2 is no part of a conversation, and skipped"]
+    assert problems == ["entry 2 is not part of a conversation; skipped"]
 
 
 def test_a_long_session_is_cut_between_turns_and_growing_changes_the_last_part_only():
     turns = [{"speaker": "Ann", "text": f"{number} " + "tea " * 20, "ts": 1683554167 + number} for number in range(40)]
     [before], [after] = read(*turns[:30]), read(*turns)
-    parts = [text_of(part) for part in parts_of(after, 1000)]
+    parts = [text_of(part) for part in split_session(after, 1000)]
     assert len(parts) > 3
     assert max(len(part.encode()) for part in parts) <= 1000
-    earlier = [text_of(part) for part in parts_of(before, 1000)]
+    earlier = [text_of(part) for part in split_session(before, 1000)]
     assert parts[: len(earlier) - 1] == earlier[:-1]
     assert sum(part.count("Ann: ") for part in parts) == 40
-    assert parts_of(after, 1_000_000) == [after]
+    assert split_session(after, 1_000_000) == [after]
 
 
 def test_only_what_was_said_stays_in_memory():

@@ -18,9 +18,10 @@ from sample_histories import commit
 from sample_trees import git
 from whence import Memory
 from whence.core.errors import StorageError, UsageError
-from whence.memory.compaction import doubles
+from whence.memory.compaction import CompactionStep, apply, near_duplicates, plan
+from whence.memory.exporter import export_notes, exported_notes, lines_of
+from whence.memory.importer import ImportSummary, import_notes
 from whence.memory.note import Note
-from whence.memory.transfer import CompactionStep, ImportSummary, apply, bring_in, give_out, lines, plan
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -68,7 +69,7 @@ def test_of_two_notes_that_say_nearly_the_same_the_older_is_archived_and_its_tag
     put(memory, "Deployments are frozen from Friday noon until Monday morning.", "other", age=5)
     (step,) = plan(memory, NOW)
     assert (step.action, step.key, step.into) == ("merge", "app/older", "app/newer")
-    assert step.because == "a newer note shares 86% of their words"
+    assert step.because == "shares 86% of its words with a newer note"
     assert compacted(memory) == [("merge", "app/older")]
     assert memory.get("app/older").archived == NOW
     assert memory.get("app/newer").tags == ("retry", "payment")
@@ -137,7 +138,7 @@ def test_finding_doubles_by_rare_words_finds_just_what_comparing_all_finds():
             found = next(((row, *one) for one in shared if one[1] >= share - 1e-9), None)
             kept += [row] if found is None else []
             expected += [found] if found else []
-        assert list(doubles(sets, share)) == expected
+        assert list(near_duplicates(sets, share)) == expected
 
 
 def test_hundreds_of_notes_are_planned_in_a_moment(memory):
@@ -148,7 +149,7 @@ def test_hundreds_of_notes_are_planned_in_a_moment(memory):
         by_hand(memory.directory.parent, f"app/n{number}.md", text)
         if number % 3 == 0:
             by_hand(memory.directory.parent, f"app/n{number}-again.md", f"{text} changed")
-    memory.catalog.refresh(full=True)
+    memory.index.refresh(full=True)
     began = time.process_time()
     steps = plan(memory, NOW)
     assert time.process_time() - began < 3
@@ -165,7 +166,7 @@ def test_what_holds_no_longer_is_archived_and_nothing_is_merged_into_it(memory):
     put(memory, LONG, "holds", age=9)
     put(memory, LONG, "held", age=2, valid_until=NOW)
     put(memory, "The freeze lasts for another hour at least.", "still", valid_until=NOW + timedelta(hours=1))
-    assert [step.because for step in plan(memory, NOW)] == ["it held until 2026-05-04"]
+    assert [step.because for step in plan(memory, NOW)] == ["expired on 2026-05-04"]
     assert compacted(memory) == [("archive", "app/held")]
     assert memory.get("app/holds").archived is None
 
@@ -242,7 +243,7 @@ def test_the_past_of_a_note_whose_file_was_deleted_by_hand_is_kept(tmp_path):
         (memory.directory / "app" / "lost.md").unlink()
         assert plan(memory, NOW) == []
         assert apply(memory, steps, NOW) == []
-        assert memory.catalog.folder.prune("app/lost", 0) == 0
+        assert memory.store.prune("app/lost", 0) == 0
         assert [note.text for note in memory.history("app/lost")] == ["First", "Second"]
 
 
@@ -286,7 +287,7 @@ def test_a_step_whose_reason_is_gone_is_not_done(memory):
     memory.forget("app/deleted")
     assert apply(memory, steps, NOW) == []
     assert apply(memory, [CompactionStep("merge", "app/newer", "app/newer")], NOW) == []
-    with pytest.raises(UsageError, match="no step 'burn'"):
+    with pytest.raises(UsageError, match="step 'burn' is not known"):
         apply(memory, [CompactionStep("burn", "app/older")], NOW)
 
 
@@ -308,15 +309,15 @@ def counts(brought: ImportSummary) -> tuple[int, int, int, int]:
 def test_a_folder_is_taken_in_once_however_often_it_is_imported(memory, tmp_path):
     vault = write(tmp_path / "vault", tea="# Tea\n\nAt four.\n", deep__milk="# Milk\n\nLast.\n", empty="\n", bare="---\ntitle: x\n---\n")
     seen: list[tuple[int, int]] = []
-    brought = bring_in(memory, vault, project="House Rules", now=NOW, progress=lambda *one: seen.append(one))
+    brought = import_notes(memory, vault, project="House Rules", now=NOW, progress=lambda *one: seen.append(one))
     assert counts(brought) == (2, 0, 0, 2)
-    assert brought.problems == ["empty.md: empty", "bare.md: there is no text in it"]
+    assert brought.problems == ["empty.md: empty", "bare.md: it has no text"]
     assert (brought.keys, seen[-1]) == (["house-rules/milk", "house-rules/tea"], (3, 3))
     before = everything(memory.directory)
-    assert counts(bring_in(memory, vault, project="House Rules", now=NOW + DAY)) == (0, 0, 2, 2)
+    assert counts(import_notes(memory, vault, project="House Rules", now=NOW + DAY)) == (0, 0, 2, 2)
     assert everything(memory.directory) == before
     write(vault, tea="# Tea\n\nAt five.\n")
-    again = bring_in(memory, vault, project="House Rules", now=NOW + DAY)
+    again = import_notes(memory, vault, project="House Rules", now=NOW + DAY)
     assert (counts(again), again.keys) == ((0, 1, 1, 2), ["house-rules/tea"])
     assert [note.text for note in memory.history("house-rules/tea")] == ["# Tea\n\nAt four."]
     assert memory.recall("tea at five")[0].note.text == "# Tea\n\nAt five."
@@ -329,37 +330,37 @@ def test_an_imported_note_is_as_old_as_its_file_and_stays_so(memory, tmp_path):
     then = NOW - 100 * DAY
     for name, moment in (("old.md", then), ("new.md", NOW + DAY), (talk.name, then - DAY)):
         os.utime(vault / name, (moment.timestamp(), moment.timestamp()))
-    new, said, old = (memory.get(key) for key in sorted(bring_in(memory, vault, now=NOW).keys))
+    new, said, old = (memory.get(key) for key in sorted(import_notes(memory, vault, now=NOW).keys))
     assert (old.created, new.created, said.created) == (then, NOW, then - DAY)
     os.utime(vault / "old.md")
     write(vault, new="Of the day after.\n")
-    assert counts(bring_in(memory, vault, now=NOW + DAY)) == (0, 1, 2, 0)
+    assert counts(import_notes(memory, vault, now=NOW + DAY)) == (0, 1, 2, 0)
     assert (memory.get(old.key).created, memory.get(new.key).created, memory.get(new.key).updated) == (then, NOW, NOW + DAY)
 
 
 def test_what_was_added_to_an_imported_note_here_is_still_there_after_the_next_import(memory, tmp_path):
     (tmp_path / "net.py").write_text("def one(): ...\n")
     vault = write(tmp_path / "vault", tea="---\ntags: [hot]\n---\n\nTea is served at four.\n", milk="Milk is poured last.\n")
-    bring_in(memory, vault, now=NOW)
+    import_notes(memory, vault, now=NOW)
     memory.edit("general/tea", tags=("drinks",), kind="durable", valid_until=NOW + DAY, about=[])
     memory.archive("general/milk")
-    brought = bring_in(memory, vault, now=NOW)
+    brought = import_notes(memory, vault, now=NOW)
     assert counts(brought) == (0, 1, 1, 0)  # the tag of its file is back beside the new one
     tea = memory.get("general/tea")
     assert (tea.tags, tea.kind, tea.valid_until) == (("drinks", "hot"), "durable", NOW + DAY)
     assert memory.get("general/milk").archived
     write(vault, milk="Milk is poured first.\n")
-    assert counts(bring_in(memory, vault, now=NOW)) == (0, 1, 1, 0)
+    assert counts(import_notes(memory, vault, now=NOW)) == (0, 1, 1, 0)
     assert memory.get("general/milk").archived is None
-    assert bring_in(memory, vault, kind="skill", now=NOW).changed == 2
+    assert import_notes(memory, vault, kind="skill", now=NOW).changed == 2
 
 
 def test_a_note_from_elsewhere_is_not_replaced_by_one_of_its_topic(memory, tmp_path):
     mine = memory.remember("I like mine black.", topic="tea")
     theirs = memory.remember("Theirs is green.", topic="Tea (tea.md)")
     vault = write(tmp_path / "vault", tea="# Tea\n\nAt four.\n")
-    assert counts(bring_in(memory, vault, now=NOW)) == (1, 0, 0, 0)
-    assert counts(bring_in(memory, vault, now=NOW)) == (0, 0, 1, 0)
+    assert counts(import_notes(memory, vault, now=NOW)) == (1, 0, 0, 0)
+    assert counts(import_notes(memory, vault, now=NOW)) == (0, 0, 1, 0)
     assert [memory.get(note.key) for note in (mine, theirs)] == [mine, theirs]
     assert {note.topic for note in memory.list()} == {"tea", "Tea (tea.md)", "Tea (tea.md) 2"}
 
@@ -372,17 +373,17 @@ def test_a_file_with_a_secret_is_refused_by_its_line_and_stored_without_it_on_re
         text=f"---\ntags: [a]\n---\nOne\n\nTwo {TOKEN}\n",
         clean="Clean.\n",
     )
-    refused = bring_in(memory, vault, now=NOW)
+    refused = import_notes(memory, vault, now=NOW)
     assert counts(refused) == (1, 0, 0, 3)
     for name, line in (("front.md", 3), ("heading.md", 1), ("text.md", 6)):
         (problem,) = [one for one in refused.problems if one.startswith(f"{name}: ")]
         assert f"(line {line}: github-token); not stored (--redact stores it without)" in problem
     talk = tmp_path / "talk.jsonl"
     talk.write_text(f'{{"role": "user", "content": "Use {TOKEN}"}}\n')
-    assert "of its text: github-token" in bring_in(memory, talk, now=NOW).problems[0]
-    assert counts(bring_in(memory, vault, redact=True, now=NOW)) == (3, 0, 1, 0)
-    assert counts(bring_in(memory, vault, redact=True, now=NOW)) == (0, 0, 4, 0)
-    assert counts(bring_in(memory, talk, redact=True, now=NOW)) == (1, 0, 0, 0)
+    assert "of its text: github-token" in import_notes(memory, talk, now=NOW).problems[0]
+    assert counts(import_notes(memory, vault, redact=True, now=NOW)) == (3, 0, 1, 0)
+    assert counts(import_notes(memory, vault, redact=True, now=NOW)) == (0, 0, 4, 0)
+    assert counts(import_notes(memory, talk, redact=True, now=NOW)) == (1, 0, 0, 0)
     memory.close()
     kept = everything(tmp_path / "notes") | everything(tmp_path / "data")
     assert all(TOKEN.encode() not in data and TOKEN.lower() not in name.lower() for name, data in kept.items())
@@ -391,19 +392,19 @@ def test_a_file_with_a_secret_is_refused_by_its_line_and_stored_without_it_on_re
 def test_a_conversation_that_grew_replaces_what_was_taken_in_before(memory, tmp_path):
     talk = tmp_path / "talk.jsonl"
     talk.write_text('{"role": "user", "content": "Where is the tea?"}\n')
-    assert counts(bring_in(memory, talk, project="app", topic="the tea", now=NOW)) == (1, 0, 0, 0)
+    assert counts(import_notes(memory, talk, project="app", topic="the tea", now=NOW)) == (1, 0, 0, 0)
     with talk.open("a") as file:
         file.write('{"role": "assistant", "content": "In the pot."}\n')
-    (key,) = bring_in(memory, talk, project="app", topic="the tea", now=NOW).keys
+    (key,) = import_notes(memory, talk, project="app", topic="the tea", now=NOW).keys
     assert (memory.get(key).topic, memory.get(key).kind, len(memory.history(key))) == ("the tea", "session", 1)
 
 
 def test_the_folder_of_notes_is_not_imported_into_itself(memory):
     put(memory, "Text", "one")
-    with pytest.raises(UsageError, match="folder of notes itself"):
-        bring_in(memory, memory.directory / "app", now=NOW)
+    with pytest.raises(UsageError, match="inside the notes folder"):
+        import_notes(memory, memory.directory / "app", now=NOW)
     with pytest.raises(UsageError, match="no such file"):
-        bring_in(memory, memory.directory.parent / "nowhere", now=NOW)
+        import_notes(memory, memory.directory.parent / "nowhere", now=NOW)
 
 
 # Giving out, and taking in again.
@@ -421,26 +422,28 @@ def filled(memory: Memory) -> list[Note]:
 def test_what_was_exported_comes_back_as_it_was_and_only_once(memory, tmp_path, name):
     notes = filled(memory)
     destination = tmp_path / "out" / name
-    assert give_out(memory, destination) == len(notes) == 4
+    assert export_notes(memory, destination) == len(notes) == 4
     first = everything(destination.parent)
-    assert give_out(memory, destination) == 4
+    assert export_notes(memory, destination) == 4
     assert everything(destination.parent) == first
-    assert counts(bring_in(memory, destination, now=NOW)) == (0, 0, 4, 0)
+    assert counts(import_notes(memory, destination, now=NOW)) == (0, 0, 4, 0)
     with opened(tmp_path / "other") as other:
-        assert counts(bring_in(other, destination, now=NOW)) == (4, 0, 0, 0)
+        assert counts(import_notes(other, destination, now=NOW)) == (4, 0, 0, 0)
         assert sorted(other.list(archived=True), key=lambda note: note.key) == notes
-        assert counts(bring_in(other, destination, now=NOW)) == (0, 0, 4, 0)
-        assert "".join(f"{line}\n" for line in lines(other)) == "".join(f"{line}\n" for line in lines(memory))
+        assert counts(import_notes(other, destination, now=NOW)) == (0, 0, 4, 0)
+        assert "".join(f"{line}\n" for line in lines_of(exported_notes(other))) == "".join(
+            f"{line}\n" for line in lines_of(exported_notes(memory))
+        )
 
 
 def test_an_old_export_takes_back_nothing_that_was_done_since(memory, tmp_path):
     filled(memory)
-    give_out(memory, tmp_path / "out")
+    export_notes(memory, tmp_path / "out")
     edited = memory.edit("app/one", text="Now the gateway gives up at once.")
     memory.archive("general/three")
-    brought = bring_in(memory, tmp_path / "out", now=NOW)
+    brought = import_notes(memory, tmp_path / "out", now=NOW)
     assert counts(brought) == (0, 0, 2, 2)
-    assert "app/one was changed here since" in "".join(brought.problems)
+    assert "app/one has a newer version here" in "".join(brought.problems)
     assert memory.get("app/one") == edited
     assert memory.get("general/three").archived
 
@@ -451,8 +454,8 @@ def test_a_newer_export_brings_its_changes(memory, tmp_path):
         for note in notes:
             other.put(note)
         other.put(replace(other.get("app/one"), text="Now the gateway gives up at once.", updated=NOW + DAY))
-        give_out(other, tmp_path / "out")
-    assert counts(bring_in(memory, tmp_path / "out", now=NOW)) == (0, 1, 3, 0)
+        export_notes(other, tmp_path / "out")
+    assert counts(import_notes(memory, tmp_path / "out", now=NOW)) == (0, 1, 3, 0)
     assert [note.text for note in memory.history("app/one")] == [LONG]
 
 
@@ -462,23 +465,21 @@ def test_an_exported_note_does_not_take_the_place_of_another_of_its_name(memory,
     with opened(tmp_path / "other") as other:
         put(other, "Theirs.", "same", age=2)
         put(other, "Tea at five.", "tea", topic="Tea", updated=NOW + DAY)
-        give_out(other, tmp_path / "out")
-    assert counts(bring_in(memory, tmp_path / "out", now=NOW)) == (1, 1, 0, 0)
-    assert counts(bring_in(memory, tmp_path / "out", now=NOW)) == (0, 0, 2, 0)
+        export_notes(other, tmp_path / "out")
+    assert counts(import_notes(memory, tmp_path / "out", now=NOW)) == (1, 1, 0, 0)
+    assert counts(import_notes(memory, tmp_path / "out", now=NOW)) == (0, 0, 2, 0)
     assert memory.get(mine.key) == mine
     assert memory.get(other_name.key).text == "Tea at five."  # a topic is one note, whatever its file is called
     assert sorted(note.text for note in memory.list()) == ["Mine.", "Tea at five.", "Theirs."]
 
 
-def test_an_export_can_be_narrowed_and_one_of_nothing_leaves_what_is_there(memory, tmp_path, capsys):
+def test_an_export_can_be_narrowed_and_one_of_nothing_leaves_what_is_there(memory, tmp_path):
     filled(memory)
-    assert [len(list(lines(memory, **asked))) for asked in ({"project": "app"}, {"archived": False}, {"project": ""})] == [2, 3, 1]
-    give_out(memory, tmp_path / "out")
+    assert [len(list(exported_notes(memory, **asked))) for asked in ({"project": "app"}, {"archived": False}, {"project": ""})] == [2, 3, 1]
+    export_notes(memory, tmp_path / "out")
     before = everything(tmp_path / "out")
-    assert give_out(memory, tmp_path / "out", project="ap") == 0
+    assert export_notes(memory, tmp_path / "out", project="ap") == 0
     assert everything(tmp_path / "out") == before
-    assert give_out(memory, None, project="app") == 2
-    assert capsys.readouterr().out.splitlines() == list(lines(memory, project="app"))
 
 
 def test_an_export_is_whole_where_a_person_made_a_file_too_large_and_says_what_is_in_trouble(tmp_path):
@@ -487,28 +488,28 @@ def test_an_export_is_whole_where_a_person_made_a_file_too_large_and_says_what_i
         by_hand(tmp_path, "app/broken.md", "---\nkind: nonsense\n---\n\nText\n")
         by_hand(tmp_path, "app/away.md", "x").unlink()
         (tmp_path / "notes" / "app" / "away.md").symlink_to(tmp_path)
-        assert give_out(memory, tmp_path / "out") == 2
+        assert export_notes(memory, tmp_path / "out") == 2
         assert (tmp_path / "out" / "app" / "large.md").read_text().endswith("word end\n")
         assert (tmp_path / "out" / "app" / "broken.md").read_text() == "---\nkind: nonsense\n---\n\nText\n"
-        assert [note for note in memory.notes if note.startswith("app/broken was exported as a text")]
+        assert [note for note in memory.remarks if note.startswith("app/broken was exported as plain text")]
 
 
 def test_a_secret_that_a_person_wrote_into_a_file_does_not_leave_with_an_export(memory, tmp_path):
     by_hand(tmp_path, "app/keys.md", f"---\nwatchword: {TOKEN}\n---\n\nUse {TOKEN} there.\n")
-    give_out(memory, tmp_path / "out")
-    give_out(memory, tmp_path / "out.jsonl")
+    export_notes(memory, tmp_path / "out")
+    export_notes(memory, tmp_path / "out.jsonl")
     left = everything(tmp_path / "out") | {"lines": (tmp_path / "out.jsonl").read_bytes()}
     assert all(TOKEN.encode() not in data for data in left.values())
     assert b"there." in left["app/keys.md"]
-    assert "app/keys was exported without the secrets in it" in memory.notes
+    assert "app/keys was exported without its secrets" in memory.remarks
     assert TOKEN in memory.get("app/keys").text
 
 
 def test_an_export_that_cannot_be_written_says_so_in_one_line(memory, tmp_path):
     filled(memory)
-    with pytest.raises(UsageError, match="folder of notes itself"):
-        give_out(memory, memory.directory / "backup")
+    with pytest.raises(UsageError, match="inside the notes folder"):
+        export_notes(memory, memory.directory / "backup")
     (tmp_path / "taken.jsonl").mkdir()
     with pytest.raises(StorageError, match=r"cannot write .*taken\.jsonl"):
-        give_out(memory, tmp_path / "taken.jsonl")
+        export_notes(memory, tmp_path / "taken.jsonl")
     assert list(tmp_path.glob(".write-*")) == []

@@ -19,11 +19,11 @@ MORNING = datetime(2026, 11, 16, 8, 0, 0, tzinfo=timezone.utc)
 
 
 def write_notes(directory: Path, count: int, prefix: str, topics: int = 0) -> None:
-    folder = NoteStore(directory)
+    folder = NoteStore(directory, MOST)
     for number in range(count):
         text = f"{prefix} wrote {number}\n\n" + "All of it is here. " * (number % 50) + "The end."
         topic = f"topic {number % topics}" if topics else ""
-        stored = folder.write(Note(text, "", project="shop", topic=topic, created=MORNING), most_bytes=MOST)
+        stored = folder.write(Note(text, "", project="shop", topic=topic, created=MORNING))
         sys.stdout.write(f"{text!r}\n" if topics else f"{stored.key}\n")
         sys.stdout.flush()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.memory.plan import make_note_plan
+from whence.memory.retrieval import plan_query
 from whence.query.parser import parse_query
 from whence.query.paste import MAX_READ, PLAIN, clean_paste
 from whence.query.plan import make_plan
@@ -204,8 +204,8 @@ def test_plans_say_what_was_done_with_a_paste():
     parsed, alone = (parse_query(text) for text in (paste, ASKED))
     assert parsed.paste_note == "the question was taken from the end of a pasted prompt"
     assert (parsed.text, alone.paste_note) == (ASKED, "")
-    note, note_alone = (make_note_plan(text, prose_language("english"), 739_000) for text in (paste, ASKED))
-    assert (note.words, note.text, bool(note.said)) == (note_alone.words, ASKED, True)
+    note, note_alone = (plan_query(text, prose_language("english"), 739_000) for text in (paste, ASKED))
+    assert (note.words, note.text, bool(note.remark)) == (note_alone.words, ASKED, True)
 
 
 PIECES = [

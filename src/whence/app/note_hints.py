@@ -55,7 +55,7 @@ def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
     roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
     try:
         with closing(NoteDatabase(database)) as store:
-            keys = list(dict.fromkeys(key for key, _ in store.speaking_of(roots, shown)))
+            keys = list(dict.fromkeys(key for key, _ in store.notes_about(roots, shown)))
     except StorageError:  # the index is derived, and the next command of memory mends it or says what is wrong
         return []
     return _read(index, directory, keys, roots, shown) if keys else []
@@ -116,14 +116,14 @@ def _database(index: Index, directory: Path) -> Path | None:
 # What they speak of.
 def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[NoteHint]:
     """Hints from the files of notes, as they are now."""
-    from whence.memory.staleness import CHANGED, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
+    from whence.memory.staleness import CHANGES, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
     from whence.memory.store import NoteStore  # noqa: PLC0415  -- as above
 
-    folder, states, now = NoteStore(directory), CodeStates(index.layout.grammars), time.time()
+    store, states, now = NoteStore(directory, index.settings.memory.max_bytes), CodeStates(index.layout.grammars), time.time()
     hints: list[NoteHint] = []
     for key in keys:
         try:
-            note = folder.read(key, most_bytes=index.settings.memory.max_bytes)
+            note = store.read(key)
         except WhenceError:  # it says what is wrong with it when it is asked for
             continue
         if note is None or not _holds(note, now):
@@ -131,7 +131,7 @@ def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[st
         about = [one for one in note.about if one.repository in roots and _is_shown(one, shown)]
         found = {one.code: states.state(one, index.root, time.time_ns()) for one in about}
         if found:
-            hints.append(NoteHint(key, tuple(found), {code: CHANGED[state] for code, state in found.items() if state in CHANGED}))
+            hints.append(NoteHint(key, tuple(found), {code: CHANGES[state] for code, state in found.items() if state in CHANGES}))
     return hints
 
 

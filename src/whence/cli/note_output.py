@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli.options import request_options
 from whence.cli.shared import ProgressBar, color_option, json_option, safe, set_option, settings_of
 from whence.core.errors import UsageError
+from whence.core.request import pick_fields
+from whence.memory.request import RecallRequest
 
 if TYPE_CHECKING:
     from whence.core.trace import Trace
@@ -54,17 +56,8 @@ place_options = _together(
 )
 #: What a call looks like and where its notes are: every command of memory has these.
 usual_options = _together(place_options, json_option, color_option, set_option)
-filter_options = _together(
-    click.option("--project", metavar="NAME", help="Only notes of a project."),
-    click.option("--topic", metavar="TEXT", help="Only notes of a topic."),
-    click.option(
-        "--kind", "kinds", multiple=True, metavar="NAME", help="Only notes of a kind: durable, handoff, session, resource, skill."
-    ),
-    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only notes with a tag; given again: with all of them."),
-    click.option("--since", metavar="DATE", help="Only notes of this day or later: 2026-01-31, or words such as 'last week'."),
-    click.option("--until", metavar="DATE", help="Only notes of this day or earlier."),
-    click.option("--as-of", metavar="TIME", help="Only what held at this time."),
-)
+#: Which notes: what recalls and listings have in common.
+filter_options = request_options(RecallRequest, only=("project", "topic", "kinds", "tags", "since", "until", "as_of"))
 
 
 # Which notes.
@@ -84,50 +77,34 @@ def opened(options: dict[str, Any], trace: Trace | None = None) -> Iterator[Memo
     finally:
         progress.close()
     with memory:
-        told = _tell(memory.notes)
+        count = _print_remarks(memory.remarks)
         yield memory
-        _tell(memory.notes[told:])
+        _print_remarks(memory.remarks[count:])
 
 
-def _tell(lines: Sequence[str]) -> int:
+def _print_remarks(lines: Sequence[str]) -> int:
     for line in lines:
         click.echo(f"whence: {safe(line)}", err=True)
     return len(lines)
 
 
-def asked_of(options: dict[str, Any]) -> dict[str, Any]:
-    """What notes are narrowed to, as far as it was given."""
-    names = ("project", "topic", "kinds", "tags", "since", "until", "as_of")
-    return {name: options[name] for name in names if options[name] not in (None, ())}
-
-
-def count_of(memory: Memory, asked: dict[str, Any], *, generated: bool = False) -> int:
-    """How many notes a question is asked of."""
-    from whence.memory.recall import narrowed  # noqa: PLC0415  -- as above
-    from whence.memory.request import RecallRequest, filters_of  # noqa: PLC0415  -- loaded with the memory
-
-    filters = filters_of(RecallRequest.of(memory.settings.memory, **asked), time.time())
-    return int(narrowed(memory.catalog.corpus, memory.catalog, filters, generated=generated).allowed.sum())
+def recall_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a `RecallRequest` that were given."""
+    return {name: value for name, value in pick_fields(RecallRequest, options).items() if value not in (None, ())}
 
 
 # What is shown of a note.
-def became(memory: Memory, note: Note) -> list[tuple[str, str]]:
-    """The code of a note that is not as it was, each with what is said of that."""
-    said = ((about.code, memory.changed(replace(note, about=(about,)))) for about in note.about)
-    return [(code, words.removeprefix(f"{code}: ")) for code, words in said if words]
-
-
-def became_words(changed: Sequence[tuple[str, str]]) -> str:
-    """The same as one line, such as `the code has changed since: src/app.py#run`."""
-    by_state: dict[str, list[str]] = {}
-    for code, said in changed:
-        by_state.setdefault(said, []).append(code)
-    return "; ".join(f"{said}: {', '.join(codes)}" for said, codes in by_state.items())
+def changes_line(changed: Sequence[tuple[str, str]]) -> str:
+    """Changed code as one line, such as `the code has changed since: src/app.py#run`."""
+    by_change: dict[str, list[str]] = {}
+    for code, change in changed:
+        by_change.setdefault(change, []).append(code)
+    return "; ".join(f"{change}: {', '.join(codes)}" for change, codes in by_change.items())
 
 
 def day_of(note: Note) -> str:
-    """The day that a note is of."""
-    from whence.memory.analyzer import day_of_note  # noqa: PLC0415  -- loaded with the memory
+    """The date of a note."""
+    from whence.memory.index import day_of_note  # noqa: PLC0415  -- loaded with the memory
 
     day = day_of_note(note)
     return date.fromordinal(day).isoformat() if day else ""
@@ -204,13 +181,13 @@ def note_json(note: Note) -> dict[str, Any]:
         "source": note.source,
         **{name: _time_json(getattr(note, name)) for name in ("created", "updated", "valid_from", "valid_until", "archived")},
         "about": [{"code": about.code, "hash": about.hash, "repository": about.repository} for about in note.about],
-        "trouble": note.trouble,
+        "trouble": note.problem,
         "text": note.text,
     }
 
 
-def became_json(changed: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
-    """Code that is not as it was, as JSON."""
+def changes_json(changed: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """Changed code as JSON."""
     return [{"code": code, "said": said} for code, said in changed]
 
 

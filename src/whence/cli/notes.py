@@ -13,11 +13,8 @@ import click
 
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
 from whence.cli.note_output import (
-    asked_of,
-    became,
-    became_json,
-    became_words,
-    count_of,
+    changes_json,
+    changes_line,
     day_of,
     filter_options,
     headline,
@@ -25,6 +22,7 @@ from whence.cli.note_output import (
     opened,
     print_columns,
     print_lines,
+    recall_options,
     usual_options,
     without_secrets,
 )
@@ -32,10 +30,10 @@ from whence.cli.shared import ProgressBar, print_json, safe, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from whence.memory.code_history import CodeHistory
+    from whence.memory.compaction import CompactionStep
     from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.memory.transfer import CompactionStep
+    from whence.memory.staleness import CodeHistory
 
 LISTED = 50
 #: Characters of a topic, or of the first words of a note, in a list on a terminal.
@@ -55,10 +53,11 @@ def list_(**options: Any) -> int:
     between them in a pipe.
     """
     with opened(options) as memory:
-        asked = asked_of(options)
-        asked |= {"any_time": "as_of" not in asked, "archived": options["everything"]}
-        found = [without_secrets(note)[0] for note in memory.list(k=options["k"], **asked)]
-        more = count_of(memory, asked, generated=True) - len(found)
+        given = recall_options(options)
+        filtered = len(given) > 1  # by more than k
+        given |= {"any_time": "as_of" not in given, "archived": options["everything"]}
+        found = [without_secrets(note)[0] for note in memory.list(**given)]
+        more = memory.count(generated=True, **given) - len(found)
         if options["as_json"]:
             print_json({"count": len(found), "more": more, "notes": [note_json(note) for note in found]})
             return FOUND if found else NOTHING_FOUND
@@ -66,12 +65,12 @@ def list_(**options: Any) -> int:
         print_columns([_row(note) for note in found], style)
         if more > 0:
             click.echo(style(f"and {more} more (-k shows more of them)", dim=True), err=not sys.stdout.isatty(), color=True)
-        if stray := memory.catalog.folder.stray():
+        if stray := memory.store.stray_files():
             named = ", ".join(map(safe, stray[:3]))
             are = "file is" if len(stray) == 1 else "files are"
             click.echo(f"whence: {len(stray)} {are} not taken for notes: {named} (a note is <project>/<name>.md)", err=True)
         if not found:
-            click.echo(f"no notes in {safe(str(memory.directory))}{' that fit' if len(asked) > 2 else ''}", err=True)
+            click.echo(f"no notes in {safe(str(memory.directory))}{' that match' if filtered else ''}", err=True)
     return FOUND if found else NOTHING_FOUND
 
 
@@ -103,14 +102,14 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
         if number is not None:
             note = _version(note, memory.history(note.key), number)
         if diff:
-            return _print_code_past(note.key, memory.code_past(note), options)
-        changed = became(memory, note)
+            return _print_code_history(note.key, memory.code_history(note), options)
+        changed = memory.changed_code(note)
         note, hidden = without_secrets(note)
         if options["as_json"]:
-            print_json({"note": note_json(note), "changed": became_json(changed)})
+            print_json({"note": note_json(note), "changed": changes_json(changed)})
         else:
             _print_note(note, styler(options["color"]), only_text=only_text)
-        for line in (became_words(changed), note.trouble, f"not shown, for it looks like a secret: {', '.join(hidden)}" if hidden else ""):
+        for line in (changes_line(changed), note.problem, f"not shown, for it looks like a secret: {', '.join(hidden)}" if hidden else ""):
             if line:
                 click.echo(f"whence: {safe(note.key)}: {safe(line)}", err=True)
     return FOUND
@@ -162,7 +161,7 @@ def compact(*, do_it: bool, **options: Any) -> int:
     old or whose branch is gone are archived, not deleted. Of long histories the oldest
     versions are deleted (setting memory.history).
     """
-    from whence.memory.transfer import apply, plan  # noqa: PLC0415  -- loads numpy
+    from whence.memory.compaction import apply, plan  # noqa: PLC0415  -- loads numpy
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
     with opened(options) as memory:
@@ -201,14 +200,14 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
     PATH is a file or a folder. What is there already is not stored again; what
     cannot be taken is named, and the rest is taken.
     """
-    from whence.memory.transfer import bring_in  # noqa: PLC0415  -- loads numpy
+    from whence.memory.importer import import_notes  # noqa: PLC0415  -- loads numpy
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
     with opened(options) as memory:
         progress = ProgressBar("importing")
         try:
             place = Path(path).expanduser()
-            brought = bring_in(memory, place, project=project, topic=topic, kind=kind, redact=redact, now=now, progress=progress)
+            brought = import_notes(memory, place, project=project, topic=topic, kind=kind, redact=redact, now=now, progress=progress)
         finally:
             progress.close()
     taken = brought.new + brought.changed + brought.unchanged
@@ -240,16 +239,17 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
     DESTINATION is a folder, FILE.jsonl, or - for standard output. The same notes
     give the same bytes. A folder must be new, empty or an export.
     """
-    from whence.memory.transfer import give_out, lines  # noqa: PLC0415  -- loads numpy
+    from whence.memory.exporter import export_notes, exported_notes, lines_of  # noqa: PLC0415  -- loads numpy
 
     with opened(options) as memory:
         if destination == STANDARD_OUTPUT:
             count = 0
-            for count, line in enumerate(lines(memory, project=project, archived=not without_archived), 1):  # noqa: B007
+            notes = exported_notes(memory, project=project, archived=not without_archived)
+            for count, line in enumerate(lines_of(notes), 1):  # noqa: B007
                 click.echo(line)
             return FOUND if count else NOTHING_FOUND
         place = Path(destination).expanduser()
-        count = give_out(memory, place, project=project, archived=not without_archived)
+        count = export_notes(memory, place, project=project, archived=not without_archived)
     if options["as_json"]:
         print_json({"exported": count, "destination": str(place)})
     else:
@@ -275,7 +275,7 @@ def _row(note: Note) -> list[str]:
     about = headline(note)
     if sys.stdout.isatty() and len(about) > LONGEST_HEADLINE:
         about = f"{about[: LONGEST_HEADLINE - 1]}…"
-    state = ["archived"] if note.archived else ["trouble"] if note.trouble else []
+    state = ["archived"] if note.archived else ["trouble"] if note.problem else []
     return [note.key, day_of(note), note.kind, about, " ".join([*(f"#{tag}" for tag in note.tags), *state])]
 
 
@@ -291,7 +291,7 @@ def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> No
     if not sys.stdout.isatty():
         click.echo((note.text if only_text else render(note)).encode("utf-8", "surrogateescape"), nl=False)
         return
-    if not (only_text or note.trouble):
+    if not (only_text or note.problem):
         print_lines(render(note)[: -len(note.text) - 1].rstrip("\n"), style, dim=True)
     print_lines(note.text.removesuffix("\n"))
 
@@ -314,28 +314,29 @@ def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
     return FOUND
 
 
-def _print_code_past(key: str, pasts: Sequence[CodeHistory], options: dict[str, Any]) -> int:
-    """What became of the code of a note: a line for each piece, and under it what went and what came."""
+def _print_code_history(key: str, histories: Sequence[CodeHistory], options: dict[str, Any]) -> int:
+    """Print what has become of the code of a note, with a diff for each piece."""
     if options["as_json"]:
         listed = [
-            {**asdict(one.about), "state": one.state.value, "said": one.said, "commit": one.commit, "diff": _diff(one)} for one in pasts
+            {**asdict(one.ref), "state": one.state.value, "said": one.message, "commit": one.commit, "diff": _diff(one)}
+            for one in histories
         ]
         print_json({"key": key, "code": listed})
-        return FOUND if pasts else NOTHING_FOUND
+        return FOUND if histories else NOTHING_FOUND
     style = styler(options["color"])
     colours = {"-": "red", "+": "green"}
-    for past in pasts:
-        click.echo(f"{style(safe(past.about.code), bold=True)}  {past.state.value}: {safe(past.said)}", color=True)
-        for line in _diff(past):
+    for one in histories:
+        click.echo(f"{style(safe(one.ref.code), bold=True)}  {one.state.value}: {safe(one.message)}", color=True)
+        for line in _diff(one):
             click.echo(style(safe(line), fg=colours.get(line[:1])), color=True)
-    if not pasts:
-        click.echo(f"{safe(key)} speaks of no code", err=True)
-    return FOUND if pasts else NOTHING_FOUND
+    if not histories:
+        click.echo(f"{safe(key)} is about no code", err=True)
+    return FOUND if histories else NOTHING_FOUND
 
 
-def _diff(past: CodeHistory) -> list[str]:
+def _diff(history: CodeHistory) -> list[str]:
     """A comparison as lines that begin with their sign."""
-    return [f"{line.sign} {line.text}".rstrip() if line.sign != "@" else "..." for line in past.lines]
+    return [f"{line.sign} {line.text}".rstrip() if line.sign != "@" else "..." for line in history.lines]
 
 
 def _say(done: str, keys: Sequence[str], options: dict[str, Any]) -> int:

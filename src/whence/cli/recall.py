@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,26 +10,25 @@ import click
 
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.note_output import (
-    asked_of,
-    became,
-    became_json,
-    became_words,
-    count_of,
+    changes_json,
+    changes_line,
     excerpt,
     facts_of,
-    filter_options,
     note_json,
     opened,
     print_lines,
+    recall_options,
     usual_options,
 )
+from whence.cli.options import request_options
 from whence.cli.search import marked, print_why, why_json
 from whence.cli.shared import print_json, safe, styler, tracing
+from whence.memory.request import RecallRequest
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.memory.result import RecalledNote
+    from whence.memory.result import RecalledNote, RecallResponse
     from whence.text.injection import Instruction
 
 INDENT = " " * 6
@@ -47,60 +45,52 @@ Examples:
   whence recall --stale"""
 )
 @click.argument("question", nargs=-1, metavar="[QUESTION]...")
-@click.option("-k", type=click.IntRange(min=1), help="How many notes (default: setting memory.k).")
-@filter_options
-@click.option("--all", "everything", is_flag=True, help="Also what is archived, holds no longer or not yet.")
-@click.option("--max-distance", type=float, metavar="D", help="Only what vectors find within this distance (1 - similarity).")
-@click.option("--strategy", metavar="union|vector|lexical", help="Who proposes candidates (default: words and vectors).")
-@click.option("--profile", metavar="NAME", help="Ranking of notes: default or classic.")
+@request_options(RecallRequest)
+@click.option("--all", "everything", is_flag=True, help="Also notes that are archived, have expired or are not valid yet.")
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("--stale", is_flag=True, help="Only notes whose code has changed; without a question: all of them.")
 @click.option("--full", is_flag=True, help="Show the whole text, not only the lines that matter.")
 @click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @usual_options
 def recall(question: tuple[str, ...], **options: Any) -> int:
-    """Find notes by words and meaning; the best come first.
+    """Find notes by words and meaning, best first.
 
-    `exact` is found by meaning and a word confirms it, `keyword-only` by words alone,
-    `semantic` by meaning alone, `dated` by the time that was asked for, `faint` for want of better. A note whose
-    code has changed since it was written says so, and comes later.
+    A note is labelled `exact` if it was found by meaning and a word confirms it, `keyword-only` if by words alone,
+    `semantic` if by meaning alone, `dated` if by a time in the question, and `faint` if it only fills a short list.
+    A note whose code has changed says so and is ranked lower.
     """
     query = " ".join(question)
     with tracing(options["trace_file"]) as trace, opened(options, trace) as memory:
-        asked = asked_of(options)
+        given = recall_options(options)
         if options["everything"]:
-            asked |= {"any_time": True, "archived": True}
+            given |= {"any_time": True, "archived": True}
         if options["stale"] and not query.strip():
-            return _print_stale(memory, asked, options)
-        ranking = {name: options[name] for name in ("max_distance", "strategy", "profile")}
-        found = memory.recall(query, k=options["k"], **asked, **ranking)
+            return _print_stale(memory, given, options)
+        found = memory.recall(query, **given)
         if options["stale"]:
-            found = [one for one in found if one.changed]
-        searched = count_of(memory, asked)
+            found = found.filtered(lambda one: bool(one.changed))
         if options["as_json"]:
-            print_json(recalled_json(memory, query, found, searched, with_why=options["with_why"]))
+            print_json(response_json(memory, query, found, with_why=options["with_why"]))
         elif found:
-            print_found(memory, query, found, options)
+            print_response(memory, found, options)
         else:
-            click.echo(nothing_found(memory, searched, stale=options["stale"]), err=True)
+            click.echo(nothing_found(memory, found.searched, stale=options["stale"]), err=True)
     return FOUND if found else NOTHING_FOUND
 
 
 def nothing_found(memory: Memory, searched: int, *, stale: bool = False) -> str:
     """That nothing was found, and among how many notes."""
-    every = count_of(memory, {"any_time": True, "archived": True}, generated=stale)
+    every = memory.count(any_time=True, archived=True, generated=stale)
     of = f"{searched} of {every} notes were searched" if searched != every else f"{every} note{'' if every == 1 else 's'} searched"
     return f"nothing {'stale ' if stale else ''}found; {of}"
 
 
-def print_found(memory: Memory, query: str, found: Sequence[RecalledNote], options: dict[str, Any]) -> None:
-    """The notes that were found, by category."""
-    from whence.memory.plan import make_note_plan  # noqa: PLC0415  -- loaded with the memory
-    from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- as above
+def print_response(memory: Memory, found: RecallResponse, options: dict[str, Any]) -> None:
+    """Print the notes of a response by category."""
+    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     style = styler(options["color"])
-    words = make_note_plan(query, memory.catalog.reader.language, datetime.now().astimezone().toordinal()).words
-    if is_low_confidence(found):
+    if found.is_low_confidence:
         click.echo(style(LOW_CONFIDENCE, fg="yellow"), color=True)
     several = len({one.category for one in found}) > 1
     place = 0
@@ -108,7 +98,7 @@ def print_found(memory: Memory, query: str, found: Sequence[RecalledNote], optio
         if several:
             click.echo(style(f"{category}:", bold=True), color=True)
         for place, one in enumerate(some, place + 1):  # noqa: B020  -- numbers go on from one category to the next
-            _print_one(memory, place, one, words, style, options)
+            _print_one(memory, place, one, found.words, style, options)
 
 
 def _print_one(
@@ -119,7 +109,7 @@ def _print_one(
     click.echo(f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip(), color=True)
     _print_flags(one.note, style)
     _print_text(one.note, words, style, full=options["full"])
-    _print_trouble(memory, one.note, style)
+    _print_problems(memory, one.note, style)
     if one.alike:
         named = ", ".join(one.alike[:MOST_ALIKE]) + (", ..." if len(one.alike) > MOST_ALIKE else "")
         click.echo(f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}", color=True)
@@ -146,43 +136,42 @@ def _print_text(note: Note, words: Sequence[str], style: Callable[..., str], *, 
         click.echo(f"{INDENT}{style(f'... {left} more lines', dim=True)}", color=True)
 
 
-def _print_trouble(memory: Memory, note: Note, style: Callable[..., str]) -> None:
-    """What is not as it should be."""
-    if changed := became(memory, note):
-        click.echo(f"{INDENT}{style(safe(became_words(changed)), fg='yellow')}", color=True)
-    if note.trouble:
-        click.echo(f"{INDENT}{style(safe(f'its file cannot be read as a note: {note.trouble}'), fg='yellow')}", color=True)
+def _print_problems(memory: Memory, note: Note, style: Callable[..., str]) -> None:
+    """Print that the code of a note has changed, or that its file cannot be parsed."""
+    if changed := memory.changed_code(note):
+        click.echo(f"{INDENT}{style(safe(changes_line(changed)), fg='yellow')}", color=True)
+    if note.problem:
+        click.echo(f"{INDENT}{style(safe(f'its file cannot be parsed: {note.problem}'), fg='yellow')}", color=True)
 
 
-def _print_stale(memory: Memory, asked: dict[str, Any], options: dict[str, Any]) -> int:
-    """Every note whose code has changed, without a question."""
-    asked |= {"any_time": "as_of" not in asked}
-    found = [note for note, _ in memory.stale(**asked)][: options["k"]]
-    searched = count_of(memory, asked, generated=True)
+def _print_stale(memory: Memory, given: dict[str, Any], options: dict[str, Any]) -> int:
+    """Print every note whose code has changed, without a question."""
+    given |= {"any_time": "as_of" not in given, "k": None}
+    found = [note for note, _ in memory.stale(**given)][: options["k"]]
+    searched = memory.count(generated=True, **given)
     if options["as_json"]:
-        listed = [{**note_json(note), "changed": became_json(became(memory, note))} for note in found]
+        listed = [{**note_json(note), "changed": changes_json(memory.changed_code(note))} for note in found]
         print_json({"query": "", "count": len(found), "searched": searched, "low_confidence": False, "notes": listed})
     elif found:
         style = styler(options["color"])
         for note in found:
             click.echo(f"{style(safe(note.key), fg='magenta', bold=True)}  {safe(facts_of(note))}".rstrip(), color=True)
             _print_text(note, (), style, full=options["full"])
-            _print_trouble(memory, note, style)
+            _print_problems(memory, note, style)
     else:
         click.echo(nothing_found(memory, searched, stale=True), err=True)
     return FOUND if found else NOTHING_FOUND
 
 
-def recalled_json(memory: Memory, query: str, found: Sequence[RecalledNote], searched: int, *, with_why: bool) -> dict[str, Any]:
-    """The same as JSON."""
-    from whence.memory.result import is_low_confidence  # noqa: PLC0415  -- loaded with the memory
-    from whence.source.read import strip_secrets  # noqa: PLC0415  -- the same
+def response_json(memory: Memory, query: str, found: RecallResponse, *, with_why: bool) -> dict[str, Any]:
+    """A response as JSON."""
+    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the memory
 
     return {
         "query": strip_secrets(query),
         "count": len(found),
-        "searched": searched,
-        "low_confidence": is_low_confidence(found),
+        "searched": found.searched,
+        "low_confidence": found.is_low_confidence,
         "notes": [
             {
                 **note_json(one.note),
@@ -190,12 +179,12 @@ def recalled_json(memory: Memory, query: str, found: Sequence[RecalledNote], sea
                 "label": one.label,
                 "semantic": one.semantic,
                 "distance": one.distance,
-                "changed": became_json(changed),
+                "changed": changes_json(changed),
                 "alike": list(one.alike),
                 **_trust_json(one.note, changed),
                 **({"why": why_json(one.why)} if with_why else {}),
             }
-            for one, changed in ((one, became(memory, one.note)) for one in found)
+            for one, changed in ((one, memory.changed_code(one.note)) for one in found)
         ],
     }
 

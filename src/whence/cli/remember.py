@@ -246,9 +246,9 @@ def _stored(memory: Memory, note: Note, data: bytes, *, redact: bool) -> Note:
     from whence.memory.front_matter import parse  # noqa: PLC0415  -- loaded with the memory
 
     edited = parse(data, folder=note.folder, slug=note.slug)
-    if edited.trouble:
-        raise UsageError(edited.trouble)
-    about = tuple(one if one.hash else memory.code(one.code, one.repository or None) for one in edited.about)
+    if edited.problem:
+        raise UsageError(edited.problem)
+    about = tuple(one if one.hash else memory.code_ref(one.code, one.repository or None) for one in edited.about)
     if memory.get(note.key) != note:
         raise UsageError("another has changed it since")
     return memory.put(replace(edited, about=about, updated=max(_now(), edited.created or _now())), redact=redact)

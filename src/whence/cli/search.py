@@ -125,8 +125,8 @@ def _ask_each(
 # Notes (`in:notes`).
 def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[str, Any]) -> int:
     """Answer as `whence recall` does, with what the operators leave."""
-    from whence.cli.note_output import count_of, opened  # noqa: PLC0415  -- only where notes are asked for
-    from whence.cli.recall import nothing_found, print_found, recalled_json  # noqa: PLC0415  -- it needs this module
+    from whence.cli.note_output import opened  # noqa: PLC0415  -- only where notes are asked for
+    from whence.cli.recall import nothing_found, print_response, response_json  # noqa: PLC0415  -- it needs this module
 
     wrong = [name for name in ("languages", "kinds", "include", "exclude", "content", "pattern", "relaxation", "operator") if options[name]]
     if paths or wrong:
@@ -137,16 +137,13 @@ def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[s
     asking = {**options, "team": False, "directory": None, "full": False, "stale": False}
     with tracing(options["trace_file"]) as trace, opened(asking, trace) as memory:
         ranking = {name: options[name] for name in ("max_distance", "strategy") if options[name] is not None}
-        found = memory.search(question, options["k"] or memory.settings.memory.k, **ranking)
-        searched = count_of(memory, {})
+        found = memory.search(question, k=options["k"], **ranking)
         if options["as_json"]:
-            print_json(
-                recalled_json(memory, question.text, found, searched, with_why=options["with_why"]) | {"remarks": [question.reading]}
-            )
+            print_json(response_json(memory, question.text, found, with_why=options["with_why"]) | {"remarks": [question.reading]})
         elif found:
-            print_found(memory, question.text, found, asking)
+            print_response(memory, found, asking)
         else:
-            click.echo(nothing_found(memory, searched), err=True)
+            click.echo(nothing_found(memory, found.searched), err=True)
     return FOUND if found else NOTHING_FOUND
 
 

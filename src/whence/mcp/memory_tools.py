@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.app.session import BuildProgress, Report, require_index
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
+from whence.core.request import pick_fields
 from whence.mcp.text import recalled_lines
+from whence.memory.request import RecallRequest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whence.app.index import Index
     from whence.memory.memory import Memory
-    from whence.memory.result import RecalledNote
+    from whence.memory.result import RecallResponse
     from whence.query.parser import ParsedQuery
 
 USUAL_NOTES = 5
@@ -48,10 +49,10 @@ def _about(workspace: Workspace, root: Path, code: str) -> str:
 async def recall(workspace: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
     """The notes that answer a question."""
     session = workspace.session(workspace.roots.select(given.get("root", "")))
-    asked = {name: given[name] for name in ("project", "topic", "tags", "since", "until") if given.get(name)}
+    options = {"k": USUAL_NOTES} | {name: value for name, value in pick_fields(RecallRequest, given).items() if value and name != "query"}
 
     def answer(memory: Memory) -> str:
-        return _told(memory, memory.recall(given["query"], k=given.get("k", USUAL_NOTES), **asked), why=given.get("why", False))
+        return _response_text(memory, memory.recall(given["query"], **options), why=given.get("why", False))
 
     return await session.ask_notes(answer)
 
@@ -63,20 +64,20 @@ async def search_notes(workspace: Workspace, given: dict[str, Any], question: Pa
     session = workspace.session(workspace.roots.select(given.get("root", "")))
 
     def answer(memory: Memory) -> str:
-        found = memory.search(question, given.get("k", USUAL_NOTES))
-        return f"note: {question.reading}\n" + _told(memory, found, why=given.get("why", False))
+        found = memory.search(question, k=given.get("k", USUAL_NOTES))
+        return f"note: {question.reading}\n" + _response_text(memory, found, why=given.get("why", False))
 
     return await session.ask_notes(answer)
 
 
-def _told(memory: Memory, found: Sequence[RecalledNote], *, why: bool) -> str:
-    from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- loaded with the memory
+def _response_text(memory: Memory, found: RecallResponse, *, why: bool) -> str:
+    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     if not found:
         return "nothing found in the notes\n"
-    became = [memory.changed(one.note) if one.note.about else "" for one in found]
-    said = [LOW_CONFIDENCE] if is_low_confidence(found) else []
-    return "\n".join([*said, *recalled_lines(found, became, why=why)]) + "\n"
+    changes = [memory.code_changes(one.note) for one in found]
+    warning = [LOW_CONFIDENCE] if found.is_low_confidence else []
+    return "\n".join([*warning, *recalled_lines(found, changes, why=why)]) + "\n"
 
 
 async def feedback(workspace: Workspace, given: dict[str, Any], report: Report) -> str:

@@ -14,6 +14,7 @@ from whence.core.errors import UsageError
 from whence.core.request import options_of
 from whence.mcp.memory_tools import feedback, recall, remember
 from whence.mcp.search_tools import QUESTIONS, context, graph, related, search
+from whence.memory.request import RecallRequest
 from whence.search.request import SearchRequest
 
 STRING, INTEGER, BOOLEAN, STRINGS = "string", "integer", "boolean", "array"
@@ -131,7 +132,8 @@ def _offered(request: type, *only: str, but: tuple[str, ...] = ()) -> dict[str, 
         if one.mcp is None or (only and one.name not in only) or one.name in but:
             continue
         kind = kinds.get(one.type, STRING)
-        found[one.name] = {"type": kind, **({"items": {"type": STRING}} if kind == STRINGS else {}), "description": one.mcp}
+        found[one.name] = {"type": kind, **({"items": {"type": STRING}} if kind == STRINGS else {})}
+        found[one.name] |= {"description": one.mcp} if one.mcp else {}
         found[one.name] |= {} if one.minimum is None else {"minimum": one.minimum}
     return found
 
@@ -213,13 +215,7 @@ TOOLS = (
         "recall",
         "Find notes of earlier sessions: decisions, traps, the state of a branch. Ask at the start of a task.",
         {
-            "query": _text("question"),
-            "k": _number("how many notes (5)"),
-            "project": _text(),
-            "topic": _text(),
-            "tags": _texts("all of these"),
-            "since": _text("date"),
-            "until": _text("date"),
+            **_offered(RecallRequest),
             "why": _flag("show what each score is made of"),
             "budget": _BUDGET,
             "root": _ROOT,

@@ -1,7 +1,7 @@
-"""The index over notes on disk: what was read from each file. Derived, and made again at will (M1).
+"""The SQLite part of the note index: what was read from each file. Derived; it can be rebuilt at any time.
 
-A note that changes gets a new number, so that a reader that knows the highest
-number it has seen reads only what came after. Numbers are never used twice.
+A note that changes gets a new id, so a reader that knows the highest id it has seen reads only newer rows.
+Ids are never reused.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from whence.core.errors import IndexBusy, IndexDamaged, StorageError
+from whence.memory.note import CodeRef
 from whence.storage.arrayfile import Stamp
 from whence.storage.files import make_private_folder
 from whence.storage.sqlite import altered_rows, register_row_sum, with_checksum
 from whence.text.slugs import normalize_topic
 
-#: Changes with anything that makes an old index unreadable or its words different. Part of the name of the file: an
-#: index of another format, language or model is another file, and no process takes away what another is reading.
+#: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
+#: of another format, language or model is another file and processes do not take theirs from one another.
 FORMAT = 4
 BUSY_SECONDS = 10.0
-#: Below the number of values that every SQLite takes in one statement.
-VALUES_AT_ONCE = 500
+#: Every SQLite accepts this many values in one statement.
+MAX_VALUES = 500
 
-#: Each table: its columns, all of which are part of the checksum of a row, and how its definition ends.
+#: Each table: its columns, all of them part of the row's checksum, and the end of its definition.
 _TABLES = {
     "meta": ("key TEXT, value TEXT NOT NULL", ", PRIMARY KEY (key)) WITHOUT ROWID"),
     "folders": ("name BLOB, mtime_ns INTEGER NOT NULL", ", PRIMARY KEY (name)) WITHOUT ROWID"),
@@ -67,18 +68,19 @@ _SCHEMA = "".join(
     f"CREATE TABLE IF NOT EXISTS {name} ({with_checksum(columns)}{end};\n" for name, (columns, end) in _TABLES.items()
 ) + "".join(f"CREATE INDEX IF NOT EXISTS {name} ON {what};\n" for name, what in _INDEXES.items())
 
-_SPEAKING = (
+_FACTS = "SELECT id, key, size, project, topic, kind, archived, trouble, day FROM notes"
+_ABOUT_FILE = (
     "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
     " WHERE notes.archived = 0 AND about.repository = ? AND about.path = ?"
 )
 
-#: What is kept of a word: its stem, and its row in the model's table.
-ReadWord = Callable[[str], tuple[str, int]]
+#: The stem of a word, and its row in the model's table.
+AnalyzeWord = Callable[[str], tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """What was read from the file of a note."""
+    """A note as the index stores it."""
 
     key: str
     folder: str
@@ -89,138 +91,144 @@ class NoteRow:
     topic: str
     kind: str
     archived: bool
-    trouble: str
+    problem: str
     secret: bool  # whether its text holds one
-    day: int  # the day it is of, as an ordinal; 0 when that is not known
+    day: int  # its date as an ordinal; 0 when unknown
     valid_from: float | None
     valid_until: float | None
-    words: Sequence[str]  # that say something, in order
-    spans: bytes  # pairs of days, 32 bits each, that its text speaks of
-    vectors: bytes  # of its passages: a scale of 32 bits and then a byte for each number, one passage after the other
+    words: Sequence[str]  # content words, in order
+    spans: bytes  # the dates it mentions: pairs of days, 32 bits each
+    vectors: bytes  # its passages: a 32-bit scale and one byte per dimension each
     tags: tuple[str, ...] = ()
-    about: tuple[tuple[str, str, str, str], ...] = ()  # repository, path, code, hash
+    about: tuple[CodeRef, ...] = ()
+
+
+class NoteFacts(NamedTuple):
+    """The metadata of an indexed note."""
+
+    id: int
+    key: str = ""
+    size: int = 0
+    project: str = ""
+    topic: str = ""
+    kind: str = ""
+    archived: bool = False
+    problem: str = ""
+    day: int = 0  # its date as an ordinal; 0 when unknown
+
+    @property
+    def slug(self) -> str:
+        """The name of its file."""
+        return self.key.partition("/")[2]
 
 
 def file_name(identity: str) -> str:
-    """The name of the database for everything that decides what is read from a note: language, model, format."""
+    """The name of the database for an analyzer: language, model and format decide what is stored."""
     return f"notes-{zlib.crc32(f'{FORMAT} {identity}'.encode()):08x}.db"
 
 
-def kept(text: str) -> bytes:
-    """Text as it is kept where it names files: such names need not be Unicode."""
+def _encode(text: str) -> bytes:
+    """Names of files, which need not be valid Unicode."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def told(raw: bytes) -> str:
-    """The reverse of `kept`."""
+def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
 class NoteDatabase:
-    """The database of one folder of notes. Several processes may use it at once."""
+    """The database of one notes folder. Several processes may use it at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.was_damaged = False
-        self._ids: dict[str, int] = {}  # of words; what was once given never changes
+        self._ids: dict[str, int] = {}  # of words; an assigned id never changes
         try:
             make_private_folder(path.parent)  # notes are private
-            self._db = self._opened()
+            self._db = self._open()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            found = _explained(path, error)
+            found = _storage_error(path, error)
             if not isinstance(found, IndexDamaged):
                 raise found from error
             self.was_damaged = True
-            self._removed()
+            self._recreate()
         except OSError as error:
             hint = "set WHENCE_DATA_DIR to a folder you can write to"
             raise StorageError(f"cannot write to {path.parent}: {error.strerror}", hint=hint) from error
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         fresh = not self.path.exists()
         if not fresh and not self.path.is_file():
-            raise StorageError(f"{self.path} is no file", hint="move it away; the index over notes is made again")
+            raise StorageError(f"{self.path} is not a file", hint="move it away; the note index is rebuilt")
         db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         if fresh:
             os.chmod(self.path, 0o600)  # noqa: PTH101  -- notes are private
         register_row_sum(db)
         db.execute("PRAGMA journal_mode = WAL")
-        # Derived: what a crash of the machine takes away is read from the files again.
-        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA synchronous = OFF")  # derived: what a crash loses is read from the files again
         db.execute("PRAGMA foreign_keys = ON")
         if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'words'").fetchone()[0]:
             db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
         return db
 
-    def _removed(self) -> None:
-        """Begin again: the file is damaged, and everything in it can be read from the notes."""
+    def _recreate(self) -> None:
         for end in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + end).unlink(missing_ok=True)
         self._ids = {}
-        self._db = self._opened()
+        self._db = self._open()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
-    def begin_again(self) -> None:
-        """Throw away what is damaged; everything in it can be read from the notes."""
+    def reset(self) -> None:
+        """Start over with an empty database."""
         self.close()
-        self._removed()
+        self._recreate()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, and no other process in between."""
-        with self._explained():
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; other writers wait."""
+        with self._translated_errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
             except BaseException:
-                self._ids = {}  # some may have been given only in what is taken back
+                self._ids = {}  # some may have been assigned in what is rolled back
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise _explained(self.path, error) from error
+            raise _storage_error(self.path, error) from error
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
-        """What a query finds."""
-        with self._explained():
+        """The rows of a query."""
+        with self._translated_errors():
             return self._db.execute(sql, tuple(values)).fetchall()
 
     def rows_in(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        """What a query finds for some values; `{}` in it is where they stand."""
+        """The rows of a query for many values; `{}` marks where they go."""
         found: list[Any] = []
-        for at in range(0, len(values), VALUES_AT_ONCE):
-            chunk = values[at : at + VALUES_AT_ONCE]
+        for at in range(0, len(values), MAX_VALUES):
+            chunk = values[at : at + MAX_VALUES]
             found += self.rows(sql.format(",".join("?" * len(chunk))), chunk)
         return found
 
-    def meta(self, key: str) -> str:
-        """A fact about the whole; empty where there is none."""
-        found = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return str(found[0][0]) if found else ""
-
-    def set_meta(self, key: str, value: str) -> None:
-        """Note a fact about the whole."""
-        with self.writing() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
     def verify(self) -> list[str]:
-        """What of the database is not what was written: its pages, its rows, and whether they fit together."""
+        """What is damaged: pages, rows that do not match their checksums, broken references."""
         try:
             found = [" ".join(text.split()) for (text,) in self.rows("PRAGMA integrity_check(3)") if text != "ok"]
-            with self._explained():
-                found += [said for table, (columns, _) in _TABLES.items() for said in altered_rows(self._db, table, columns)]
-            found += ["rows of notes that are not there"] if self.rows("PRAGMA foreign_key_check") else []
-            given = self.rows("SELECT 1 FROM notes WHERE id > (SELECT max(seq) FROM sqlite_sequence WHERE name = 'notes')")
-            return found + (["numbers would be given twice"] if given else [])
+            with self._translated_errors():
+                found += [problem for table, (columns, _) in _TABLES.items() for problem in altered_rows(self._db, table, columns)]
+            found += ["rows of missing notes"] if self.rows("PRAGMA foreign_key_check") else []
+            reused = self.rows("SELECT 1 FROM notes WHERE id > (SELECT max(seq) FROM sqlite_sequence WHERE name = 'notes')")
+            return found + (["ids would be reused"] if reused else [])
         except IndexDamaged as damage:
             return [damage.message]
 
@@ -228,104 +236,146 @@ class NoteDatabase:
         """Changes whenever another connection has written."""
         return int(self.rows("PRAGMA data_version")[0][0])
 
-    # What is known of files.
+    # The files that were read.
     def folders(self) -> dict[str, int]:
-        """When each folder had last changed as all its notes were read."""
-        return {told(name): mtime for name, mtime in self.rows("SELECT name, mtime_ns FROM folders")}
+        """The mtime each folder had when all its notes were read."""
+        return {_decode(name): mtime for name, mtime in self.rows("SELECT name, mtime_ns FROM folders")}
 
-    def states(self, folder: str) -> dict[str, tuple[int, int, int]]:
-        """Of each note in a folder its size, time and number on disk, as it was read."""
+    def file_states(self, folder: str) -> dict[str, tuple[int, int, int]]:
+        """Size, ctime and inode of the notes in a folder as they were read, by key."""
         sql = "SELECT key, size, changed_ns, inode FROM notes WHERE folder = ?"
-        return {told(key): (size, changed, inode) for key, size, changed, inode in self.rows(sql, (kept(folder),))}
+        return {_decode(key): (size, changed, inode) for key, size, changed, inode in self.rows(sql, (_encode(folder),))}
 
-    def put(self, entries: Sequence[NoteRow], gone: Iterable[str], folders: Mapping[str, int], read_word: ReadWord) -> None:
-        """Take in what was read, and drop what is no longer there."""
-        with self.writing() as db:
-            dropped = [(kept(key),) for key in (*gone, *(entry.key for entry in entries))]
+    def file_state(self, key: str) -> tuple[int, int, int, bool] | None:
+        """Size, ctime and inode of a note as it was read, and whether it holds a secret."""
+        found = self.rows("SELECT size, changed_ns, inode, secret FROM notes WHERE key = ?", (_encode(key),))
+        return (*found[0][:3], bool(found[0][3])) if found else None
+
+    def put(self, entries: Sequence[NoteRow], removed: Iterable[str], folders: Mapping[str, int], analyze: AnalyzeWord) -> None:
+        """Add or replace notes, remove others, and record the mtime of folders (negative: forget the folder)."""
+        with self.transaction() as db:
+            dropped = [(_encode(key),) for key in (*removed, *(entry.key for entry in entries))]
             db.executemany("DELETE FROM notes WHERE key = ?", dropped)
             for entry in entries:
-                self._insert(db, entry, self._word_ids(db, entry.words, read_word))
+                self._insert(db, entry, self._word_ids(db, entry.words, analyze))
             for name, mtime in folders.items():
                 if mtime < 0:
-                    db.execute("DELETE FROM folders WHERE name = ?", (kept(name),))
+                    db.execute("DELETE FROM folders WHERE name = ?", (_encode(name),))
                 else:
-                    db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (kept(name), mtime))
+                    db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (_encode(name), mtime))
 
     def _insert(self, db: sqlite3.Connection, entry: NoteRow, words: bytes) -> None:
         db.execute(
             "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day,"
             " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                *(kept(entry.key), kept(entry.folder), entry.size, entry.changed_ns, entry.inode),
-                *(
-                    entry.project,
-                    entry.topic,
-                    normalize_topic(entry.topic),
-                    entry.kind,
-                    entry.archived,
-                    entry.trouble,
-                    entry.secret,
-                    entry.day,
-                ),
-                *(entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
+                *(_encode(entry.key), _encode(entry.folder), entry.size, entry.changed_ns, entry.inode),
+                *(entry.project, entry.topic, normalize_topic(entry.topic), entry.kind, entry.archived, entry.problem),
+                *(entry.secret, entry.day, entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
             ),
         )
         if entry.tags or entry.about:
-            number = db.execute("SELECT last_insert_rowid()").fetchone()[0]
-            db.executemany("INSERT INTO tags VALUES (?, ?)", [(number, tag.casefold()) for tag in entry.tags])
-            pieces = [(number, kept(root), kept(path), kept(code), hashed) for root, path, code, hashed in entry.about]
-            db.executemany("INSERT INTO about VALUES (?, ?, ?, ?, ?)", pieces)
+            note = db.execute("SELECT last_insert_rowid()").fetchone()[0]
+            db.executemany("INSERT INTO tags VALUES (?, ?)", [(note, tag.casefold()) for tag in entry.tags])
+            about = [(note, _encode(one.repository), _encode(one.path), _encode(one.code), one.hash) for one in entry.about]
+            db.executemany("INSERT INTO about VALUES (?, ?, ?, ?, ?)", about)
 
-    def _word_ids(self, db: sqlite3.Connection, words: Sequence[str], read_word: ReadWord) -> bytes:
-        """The numbers of words, new ones given."""
-        from array import array  # noqa: PLC0415  -- only where something is written
+    def _word_ids(self, db: sqlite3.Connection, words: Sequence[str], analyze: AnalyzeWord) -> bytes:
+        """The ids of words; new words get one."""
+        from array import array  # noqa: PLC0415  -- only for writing
 
         for word in dict.fromkeys(words):
             if word not in self._ids:
-                self._ids[word] = self._word_id(db, word, read_word)
+                self._ids[word] = self._word_id(db, word, analyze)
         return array("i", [self._ids[word] for word in words]).tobytes()
 
-    def _word_id(self, db: sqlite3.Connection, word: str, read_word: ReadWord) -> int:
+    def _word_id(self, db: sqlite3.Connection, word: str, analyze: AnalyzeWord) -> int:
         found = db.execute("SELECT id FROM words WHERE word = ?", (word,)).fetchone()
         if found:
             return int(found[0])
-        stem, row = read_word(word)
+        stem, row = analyze(word)
         known = db.execute("SELECT id FROM stems WHERE stem = ?", (stem,)).fetchone()
         number = known[0] if known else db.execute("INSERT INTO stems (stem) VALUES (?)", (stem,)).lastrowid
         return int(db.execute("INSERT INTO words (word, stem, row) VALUES (?, ?, ?)", (word, number, row)).lastrowid or 0)
 
-    def speaking_of(self, roots: Sequence[str], paths: Iterable[str]) -> list[tuple[str, str]]:
-        """Notes that speak of code in some files, archived ones left out: (key, code), in the order of the files."""
-        pairs = [(kept(root), kept(path)) for path in paths for root in roots]
-        found = [sorted(self.rows(_SPEAKING, pair)) for pair in pairs]
-        return [(told(key), told(code)) for some in found for key, code in some]
+    # The notes.
+    def count(self) -> int:
+        """How many notes there are."""
+        return int(self.rows("SELECT count(*) FROM notes")[0][0])
 
-    # The file of arrays that holds most notes.
-    def arrays(self) -> tuple[str, Stamp, int] | None:
-        """The file of arrays, its stamp, and the highest number in it; None where there is none."""
-        found = self.meta("arrays")
+    def notes(self) -> list[NoteFacts]:
+        """All notes by key."""
+        return [_facts(row) for row in self.rows(f"{_FACTS} ORDER BY key")]
+
+    def notes_by_id(self, ids: Sequence[int]) -> dict[int, NoteFacts]:
+        """Some notes by id; those that were removed since are missing."""
+        return {one.id: one for one in map(_facts, self.rows_in(f"{_FACTS} WHERE id IN ({{}})", ids))}
+
+    def keys_with_topic(self, folder: str, topic: str) -> list[str]:
+        """The notes in a folder that have a topic."""
+        rows = self.rows("SELECT key FROM notes WHERE folder = ? AND alike = ?", (_encode(folder), normalize_topic(topic)))
+        return [_decode(key) for (key,) in rows]
+
+    def ids_with_topic(self, topic: str) -> list[int]:
+        """The notes that have a topic, in any folder."""
+        return [row[0] for row in self.rows("SELECT id FROM notes WHERE alike = ?", (normalize_topic(topic),))]
+
+    def ids_with_tag(self, tag: str) -> list[int]:
+        """The notes that have a tag."""
+        return [row[0] for row in self.rows("SELECT note FROM tags WHERE tag = ?", (tag.casefold().lstrip("#"),))]
+
+    def tags(self) -> dict[int, list[str]]:
+        """The tags of all notes by id, in lower case."""
+        found: dict[int, list[str]] = {}
+        for note, tag in self.rows("SELECT note, tag FROM tags"):
+            found.setdefault(note, []).append(tag)
+        return found
+
+    def code_of(self, ids: Sequence[int]) -> Iterator[tuple[int, CodeRef]]:
+        """The code that some notes are about."""
+        sql = "SELECT note, repository, code, hash FROM about WHERE note IN ({})"
+        for note, root, code, hashed in self.rows_in(sql, ids) if self.rows("SELECT 1 FROM about LIMIT 1") else []:
+            yield note, CodeRef(_decode(code), hashed, _decode(root))
+
+    def notes_about(self, roots: Sequence[str], paths: Iterable[str]) -> list[tuple[str, str]]:
+        """The notes about code in some files, without archived ones: (key, code), in the order of the files."""
+        pairs = [(_encode(root), _encode(path)) for path in paths for root in roots]
+        found = [sorted(self.rows(_ABOUT_FILE, pair)) for pair in pairs]
+        return [(_decode(key), _decode(code)) for some in found for key, code in some]
+
+    # The array file that holds most notes.
+    def array_file(self) -> tuple[str, Stamp] | None:
+        """The name and stamp of the array file, if there is one."""
+        found = self.rows("SELECT value FROM meta WHERE key = 'arrays'")
         if not found:
             return None
-        name, last, *stamp = json.loads(found)
-        return name, Stamp(*stamp), last
+        name, _, *stamp = json.loads(found[0][0])
+        return name, Stamp(*stamp)
 
-    def set_arrays(self, name: str, stamp: Stamp, last: int) -> None:
-        """Another file of arrays takes the place of the one before."""
-        self.set_meta("arrays", json.dumps([name, last, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode]))
+    def set_array_file(self, name: str, stamp: Stamp, last: int) -> None:
+        """Replace the array file; `last` is the highest id in it."""
+        value = json.dumps([name, last, stamp.size, stamp.checksum, stamp.mtime_ns, stamp.inode])
+        with self.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", ("arrays", value))
 
-    def drop_arrays(self) -> None:
-        """Forget the file of arrays: it is damaged, and the rows have everything that was in it."""
-        with self.writing() as db:
+    def drop_array_file(self) -> None:
+        """Forget a damaged array file; the rows hold everything that is in it."""
+        with self.transaction() as db:
             db.execute("DELETE FROM meta WHERE key = 'arrays'")
 
 
-def _explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
-    """What an error of the database is for us: one that is busy, full or locked away is not damaged."""
+def _facts(row: Any) -> NoteFacts:
+    number, key, size, project, topic, kind, archived, problem, day = row
+    return NoteFacts(number, _decode(key), size, project, topic, kind, bool(archived), problem, day)
+
+
+def _storage_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
+    """An SQLite error as ours; a database that is busy, full or read-only is not damaged."""
     text = str(error)
     if "locked" in text or "busy" in text:
         return IndexBusy(f"{path} is in use by another process: {text}", hint="try again; nothing was changed")
     signs = ("malformed", "no such", "has no column", "decode", "user-defined function")
     if not isinstance(error, sqlite3.OperationalError) or any(sign in text for sign in signs):
-        return IndexDamaged(f"the index over notes is damaged: {' '.join(text.split())}")
+        return IndexDamaged(f"the note index is damaged: {' '.join(text.split())}")
     hint = "free some space and run it again" if "full" in text else "set WHENCE_DATA_DIR to a folder you can write to"
     return StorageError(f"{path}: {text}", hint=hint)

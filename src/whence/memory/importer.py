@@ -1,4 +1,7 @@
-"""What can be taken in? Markdown files, conversations, and what was exported: drafts of notes, the same each time."""
+"""Import: Markdown files, conversations and exports become notes. Repeating an import changes nothing.
+
+A source is first read into drafts, the same each time; each draft then finds its place among the notes.
+"""
 
 from __future__ import annotations
 
@@ -8,88 +11,257 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from datetime import datetime, timezone
+from itertools import chain, count, takewhile
 from pathlib import Path
 from typing import BinaryIO
 
 from whence.core.errors import UsageError
-from whence.memory.exporter import MANIFEST, MARKS, note_from_line
-from whence.memory.front_matter import FENCE, parse, render
+from whence.memory.exporter import MANIFEST, MARKS, note_from_line, redacted_note
+from whence.memory.front_matter import FENCE, normalized, parse, render
+from whence.memory.memory import Memory
 from whence.memory.note import GENERAL, KINDS, Note
-from whence.memory.transcripts import TranscriptSession, parts_of, sessions_in, sessions_of, text_of
-from whence.text.slugs import first_words, project_folder
+from whence.memory.transcripts import TranscriptSession, sessions_in, sessions_of, split_session, text_of
+from whence.storage.files import storage_errors
+from whence.text.secrets import find_secrets, redact_secrets
+from whence.text.slugs import checksum, first_words, normalize_topic, project_folder, topic_slugs
 
-#: A JSON document is read as a whole up to this size. Lines of a longer one are read as JSON lines.
-LARGEST_DOCUMENT = 64 << 20
-#: What is longer is no line of a conversation; its beginning is read, and is not JSON.
-LONGEST_LINE = 32 << 20
-#: Front matter has this much of the room that a note has, when a conversation is cut into parts.
+#: JSON documents up to this size are parsed whole; longer ones are read as JSON lines.
+MAX_DOCUMENT = 64 << 20
+#: Only the start of a longer line is read, which is not valid JSON.
+MAX_LINE = 32 << 20
+#: Bytes of a note that are reserved for front matter when a conversation is split.
 FRONT_MATTER = 4_000
-#: More of a heading is no topic any more.
-LONGEST_TOPIC = 200
+#: Characters of a heading that make a topic.
+MAX_TOPIC = 200
 
+_MARKDOWN = (".md", ".markdown")
+_MAX_SECRETS = 5
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(\S.*)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CODE_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _KEY = re.compile(r"([a-z_]+):")
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class NoteDraft:
-    """A note that is to be stored, and the file it came from.
-
-    Its slug is empty when a name is to be found for it; a note that was exported has kept its own.
-    """
+    """A note to be stored, and the file it came from. Its slug is empty unless it was exported."""
 
     note: Note
     origin: str
-    apart: str = ""  # the topic to give it when a note from elsewhere has its topic already
+    fallback_topic: str = ""  # used when a note from another source has its topic
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedNotes:
-    """Everything that was found, and a line for everything that could not be taken."""
+class NoteDrafts:
+    """The drafts of a source, and a line for everything that could not be imported."""
 
     drafts: list[NoteDraft] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _DraftFields:
+class ImportSummary:
+    """What an import did."""
+
+    new: int
+    changed: int
+    unchanged: int
+    problems: list[str]  # a line for everything that was not imported, or not as it was
+    keys: list[str]  # of new and changed notes, in the order of the files
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportOptions:
     project: str
     topic: str
     kind: str | None
-    most_bytes: int
-    alone: bool  # one file was asked for
-    exported: bool  # the folder is an export
+    max_bytes: int
+    is_file: bool  # a single file is imported
+    is_export: bool  # the folder is an export
 
 
-def incoming(path: Path, *, project: str, topic: str, kind: str | None, most_bytes: int) -> ImportedNotes:
-    """What a file, or a folder with all that is below it, has for memory. Importing it again gives the same drafts.
+def import_notes(
+    memory: Memory,
+    path: Path,
+    *,
+    project: str = "",
+    topic: str = "",
+    kind: str | None = None,
+    redact: bool = False,
+    now: datetime,
+    progress: Progress | None = None,
+) -> ImportSummary:
+    """Import a file or a folder; what cannot be imported is reported, the rest is imported.
 
-    Notes that whence exported keep every field they have, whatever project and kind are asked for.
+    A note from the same source is replaced and keeps what was added here: its tags, its code, and its place in the
+    archive while its text is unchanged. A note from another source is never replaced because of its topic.
     """
+    if path.resolve().is_relative_to(memory.directory.resolve()):
+        raise UsageError(f"{path} is inside the notes folder", hint="notes in it need no import")
+    found = drafts_of(path, project=project, topic=topic, kind=kind, max_bytes=memory.store.max_bytes)
+    memory.index.refresh(full=True)
+    problems, keys = list(found.problems), []
+    new = changed = unchanged = 0
+    for number, draft in enumerate(found.drafts, 1):
+        try:
+            note, before = _place(memory, _checked(draft, path, now, redact=redact), now, kind)
+            if before is not None and replace(note, updated=before.updated) == before:
+                unchanged += 1
+            else:
+                keys.append(memory.write(note, expected=before).key)
+                new, changed = new + (before is None), changed + (before is not None)
+        except UsageError as error:
+            problems.append(f"{draft.origin}: {error}")
+        if progress is not None:
+            progress(number, len(found.drafts))
+    return ImportSummary(new, changed, unchanged, problems, keys)
+
+
+# Checking a draft.
+def _checked(draft: NoteDraft, path: Path, now: datetime, *, redact: bool) -> NoteDraft:
+    """A draft that may be stored: it has text and a date, and no secrets."""
+    note = draft.note
+    if not note.text.strip():
+        raise UsageError("it has no text")
+    if not note.slug and note.created is None:
+        note = replace(note, created=_mtime(_file_of(path, draft.origin), now))
+    if not find_secrets(render(note)):
+        return replace(draft, note=normalized(note))
+    if not redact:
+        raise UsageError(f"contains what looks like a secret ({_secrets_in(draft, path)}); not stored", hint="--redact stores it without")
+    clean = redacted_note(note)
+    if find_secrets(render(clean)):
+        raise UsageError("contains what looks like a secret in a field that cannot be redact_secrets; not stored")
+    fallback = redact_secrets(draft.fallback_topic, find_secrets(draft.fallback_topic))
+    return replace(draft, note=normalized(clean), fallback_topic=fallback)
+
+
+def _secrets_in(draft: NoteDraft, path: Path) -> str:
+    """The secrets in a draft and their lines: those of its file, where these are the lines of the note."""
+    file, where = _file_of(path, draft.origin), ""
+    found = []
+    if file.suffix.lower() in _MARKDOWN:
+        with storage_errors("read", str(file)):
+            found = find_secrets(file.read_text(encoding="utf-8-sig", errors="replace"))
+    if not found:
+        found, where = find_secrets(draft.note.text) or find_secrets(render(draft.note)), " of its text"
+    return ", ".join(f"line {one.line}{where}: {one.kind}" for one in found[:_MAX_SECRETS])
+
+
+def _file_of(path: Path, origin: str) -> Path:
+    """The file of a draft. An origin is its name, which may be followed by a place in the file."""
+    name = origin
+    while path.is_dir() and name and not (path / name).is_file():
+        name = max((name.rpartition(mark)[0] for mark in (": ", ", line ")), key=len)
+    return path / name if path.is_dir() else path
+
+
+def _mtime(file: Path, now: datetime) -> datetime:
+    try:
+        return min(datetime.fromtimestamp(file.stat().st_mtime, timezone.utc), now)
+    except (OSError, ValueError, OverflowError):
+        return now
+
+
+# Placing a draft among the notes.
+def _place(memory: Memory, draft: NoteDraft, now: datetime, kind: str | None) -> tuple[Note, Note | None]:
+    """The note that a draft becomes, and the note that it replaces, if any."""
+    if draft.note.slug:
+        return _place_exported(memory, draft.note)
+    note = replace(draft.note, folder=_folder_of(draft.note.project))
+    fallback = draft.fallback_topic
+    for topic in chain((note.topic, fallback), (f"{fallback} {number}" for number in count(2))):
+        before = _note_with_topic(memory, note.folder, topic)
+        if before is None:
+            return replace(note, topic=topic, updated=note.updated or note.created), None
+        if before.source == note.source:
+            return _updated(replace(note, topic=topic), before, now, kind), before
+    raise AssertionError("there is always another topic")
+
+
+def _updated(note: Note, before: Note, now: datetime, kind: str | None) -> Note:
+    """A note that is imported again, with what was added to it here."""
+    return normalized(
+        replace(
+            note,
+            slug=before.slug,
+            kind=note.kind if kind else before.kind,
+            tags=tuple(dict.fromkeys((*before.tags, *note.tags))),
+            created=before.created or note.created,
+            updated=note.updated or now,
+            valid_from=note.valid_from or before.valid_from,
+            valid_until=note.valid_until or before.valid_until,
+            about=note.about or before.about,
+            archived=before.archived if before.text == note.text else None,
+            other=note.other or before.other,
+        )
+    )
+
+
+def _place_exported(memory: Memory, note: Note) -> tuple[Note, Note | None]:
+    """The same for an exported note, which keeps its name unless another note has it here."""
+    same_name = memory.store.read(note.key)
+    before = same_name if same_name and _is_version_of(same_name, note) else _note_with_topic(memory, note.folder, note.topic)
+    if before is None and same_name is not None:
+        mark = checksum(f"{note.created or note.text}\n{normalize_topic(note.topic)}")
+        note = replace(note, slug=f"{note.slug}-{mark}")
+        before = memory.store.read(note.key)
+    if before is None:
+        return note, None
+    note = replace(note, slug=before.slug)
+    if replace(note, updated=before.updated) != before and _last_change(before) > _last_change(note):
+        raise UsageError(f"{before.key} has a newer version here ({_last_change(before)[:10]}); not replaced")
+    return note, before
+
+
+def _is_version_of(one: Note, other: Note) -> bool:
+    """Whether two notes with the same name are versions of one note."""
+    if one.problem:
+        return False
+    same_time, same_topic = one.created == other.created, normalize_topic(one.topic) == normalize_topic(other.topic)
+    return one.text == other.text or bool(one.created and same_time) or bool(one.topic and same_topic)
+
+
+def _last_change(note: Note) -> str:
+    return max(moment.isoformat() if moment else "" for moment in (note.created, note.updated, note.archived))
+
+
+def _note_with_topic(memory: Memory, folder: str, topic: str) -> Note | None:
+    if not normalize_topic(topic):
+        return None
+    usual = [f"{folder}/{slug}" for slug in topic_slugs(topic)]
+    keys = sorted(memory.index.database.keys_with_topic(folder, topic), key=lambda key: (key not in usual, key))
+    notes = map(memory.store.read, keys)
+    return next((note for note in notes if note and not note.problem and normalize_topic(note.topic) == normalize_topic(topic)), None)
+
+
+# Reading drafts.
+def drafts_of(path: Path, *, project: str, topic: str, kind: str | None, max_bytes: int) -> NoteDrafts:
+    """The drafts in a file, or in a folder and everything below it. Exported notes keep their project and kind."""
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}", hint=f"one of {', '.join(KINDS)}")
-    found = ImportedNotes()
-    alone = not os.path.isdir(path)  # noqa: PTH112  -- answers, where pathlib would raise
-    if alone and not os.path.isfile(path):  # noqa: PTH113
+    is_file = not os.path.isdir(path)  # noqa: PTH112  -- pathlib raises on odd names
+    if is_file and not os.path.isfile(path):  # noqa: PTH113
         raise UsageError(f"{path}: no such file or folder")
-    if alone and path.suffix.lower() not in _READERS:
-        raise UsageError(f"{path}: cannot be imported", hint=f"one of {', '.join(_READERS)}, or a folder with such files")
-    wish = _DraftFields(project, topic, kind, most_bytes, alone, not alone and os.path.isfile(path / MANIFEST))  # noqa: PTH113
-    for file, name in [(path, path.name)] if alone else _files(path, found.problems):
+    options = _ImportOptions(project, topic, kind, max_bytes, is_file, not is_file and os.path.isfile(path / MANIFEST))  # noqa: PTH113
+    if is_file and path.suffix.lower() not in _READERS:
+        raise UsageError(f"{path}: this format cannot be imported", hint=f"one of {', '.join(_READERS)}, or a folder with such files")
+    found = NoteDrafts()
+    for file, name in [(path, path.name)] if is_file else _files(path, found.problems):
         try:
-            found.drafts.extend(_READERS[file.suffix.lower()](file, name, wish, found.problems))
-        except OSError as trouble:
-            found.problems.append(f"{name}: {trouble.strerror or trouble}")
-    return ImportedNotes(_distinct(found.drafts, wish), found.problems)
+            found.drafts.extend(_READERS[file.suffix.lower()](file, name, options, found.problems))
+        except OSError as error:
+            found.problems.append(f"{name}: {error.strerror or error}")
+    return NoteDrafts(_with_distinct_topics(found.drafts, options), found.problems)
 
 
 def _files(folder: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """The files below a folder that can be read, with their paths in it. What is hidden and what is a link is passed over."""
+    """The importable files below a folder, with their relative paths. Hidden files and links are skipped."""
 
-    def unreadable(trouble: OSError) -> None:
-        problems.append(f"{trouble.filename}: {trouble.strerror}")
+    def unreadable(error: OSError) -> None:
+        problems.append(f"{error.filename}: {error.strerror}")
 
     found = []
     for inside, folders, names in os.walk(folder, onerror=unreadable):
@@ -97,80 +269,75 @@ def _files(folder: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
         found += [Path(inside, name) for name in names if not name.startswith(".") and Path(name).suffix.lower() in _READERS]
     for file in sorted(found):
         name = file.relative_to(folder).as_posix()
-        if not _is_text(name):
-            problems.append(f"{name!r}: a name that is not UTF-8")
-        elif _is_regular(file):
-            yield file, name
+        try:
+            name.encode()
+            if stat.S_ISREG(file.lstat().st_mode):
+                yield file, name
+        except UnicodeEncodeError:
+            problems.append(f"{name!r}: its name is not UTF-8")
+        except OSError:  # removed meanwhile
+            continue
 
 
-def _is_regular(file: Path) -> bool:
-    try:
-        return stat.S_ISREG(file.lstat().st_mode)
-    except OSError:  # gone since
-        return False
+def _folder_of(project: str) -> str:
+    return project_folder(project) if project else GENERAL
 
 
-def _is_text(name: str) -> bool:
-    try:
-        return bool(name.encode())
-    except UnicodeEncodeError:
-        return False
-
-
-# Markdown
-
-
-def _markdown(file: Path, name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
+# Markdown.
+def _markdown(file: Path, name: str, options: _ImportOptions, problems: list[str]) -> Iterator[NoteDraft]:
     with file.open("rb") as stream:
-        data = stream.read(wish.most_bytes + 1)
-    trouble = _unfit(data, wish)
-    if trouble:
-        problems.append(f"{name}: {trouble}")
+        data = stream.read(options.max_bytes + 1)
+    if problem := _not_text(data, options.max_bytes):
+        problems.append(f"{name}: {problem}")
         return
-    folder = name.partition("/")[0] if wish.exported and name.count("/") == 1 else GENERAL
+    folder = name.partition("/")[0] if options.is_export and name.count("/") == 1 else GENERAL
     note = parse(data, folder=folder, slug=file.stem)
-    if note.trouble:
-        problems.append(f"{name}: {note.trouble}; kept whole as text")
+    if note.problem:
+        problems.append(f"{name}: {note.problem}; imported as plain text")
         note = Note(data.decode("utf-8-sig"), slug="")
-    elif _is_ours(data, note, wish):
-        yield NoteDraft(replace(note, folder=folder if wish.exported else _folder_of(note.project)), name)
+    elif _is_exported(data, note, options):
+        yield NoteDraft(replace(note, folder=folder if options.is_export else _folder_of(note.project)), name)
         return
-    project = wish.project or note.project
-    topic = (note.topic or _heading(note.text) or file.stem)[:LONGEST_TOPIC]
-    kind, source = wish.kind or "resource", note.source or name
+    project = options.project or note.project
+    topic = (note.topic or _heading(note.text) or file.stem)[:MAX_TOPIC]
+    kind, source = options.kind or "resource", note.source or name
     note = replace(note, slug="", project=project, folder=_folder_of(project), topic=topic, kind=kind, source=source)
-    yield NoteDraft(note, name, apart=f"{topic} ({name})")
+    yield NoteDraft(note, name, fallback_topic=f"{topic} ({name})")
 
 
-def _unfit(data: bytes, wish: _DraftFields) -> str:
-    """Why some bytes are no note; empty when they are one."""
-    if len(data) > wish.most_bytes:
-        return f"larger than {wish.most_bytes} bytes (memory.max_bytes)"
+def _not_text(data: bytes, max_bytes: int) -> str:
+    """Why some bytes cannot be a note; empty if they can."""
+    if len(data) > max_bytes:
+        return _too_large(max_bytes)
     if not data.strip():
         return "empty"
     if b"\0" in data:
         return "binary"
     try:
         data.decode()
-    except UnicodeDecodeError as trouble:
-        return f"not UTF-8 (byte {trouble.start})"
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 (byte {error.start})"
     return ""
 
 
-def _is_ours(data: bytes, note: Note, wish: _DraftFields) -> bool:
-    """Whether whence wrote a file: its front matter has one of our kinds, and is in an export, dated, or just as we write it."""
+def _too_large(max_bytes: int) -> str:
+    return f"larger than {max_bytes} bytes (memory.max_bytes)"
+
+
+def _is_exported(data: bytes, note: Note, options: _ImportOptions) -> bool:
+    """Whether whence wrote a file: its front matter has a `kind`, and is in an export, dated, or exactly as we write it."""
     lines = iter(data.decode("utf-8-sig").splitlines())
     if next(lines, "").rstrip() != FENCE:
         return False
     keys = {found[1] for line in takewhile(lambda line: line.rstrip() != FENCE, lines) if (found := _KEY.match(line))}
-    return "kind" in keys and (wish.exported or "created" in keys or render(note).encode() == data)
+    return "kind" in keys and (options.is_export or "created" in keys or render(note).encode() == data)
 
 
 def _heading(text: str) -> str:
-    """The first heading that is not inside a block of code."""
+    """The first heading outside code blocks."""
     fence = ""
     for line in text.splitlines():
-        mark = _FENCE.match(line)
+        mark = _CODE_FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         elif not fence and (found := _HEADING.fullmatch(line)):
@@ -179,138 +346,125 @@ def _heading(text: str) -> str:
     return ""
 
 
-def _folder_of(project: str) -> str:
-    return project_folder(project) if project else GENERAL
-
-
-# Conversations, and notes as lines
-
-
-def _lines_file(file: Path, name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
+# Conversations, and exports as JSON lines.
+def _lines_file(file: Path, name: str, options: _ImportOptions, problems: list[str]) -> Iterator[NoteDraft]:
     with file.open("rb") as stream:
-        exported = _is_note(next((line for line in _lines(stream) if line.strip()), b""))
+        first = _json(next((line for line in _lines(stream) if line.strip()), b""))
     with file.open("rb") as stream:
-        if exported:
-            yield from _exported_lines(_lines(stream), name, wish, problems)
+        if isinstance(first, dict) and first.keys() >= MARKS:
+            yield from _exported_lines(_lines(stream), name, options, problems)
         else:
-            yield from _sessions(*sessions_of(_lines(stream), name=_bare(name)), name, wish, problems)
+            yield from _sessions(*sessions_of(_lines(stream), name=_stem(name)), name, options, problems)
 
 
-def _document(file: Path, name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
-    """One JSON document, or JSON lines under its name. A folder may hold many that are no conversations: these are not named."""
+def _document(file: Path, name: str, options: _ImportOptions, problems: list[str]) -> Iterator[NoteDraft]:
+    """One JSON document, or JSON lines under its name. Documents in a folder that are no conversations are not reported."""
     with file.open("rb") as stream:
-        data = stream.read(LARGEST_DOCUMENT + 1)
-    try:
-        read = sessions_in(json.loads(data), name=_bare(name))
-    except (ValueError, RecursionError):
-        first = data.lstrip()[:LONGEST_LINE].split(b"\n", 1)[0]
-        if _is_json(first):
-            yield from _lines_file(file, name, wish, problems)
-        elif wish.alone:
-            problems.append(f"{name}: not JSON")
-        return
-    if read[0] or wish.alone:
-        yield from _sessions(*read, name, wish, problems)
+        data = stream.read(MAX_DOCUMENT + 1)
+    document = _json(data)
+    if document is not _NOT_JSON:
+        found, skipped = sessions_in(document, name=_stem(name))
+        if found or options.is_file:
+            yield from _sessions(found, skipped, name, options, problems)
+    elif _json(data.lstrip()[:MAX_LINE].split(b"\n", 1)[0]) is not _NOT_JSON:
+        yield from _lines_file(file, name, options, problems)
+    elif options.is_file:
+        problems.append(f"{name}: not JSON")
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    while line := stream.readline(LONGEST_LINE):
+    while line := stream.readline(MAX_LINE):
         yield line
-        while len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-            line = stream.readline(LONGEST_LINE)
+        while len(line) == MAX_LINE and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE)
 
 
-def _bare(name: str) -> str:
+_NOT_JSON = object()
+
+
+def _json(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return _NOT_JSON
+
+
+def _stem(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _is_note(line: bytes) -> bool:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and record.keys() >= MARKS
-
-
-def _exported_lines(lines: Iterator[bytes], name: str, wish: _DraftFields, problems: list[str]) -> Iterator[NoteDraft]:
+def _exported_lines(lines: Iterator[bytes], name: str, options: _ImportOptions, problems: list[str]) -> Iterator[NoteDraft]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        origin = f"{name}, line {number}"
         try:
             note = note_from_line(line.decode("utf-8-sig"))
-        except (UsageError, UnicodeDecodeError) as trouble:
-            problems.append(f"{name}, line {number}: {'not UTF-8' if isinstance(trouble, UnicodeDecodeError) else trouble}")
+        except (UsageError, UnicodeDecodeError) as error:
+            problems.append(f"{origin}: {'not UTF-8' if isinstance(error, UnicodeDecodeError) else error}")
             continue
-        if len(note.text.encode()) > wish.most_bytes:
-            problems.append(f"{name}, line {number}: larger than {wish.most_bytes} bytes (memory.max_bytes)")
+        if len(note.text.encode()) > options.max_bytes:
+            problems.append(f"{origin}: {_too_large(options.max_bytes)}")
         else:
-            yield NoteDraft(replace(note, trouble=""), f"{name}, line {number}")
+            yield NoteDraft(replace(note, problem=""), origin)
 
 
 def _sessions(
-    sessions: list[TranscriptSession], trouble: list[str], name: str, wish: _DraftFields, problems: list[str]
+    sessions: list[TranscriptSession], skipped: list[str], name: str, options: _ImportOptions, problems: list[str]
 ) -> Iterator[NoteDraft]:
-    problems += [f"{name}, {line}" for line in trouble]
-    if wish.alone and not sessions and not trouble:
+    problems += [f"{name}, {line}" for line in skipped]
+    if options.is_file and not sessions and not skipped:
         problems.append(f"{name}: no conversation in it")
-    room = max(wish.most_bytes - FRONT_MATTER, wish.most_bytes // 2)
+    room = max(options.max_bytes - FRONT_MATTER, options.max_bytes // 2)
     for session in sessions:
-        project, topic = wish.project or session.project, _topic_of(session, _bare(name))
+        project, topic = options.project or session.project, _session_topic(session, _stem(name))
         origin = f"{name}: {session.identity}" if session.identity else name
-        note = Note("", slug="", project=project, folder=_folder_of(project), kind=wish.kind or "session", source=origin)
-        for number, part in enumerate(parts_of(session, room), 1):
+        note = Note("", slug="", project=project, folder=_folder_of(project), kind=options.kind or "session", source=origin)
+        for number, part in enumerate(split_session(session, room), 1):
             text, own = text_of(part), topic if number == 1 else f"{topic}, part {number}"
-            if len(text.encode()) > wish.most_bytes:
-                problems.append(f"{origin}: a turn larger than {wish.most_bytes} bytes (memory.max_bytes)")
+            if len(text.encode()) > options.max_bytes:
+                problems.append(f"{origin}: a turn {_too_large(options.max_bytes)}")
                 continue
             last = next((turn.at for turn in reversed(part.turns) if turn.at), None)
             made = replace(note, text=text, topic=own, created=part.began, updated=last)
-            yield NoteDraft(made, origin, apart=f"{own} ({name})")
+            yield NoteDraft(made, origin, fallback_topic=f"{own} ({name})")
 
 
-def _topic_of(session: TranscriptSession, name: str) -> str:
-    """A topic that stays when turns are added or a title is given, so that importing again replaces the note."""
+def _session_topic(session: TranscriptSession, name: str) -> str:
+    """A topic that stays when turns or a title are added, so that another import replaces the note."""
     identity = session.identity
     if not identity:
         return name
     if len(identity) < 20:  # a name that somebody gave
         return f"{name}: {identity}"
-    beginning = first_words(session.turns[0].text) or name
-    return f"{beginning} ({identity[-8:]})"  # the end: identities made of the time begin alike
+    start = first_words(session.turns[0].text) or name
+    return f"{start} ({identity[-8:]})"  # the end: time-based identities start alike
 
 
-def _distinct(drafts: list[NoteDraft], wish: _DraftFields) -> list[NoteDraft]:
-    """The same drafts, no two of them with one topic: the first of two keeps it."""
-    several = len(drafts) > 1 or not wish.alone
-    taken = {_same(draft.note.folder, draft.note.topic) for draft in drafts if draft.note.slug}
+def _with_distinct_topics(drafts: list[NoteDraft], options: _ImportOptions) -> list[NoteDraft]:
+    """The same drafts with `--topic` applied; of two with the same topic the first keeps it."""
+    several = len(drafts) > 1 or not options.is_file
+    taken = {_topic_key(draft.note.folder, draft.note.topic) for draft in drafts if draft.note.slug}
     made = []
     for draft in drafts:
-        note, apart = draft.note, draft.apart
+        note, fallback = draft.note, draft.fallback_topic
         if not note.slug:
-            prefix = f"{wish.topic}: " if wish.topic and several else ""
-            topic, apart = prefix + note.topic if prefix or not wish.topic else wish.topic, prefix + apart
-            count = 1
-            while _same(note.folder, topic) in taken:
-                topic, count = apart if count == 1 else f"{apart} {count}", count + 1
-            taken.add(_same(note.folder, topic))
-            draft = replace(draft, note=replace(note, topic=topic), apart=apart)  # noqa: PLW2901
+            prefix = f"{options.topic}: " if options.topic and several else ""
+            topic, fallback = prefix + note.topic if prefix or not options.topic else options.topic, prefix + fallback
+            tries = 1
+            while _topic_key(note.folder, topic) in taken:
+                topic, tries = fallback if tries == 1 else f"{fallback} {tries}", tries + 1
+            taken.add(_topic_key(note.folder, topic))
+            draft = replace(draft, note=replace(note, topic=topic), fallback_topic=fallback)  # noqa: PLW2901
         made.append(draft)
     return made
 
 
-def _same(folder: str, topic: str) -> tuple[str, str]:
+def _topic_key(folder: str, topic: str) -> tuple[str, str]:
     return folder, " ".join(topic.casefold().split())
 
 
-_READERS: dict[str, Callable[[Path, str, _DraftFields, list[str]], Iterator[NoteDraft]]] = {
+_READERS: dict[str, Callable[[Path, str, _ImportOptions, list[str]], Iterator[NoteDraft]]] = {
     ".md": _markdown,
     ".markdown": _markdown,
     ".jsonl": _lines_file,

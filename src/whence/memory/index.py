@@ -1,278 +1,335 @@
-"""The index over a folder of notes, kept in step with the files: whatever is written there is found at the next question.
+"""The note index: everything derived from the files of notes, kept in step with them.
 
-Files are the truth. A folder whose time of change is the one that was noted has
-no new, renamed or deleted notes; what is edited in place is found by looking at
-every file, which is done when a catalog is opened and, in a process that goes on,
-now and then.
+The files are the truth. A folder whose mtime is the recorded one has no new, renamed or deleted notes. Notes edited in
+place are found by a stat of every file, which happens when the index is opened and, in a process that goes on, now and then.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from whence.core.errors import IndexDamaged, WhenceError
+from whence.core.errors import IndexDamaged
+from whence.embed.encoder import Encoder, UnitText
+from whence.embed.prose import UNKNOWN, ProseEncoder
 from whence.index.clean_marker import CleanMarker, describe_difference, read_marker, write_marker
-from whence.memory.analyzer import NoteAnalyzer
-from whence.memory.database import NoteDatabase, file_name, kept, told
+from whence.memory.database import NoteDatabase, NoteRow, file_name
 from whence.memory.note import Note
-from whence.memory.reader import NoteReader, NoteSegment, NoteVocabulary, read_part
-from whence.memory.store import NoteStore, StoredNote
+from whence.memory.reader import COLUMNS, NoteReader, NoteSegment, NoteVocabulary, packed_vectors, segment_arrays
+from whence.memory.store import NoteFile, NoteStore
 from whence.storage.arrayfile import Array, ArrayFile, write_arrays
-from whence.text.slugs import normalize_topic
+from whence.text.dates import OPEN, find_dates, find_document_date
+from whence.text.analyzer import ProseLanguage
+from whence.text.secrets import find_secrets, redact_secrets
 
-#: Notes that are read and stored together.
-TOGETHER = 500
-#: Notes that are kept in memory beside the file of arrays: so many, or this share of those in it.
-MOST_BESIDE, SHARE_BESIDE = 2_000, 0.1
-#: A folder that was changed less than this before it was looked at may change again under the same time.
+#: Content words of a note that are indexed; a transcript of a long day has fewer.
+MAX_WORDS = 50_000
+#: Characters of a note that are searched for dates.
+MAX_DATED = 200_000
+#: Content words in a passage; the next passage starts before it ends.
+PASSAGE_WORDS, PASSAGE_STEP = 48, 40
+#: Notes that are read and stored in one transaction.
+BATCH = 500
+#: Notes kept in memory beside the array file, at most: a number, or a share of those in the file.
+MAX_TAIL, MAX_TAIL_SHARE = 2_000, 0.1
+#: A folder that changed less than this before it was scanned may change again under the same mtime.
 YOUNG_NS = 50_000_000
-#: Looking at every file may take this share of the time of a process that goes on, and is not done more often than this.
-SHARE_LOOKING, LEAST_PAUSE = 0.1, 2.0
-
-#: An index over so few notes is compared with its checksums whenever it is opened. A larger one is where it is not as its last
-#: user left it, and where that was last done so many seconds ago.
+#: Stats of all files may take this share of a process's time, and have at least this pause between them.
+SCAN_SHARE, MIN_SCAN_PAUSE = 0.1, 2.0
+#: An index of this many notes is verified whenever it is opened. A larger one is when it is not as its last user left
+#: it, and after this many seconds.
 FEW, VERIFY_AFTER = 500, 7 * 86_400.0
+#: The slug of a note without any words.
+_GENERATED_SLUG = re.compile(r"note-[0-9a-f]{8}(?:-\d+)?")
+_COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")
 
 Progress = Callable[[int, int], None]
-_COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
 
 
-class KnownNote(NamedTuple):
-    """What is known of a note whose file is as it was read."""
+class NoteAnalyzer:
+    """What the index stores of a note: its words, the dates it mentions, and vectors of its passages."""
 
-    secret: bool  # whether it holds one
+    def __init__(self, language: ProseLanguage, encoder: Encoder | None) -> None:
+        self.language, self.encoder = language, encoder
+
+    @property
+    def identity(self) -> str:
+        """Changes with everything that decides what is stored."""
+        return f"{self.language.name} {self.encoder.fingerprint if self.encoder else 'none'}"
+
+    @property
+    def width(self) -> int:
+        """The dimensions of a vector; 0 without an encoder."""
+        return self.encoder.width if self.encoder else 0
+
+    def word(self, word: str) -> tuple[str, int]:
+        """The stem of a word, and its row in the shipped model's table (-1: none)."""
+        return self.language.stem(word), int(self.encoder.rows_of([word])[0]) if isinstance(self.encoder, ProseEncoder) else UNKNOWN
+
+    def rows(self, notes: Sequence[tuple[Note, NoteFile]]) -> list[NoteRow]:
+        """What is stored of some notes; their passages are encoded in one batch."""
+        texts = [searchable_text(note) for note, _ in notes]
+        secrets = [find_secrets(text) for text in texts]
+        # A secret that was written by hand stays in its file and goes nowhere else.
+        clean = [redact_secrets(text, found) if found else text for text, found in zip(texts, secrets, strict=True)]
+        words = [self.language.content_words(text)[:MAX_WORDS] for text in clean]
+        analyzed = zip(notes, words, self._vectors(words), secrets, strict=True)
+        return [self._row(note, file, some, vectors, secret=bool(found)) for (note, file), some, vectors, found in analyzed]
+
+    def _row(self, note: Note, file: NoteFile, words: list[str], vectors: bytes, *, secret: bool) -> NoteRow:
+        if secret:
+            clean = [redact_secrets(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags)]
+            note = replace(note, topic=clean[0], project=clean[1], tags=tuple(clean[2:]))
+        day = day_of_note(note)
+        spans = find_dates(note.text[:MAX_DATED], day or None)
+        bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
+        return NoteRow(
+            key=note.key,
+            folder=note.folder,
+            size=file.size,
+            changed_ns=file.changed_ns,
+            inode=file.inode,
+            project=note.project,
+            topic=note.topic,
+            kind=note.kind,
+            archived=note.archived is not None,
+            problem=note.problem,
+            secret=secret,
+            day=day,
+            valid_from=_seconds(note.valid_from),
+            valid_until=_seconds(note.valid_until),
+            words=words,
+            spans=np.array(bounded, np.int32).tobytes(),
+            vectors=vectors,
+            tags=note.tags,
+            about=note.about,
+        )
+
+    def _vectors(self, words: Sequence[Sequence[str]]) -> list[bytes]:
+        if self.encoder is None:
+            return [b""] * len(words)
+        passages = [passages_of(one) for one in words]
+        rows = self.encoder.encode_units([UnitText("", "", " ".join(passage).encode()) for one in passages for passage in one]).rows
+        ends = np.cumsum([len(one) for one in passages])
+        return [packed_vectors(part) for part in np.split(rows, ends[:-1])] if passages else []
+
+
+def searchable_text(note: Note) -> str:
+    """The name, tags and text of a note. A short number in the name only counts notes and is left out."""
+    name = note.topic or _distinct_words(note.slug, note.text.lower())
+    return "\n".join([_COUNTER.sub(" ", name), " ".join(note.tags), note.text])
+
+
+def _distinct_words(slug: str, text: str) -> str:
+    """The words of a slug that are not in the text: those that are would count twice."""
+    return "" if _GENERATED_SLUG.fullmatch(slug) else " ".join(word for word in slug.split("-") if word not in text)
+
+
+def day_of_note(note: Note) -> int:
+    """The date of a note: from its text, else when it became valid, else when it was created; 0 when unknown."""
+    if found := find_document_date(note.text):
+        return found
+    known = note.valid_from or note.created
+    return known.toordinal() if known else 0
+
+
+def passages_of(words: Sequence[str]) -> list[Sequence[str]]:
+    """Overlapping runs of words."""
+    starts = range(0, max(1, len(words) - (PASSAGE_WORDS - PASSAGE_STEP)), PASSAGE_STEP)
+    return [words[start : start + PASSAGE_WORDS] for start in starts] if words else []
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
 
 
 class NoteIndex:
-    """The notes of a folder as they can be searched."""
+    """The index over a store of notes."""
 
     def __init__(
-        self,
-        directory: Path,
-        place: Path,
-        reader: NoteAnalyzer,
-        most_bytes: int,
-        clock: Callable[[], float],
-        verify_after: float = VERIFY_AFTER,
+        self, store: NoteStore, directory: Path, analyzer: NoteAnalyzer, clock: Callable[[], float], verify_after: float = VERIFY_AFTER
     ) -> None:
-        """`place` is where the index lies, `clock` the time in seconds; what was verified longer ago is verified again."""
-        self.reader, self._most_bytes, self._clock, self._place = reader, most_bytes, clock, place
-        self.store = NoteDatabase(place / file_name(reader.identity))
-        self.folder = NoteStore(directory, slugs_of=self._slugs_of)
-        self.words = NoteVocabulary(self.store)
+        """`directory` is where the index is stored, `clock` the time in seconds."""
+        self.analyzer, self._store, self._clock, self._directory = analyzer, store, clock, directory
+        self.database = NoteDatabase(directory / file_name(analyzer.identity))
+        self._vocabulary = NoteVocabulary(self.database)
         self._projects: dict[str, int] = {}
-        self._base: NoteSegment | None = None
-        self._tail: list[Any] = []  # rows of the database that are not in the file of arrays
-        self._corpus: NoteReader | None = None
-        self._seen = (-1, -1)  # the state of the database that the corpus is of
-        self._writes = 0  # of our own, which the database does not count as changes
-        self._looked, self._took = -1e18, 0.0
+        self._base: NoteSegment | None = None  # the array file
+        self._tail: list[Any] = []  # newer rows of the database
+        self._reader: NoteReader | None = None
+        self._reader_state = (-1, -1)
+        self._writes = 0  # our own, which `database.version` does not count
+        self._scanned_at, self._scan_seconds = -1e18, 0.0
         self._verified = 0.0  # when everything was last compared with its checksums
-        if not self.store.was_damaged:
+        if not self.database.was_damaged:
             self._check(verify_after)
 
     def close(self) -> None:
-        """Let go of the files, and note what they look like now."""
-        self.store.close()
-        with suppress(OSError):  # where nothing can be written it is verified again next time
-            seal = CleanMarker.of(self.store.path, self._verified)
-            if seal != read_marker(self._seal_file):
-                write_marker(seal, self._seal_file)
+        """Close the files, and record what they look like now."""
+        self.database.close()
+        with suppress(OSError):  # without the marker the index is verified when it is opened next
+            marker = CleanMarker.of(self.database.path, self._verified)
+            if marker != read_marker(self._marker_file):
+                write_marker(marker, self._marker_file)
 
-    # Whether the index is what was written.
+    # Verification.
     def _check(self, verify_after: float) -> None:
-        """Begin again where the index is damaged. One that may be trusted without reading all of it is trusted."""
-        now, seal = self._clock(), read_marker(self._seal_file)
-        left = seal is not None and seal == CleanMarker.of(self.store.path, seal.verified) and 0 <= now - seal.verified < verify_after
+        """Verify the index unless the clean marker vouches for it; start over if it is damaged."""
+        now, marker = self._clock(), read_marker(self._marker_file)
         try:
-            if left and seal is not None and self.store.rows("SELECT count(*) FROM notes")[0][0] > FEW:
-                self._verified = seal.verified
+            if marker is not None and self._is_clean(marker, now - verify_after, now):
+                self._verified = marker.verified
                 return
-            trouble = self.verify()
-        except IndexDamaged as damage:
-            trouble = [damage.message]
+            damaged = bool(self.verify())
+        except IndexDamaged:
+            damaged = True
         self._verified = now
-        if trouble:
-            self.store.was_damaged = True
-            self.store.begin_again()
+        if damaged:
+            self.database.was_damaged = True
+            self.database.reset()
+
+    def _is_clean(self, marker: CleanMarker, since: float, now: float) -> bool:
+        """Whether the database is as its last user left it and was verified recently; small ones are verified always."""
+        return (
+            marker == CleanMarker.of(self.database.path, marker.verified) and since < marker.verified <= now and self.database.count() > FEW
+        )
 
     def verify(self) -> list[str]:
-        """What of the index is not what was written."""
-        found = self.store.verify()
-        named = None if found else self.store.arrays()
-        said = describe_difference(self._place / named[0], named[1]) if named else ""
-        return [*found, f"{named[0]}: {said}"] if named and said else found
+        """What is damaged."""
+        found = self.database.verify()
+        file = None if found else self.database.array_file()
+        problem = describe_difference(self._directory / file[0], file[1]) if file else ""
+        return [*found, f"{file[0]}: {problem}"] if file and problem else found
 
     @property
-    def _seal_file(self) -> Path:
-        return self.store.path.with_name(f"{self.store.path.name}.sealed")
+    def _marker_file(self) -> Path:
+        return self.database.path.with_name(f"{self.database.path.name}.sealed")
+
+    def rebuild(self) -> None:
+        """Start over: the index is damaged, and the files hold everything in it."""
+        self.database.reset()
+        self._vocabulary, self._projects, self._base, self._tail, self._reader = NoteVocabulary(self.database), {}, None, [], None
+        self.refresh(full=True)
 
     # Keeping in step with the files.
     def refresh(self, *, full: bool = False, progress: Progress | None = None) -> None:
-        """Take in what has changed. Without `full`, every file is looked at only when the last time is long ago."""
+        """Index what has changed. Without `full`, files are only checked one by one if that was long ago."""
         began = self._clock()
-        full = full or began - self._looked > max(LEAST_PAUSE, self._took / SHARE_LOOKING) or began < self._looked
-        known = self.store.folders()
-        now = dict(self.folder.folders())
+        full = full or began - self._scanned_at > max(MIN_SCAN_PAUSE, self._scan_seconds / SCAN_SHARE) or began < self._scanned_at
+        known, now = self.database.folders(), self._store.folders()
         changed = [name for name, mtime in now.items() if known.get(name) != mtime]
         if full or changed or known.keys() - now.keys():
-            self._take_in(list(now) if full else changed, now, [name for name in known if name not in now], progress)
+            self._index_folders(list(now) if full else changed, now, [name for name in known if name not in now], progress)
         if full:
-            self._looked, self._took = began, max(self._clock() - began, 0.0)
+            self._scanned_at, self._scan_seconds = began, max(self._clock() - began, 0.0)
 
-    def _take_in(self, names: Sequence[str], times: dict[str, int], lost: Sequence[str], progress: Progress | None) -> None:
+    def _index_folders(self, names: Sequence[str], mtimes: dict[str, int], removed: Sequence[str], progress: Progress | None) -> None:
         known: dict[str, tuple[int, int, int]] = {}
-        for name in (*names, *lost):
-            known |= self.store.states(name)
-        found = list(self.folder.scan(*names)) if names else []
-        there = {f"{one.folder}/{one.slug}": one for one in found}
-        new = [one for key, one in there.items() if known.get(key) != (one.size, one.changed_ns, one.inode)]
-        for at in range(0, len(new), TOGETHER):
-            self._store_all(new[at : at + TOGETHER])
+        for name in (*names, *removed):
+            known |= self.database.file_states(name)
+        files = {file.key: file for file in self._store.scan(*names)} if names else {}
+        new = [file for key, file in files.items() if known.get(key) != (file.size, file.changed_ns, file.inode)]
+        for at in range(0, len(new), BATCH):
+            notes = [(note, file) for file in new[at : at + BATCH] for note in [self._store.read_or_explain(file.key)] if note is not None]
+            self._put(self.analyzer.rows(notes), [], {})
             if progress is not None:
-                progress(min(at + TOGETHER, len(new)), len(new))
+                progress(min(at + BATCH, len(new)), len(new))
         young = self._clock() * 1e9 - YOUNG_NS
-        settled = {name: times[name] if times[name] < young else 0 for name in names} | dict.fromkeys(lost, -1)
-        self._put([], [key for key in known if key not in there], settled)
+        settled = {name: mtimes[name] if mtimes[name] < young else 0 for name in names} | dict.fromkeys(removed, -1)
+        self._put([], [key for key in known if key not in files], settled)
 
-    def _store_all(self, found: Iterable[StoredNote]) -> None:
-        notes = [(note, one) for one in found for note in [self._read(one)] if note is not None]
-        self._put(self.reader.entries(notes), [], {})
-
-    def _put(self, entries: Sequence[Any], gone: Sequence[str], folders: dict[str, int]) -> None:
-        if entries or gone or folders:
-            self.store.put(entries, gone, folders, self.reader.word)
+    def _put(self, entries: Sequence[NoteRow], removed: Sequence[str], folders: dict[str, int]) -> None:
+        if entries or removed or folders:
+            self.database.put(entries, removed, folders, self.analyzer.word)
             self._writes += 1
 
-    def _read(self, found: StoredNote) -> Note | None:
-        try:
-            return self.folder.read(f"{found.folder}/{found.slug}", most_bytes=self._most_bytes)
-        except WhenceError as error:  # a link that leads elsewhere, or something that is no file
-            return Note("", found.slug, folder=found.folder, trouble=error.message)
+    def record_write(self, note: Note, folders: dict[str, int]) -> None:
+        """Index a note that was just written; `folders` are the store's before the write."""
+        file = self._store.file_of(note.key)  # another process may have removed it: the next refresh sees that
+        self._record(note.folder, folders, self.analyzer.rows([(note, file)]) if file else [], [])
 
-    def write(self, note: Note, expected: Note | None = None) -> Note:
-        """Store a note; it is on the disk and in the index then."""
-        before = dict(self.folder.folders())
-        stored = self.folder.write(note, most_bytes=self._most_bytes, expected=expected)
-        self._note_change(stored.folder, before.get(stored.folder), stored)
-        return stored
+    def record_removal(self, key: str, folders: dict[str, int]) -> None:
+        """Remove a note that was just deleted; `folders` are the store's before that."""
+        self._record(key.partition("/")[0], folders, [], [key])
 
-    def remove(self, key: str) -> bool:
-        """Delete a note and its history."""
-        folder = key.partition("/")[0]
-        before = dict(self.folder.folders())
-        removed = self.folder.remove(key)
-        if removed:
-            self._note_change(folder, before.get(folder), None)
-            self._put([], [key], {})
-        return removed
+    def _record(self, folder: str, before: dict[str, int], entries: Sequence[NoteRow], removed: Sequence[str]) -> None:
+        """Take in a change of our own; a folder that was fully indexed before it still is, and needs no scan."""
+        after, known = self._store.folders().get(folder), self.database.folders().get(folder)
+        self._put(entries, removed, {folder: after} if after is not None and known == before.get(folder) else {})
 
-    def _note_change(self, name: str, before: int | None, note: Note | None) -> None:
-        """Take in one change of our own without looking at its whole folder, if the index knew all that was there."""
-        after = dict(self.folder.folders()).get(name)
-        entries = []
-        if note is not None:
-            with suppress(OSError):  # another process may have removed it already: the next refresh sees that
-                state = (self.folder.directory / name / f"{note.slug}.md").stat()
-                found = StoredNote(name, note.slug, state.st_size, state.st_ctime_ns, state.st_ino)
-                entries = self.reader.entries([(note, found)])
-        known = self.store.folders().get(name)
-        complete = after is not None and (known == before or (before is None and known is None))
-        self._put(entries, [], {name: after} if complete and after is not None else {})
+    def slugs_of_topic(self, folder: str, topic: str) -> list[str]:
+        """The slugs of the notes in a folder that have a topic."""
+        return [key.partition("/")[2] for key in self.database.keys_with_topic(folder, topic)]
 
-    def keys_of(self, folder: str, topic: str) -> list[str]:
-        """The notes of a folder that have a topic."""
-        rows = self.store.rows("SELECT key FROM notes WHERE folder = ? AND alike = ?", (kept(folder), normalize_topic(topic)))
-        return [told(key) for (key,) in rows]
-
-    def _slugs_of(self, folder: str, topic: str) -> list[str]:
-        return [key.partition("/")[2] for key in self.keys_of(folder, topic)]
-
-    def begin_again(self) -> None:
-        """Make the index anew: it is damaged, and everything in it can be read from the notes."""
-        self.store.begin_again()
-        self.words, self._projects, self._base, self._tail, self._corpus = NoteVocabulary(self.store), {}, None, [], None
-        self.refresh(full=True)
-
-    def as_indexed(self, key: str) -> KnownNote | None:
-        """What is known of a note, if its file is still the one that was read."""
-        known = self.store.rows("SELECT size, changed_ns, inode, secret FROM notes WHERE key = ?", (kept(key),))
-        try:
-            state = (self.folder.directory / f"{key}.md").stat()
-        except OSError:
+    def read_as_indexed(self, key: str) -> Note | None:
+        """A note without its secrets, if its file is still the one that was indexed."""
+        known, file = self.database.file_state(key), self._store.file_of(key)
+        if known is None or file is None or known[:3] != (file.size, file.changed_ns, file.inode):
             return None
-        same = known and known[0][:3] == (state.st_size, state.st_ctime_ns, state.st_ino)
-        return KnownNote(bool(known[0][3])) if same else None
-
-    def numbers_of_topic(self, topic: str) -> list[tuple[int]]:
-        """The numbers of the notes of a topic, in every folder."""
-        return self.store.rows("SELECT id FROM notes WHERE alike = ?", (normalize_topic(topic),))
+        note = self._store.read_or_explain(key)
+        return replace(note, text=redact_secrets(note.text, find_secrets(note.text))) if note is not None and known[3] else note
 
     # The notes as arrays.
     @property
-    def corpus(self) -> NoteReader:
-        """All notes as the database has them now."""
-        state = (self.store.version(), self._writes)
-        if self._corpus is None or state != self._seen:
-            self._corpus, self._seen = self._read_corpus(), state
-        return self._corpus
+    def reader(self) -> NoteReader:
+        """All notes as they are in the database now."""
+        state = (self.database.version(), self._writes)
+        if self._reader is None or state != self._reader_state:
+            self._reader, self._reader_state = self._open_reader(), state
+        return self._reader
 
-    def _read_corpus(self) -> NoteReader:
-        base = self._opened_arrays()
+    def _open_reader(self) -> NoteReader:
+        base = self._open_base()
         last = int(base.arrays["ids"].max(initial=0)) if base else 0
-        ids = np.array(self.store.rows("SELECT id FROM notes ORDER BY id"), np.int64).reshape(-1)
+        ids = np.array(self.database.rows("SELECT id FROM notes ORDER BY id"), np.int64).reshape(-1)
         newer = ids[ids > last]
-        held = {row[0]: row for row in self._tail}
-        missing = [int(one) for one in newer if one not in held]
+        tail = {row[0]: row for row in self._tail}
+        missing = [int(one) for one in newer if one not in tail]
         if missing:
-            for row in self.store.rows(f"SELECT {_COLUMNS} FROM notes WHERE id >= ? ORDER BY id", (missing[0],)):  # noqa: S608
-                held[row[0]] = row
-        self._tail = [held[one] for one in newer.tolist() if one in held]
-        if len(self._tail) > max(MOST_BESIDE, SHARE_BESIDE * (base.size if base else 0)):
-            return self._rewritten(ids)
-        self.words.read()  # after the notes, so that every word of theirs is known
-        tail = NoteSegment(read_part(self._tail, self.words.stems, self._projects, self._width))
-        parts = [base, tail] if base else [tail]
-        every = np.concatenate([part.arrays["ids"] for part in parts])
-        return NoteReader(parts, np.isin(every, ids), self.words, list(self._projects))
+            for row in self.database.rows(f"SELECT {COLUMNS} FROM notes WHERE id >= ? ORDER BY id", (missing[0],)):  # noqa: S608
+                tail[row[0]] = row
+        self._tail = [tail[one] for one in newer.tolist() if one in tail]
+        if len(self._tail) > max(MAX_TAIL, MAX_TAIL_SHARE * (base.size if base else 0)):
+            base, self._tail = self._write_base(ids), []
+        self._vocabulary.read()  # after the notes, so that every word of theirs is known
+        newest = NoteSegment(segment_arrays(self._tail, self._vocabulary.stems, self._projects, self.analyzer.width))
+        return NoteReader([base, newest] if base else [newest], ids, self._vocabulary, list(self._projects))
 
-    @property
-    def _width(self) -> int:
-        return self.reader.encoder.width if self.reader.encoder else 0
-
-    def _opened_arrays(self) -> NoteSegment | None:
-        named = self.store.arrays()
-        if named is None:
+    def _open_base(self) -> NoteSegment | None:
+        file = self.database.array_file()
+        if file is None:
             self._base = None
-        elif self._base is None or self._base.arrays.path.name != named[0]:
+        elif self._base is None or self._base.arrays.path.name != file[0]:
             try:
-                file = ArrayFile(self._place / named[0], named[1])
-                self._base, self._tail = NoteSegment(file), []
-                self._projects = {name: number for number, name in enumerate(file.facts["projects"])}
+                arrays = ArrayFile(self._directory / file[0], file[1])
+                self._base, self._tail = NoteSegment(arrays), []
+                self._projects = {name: number for number, name in enumerate(arrays.facts["projects"])}
             except (IndexDamaged, KeyError):
-                self.store.drop_arrays()
+                self.database.drop_array_file()
                 self._base, self._tail, self._projects = None, [], {}
         return self._base
 
-    def _rewritten(self, ids: Array) -> NoteReader:
-        """Put all notes into one new file of arrays."""
-        rows = self.store.rows(f"SELECT {_COLUMNS} FROM notes ORDER BY id")  # noqa: S608
-        self.words.read()
+    def _write_base(self, ids: Array) -> NoteSegment:
+        """Write all notes to a new array file."""
+        rows = self.database.rows(f"SELECT {COLUMNS} FROM notes ORDER BY id")  # noqa: S608
+        self._vocabulary.read()
         projects: dict[str, int] = {}
-        arrays = read_part(rows, self.words.stems, projects, self._width)
-        path = self._place / f"{self.store.path.stem}-{int(ids.max(initial=0))}-{os.getpid()}.arrays"
-        before = self.store.arrays()
+        arrays = segment_arrays(rows, self._vocabulary.stems, projects, self.analyzer.width)
+        last = int(ids.max(initial=0))
+        path = self._directory / f"{self.database.path.stem}-{last}-{os.getpid()}.arrays"
+        before = self.database.array_file()
         stamp = write_arrays(path, arrays, {**arrays.facts, "projects": list(projects)})
         path.chmod(0o600)  # notes are private
-        self.store.set_arrays(path.name, stamp, int(ids.max(initial=0)))
+        self.database.set_array_file(path.name, stamp, last)
         if before is not None and before[0] != path.name:
-            (self._place / before[0]).unlink(missing_ok=True)  # who reads it has it open
-        self._tail, self._projects, self._base = [], projects, NoteSegment(ArrayFile(path, stamp))
-        every = self._base.arrays["ids"]
-        return NoteReader([self._base], np.isin(every, ids), self.words, list(projects))
+            (self._directory / before[0]).unlink(missing_ok=True)  # its readers have it open
+        self._projects, self._base = projects, NoteSegment(ArrayFile(path, stamp))
+        return self._base

@@ -1,38 +1,128 @@
-"""Memory: notes that can be written, recalled, mended and let go. The only module that knows how notes and ranking meet."""
+"""Memory: notes that are remembered, recalled, edited and forgotten. It joins the store of files, the index and ranking."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whence.core.errors import QueryError, UsageError
-from whence.memory.database import told
+from whence.core.errors import IndexDamaged, ModelUnavailable, QueryError, UsageError
+from whence.core.request import check_choice
+from whence.core.settings import load_settings
+from whence.core.settings_schema import Settings
+from whence.core.trace import Trace
+from whence.embed.registry import open_note_encoder
+from whence.index.layout import Layout, default_data_dir
+from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
+from whence.memory.location import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.note import KINDS, CodeRef, Note
-from whence.memory.opened import OpenMemory
-from whence.memory.recall import RankedNotes, RecallRun, in_categories, narrowed, recall
-from whence.memory.request import MOST, RecallRequest, filters_of, moment
-from whence.memory.result import RecalledNote, recalled
+from whence.memory.recall import RankedNotes, RecallRun, rank, recall, scope_of
+from whence.memory.request import MAX_NOTES, RecallRequest, parse_time, strings
+from whence.memory.result import RecallResponse
+from whence.memory.staleness import CHANGES, CodeState, CodeStates, code_ref
+from whence.memory.store import NoteStore
+from whence.query.filters import check_distance
 from whence.query.parser import ParsedQuery, note_matches
-from whence.source.git import current_branch, read_head
+from whence.source.git import current_branch, read_head, repository_root
 from whence.source.read import strip_secrets
+from whence.storage.files import ABANDONED_SECONDS
+from whence.text.analyzer import prose_language
 from whence.text.secrets import find_secrets, redact_secrets
 
-#: How often an answer is asked for again when files change under it.
-TRIES = 3
-#: Named here, for the class has a method `list`.
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from whence.memory.request import RecallOptions
+    from whence.memory.staleness import CodeHistory
+
+#: Aliases, because the class has a method `list`.
 Notes = list[Note]
-Recollections = list[RecalledNote]
+StaleNotes = list[tuple[Note, str]]
 
 
-class Memory(OpenMemory):
-    """The notes of a folder. Open it with `Memory.open`; it is a context manager."""
+class NoteSummary(NamedTuple):
+    """A note as the index knows it."""
+
+    key: str
+    changed: str  # what has become of the code it is about; empty where that is unchanged
+    tags: tuple[str, ...]  # in lower case
+    project: str
+    kind: str
+    archived: bool
+    day: int  # its date as an ordinal; 0 when unknown
+
+
+class Memory:
+    """The notes of one folder. Open it with `Memory.open`; it is a context manager."""
+
+    def __init__(self, directory: Path, data_dir: Path, settings: Settings, repository: Path | None, trace: Trace | None = None) -> None:
+        self.directory, self.settings, self.repository, self.trace = directory, settings, repository, trace
+        self.remarks: list[str] = []  # what a user should know
+        try:
+            encoder = open_note_encoder(settings.memory.model)
+        except ModelUnavailable as error:
+            self.remarks.append(f"{error}; recalling by words alone")
+            encoder = None
+        self.layout = Layout(data_dir, directory)
+        self.store = NoteStore(directory, settings.memory.max_bytes)
+        analyzer = NoteAnalyzer(prose_language(settings.memory.language), encoder)
+        self.index = NoteIndex(self.store, self.layout.note_index, analyzer, time.time, settings.index.verify_after)
+        self._code_states = CodeStates(self.layout.grammars)
+        if self.index.database.was_damaged:
+            self.remarks.append("the note index was damaged; rebuilt from the notes")
+
+    @classmethod
+    def open(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        data_dir: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        command_line: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+        trace: Trace | None = None,
+        repository: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Open a notes folder: the given one, else the one in the settings, else the user's own.
+
+        `repository` is a folder in the repository that notes are about (default: the current folder).
+        """
+        root = repository_root(Path(repository) if repository is not None else Path.cwd())
+        merged, provenance = load_settings(root, call=settings, command_line=command_line)
+        data = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
+        if directory is not None:
+            place = Path(directory).expanduser().absolute()
+        else:
+            place = notes_directory(merged, provenance, root, dict(os.environ), Path.home())
+        if place.exists() and not place.is_dir():
+            raise UsageError(f"{place} is a file", hint="name a folder of notes")
+        memory = cls(place, data, merged, root, trace)
+        try:
+            memory.index.refresh(full=True, progress=progress)
+            _ = memory.index.reader
+        except IndexDamaged as damage:
+            memory.remarks.append(f"{damage.message}; rebuilt from the notes")
+            memory.index.rebuild()
+        if memory.store.has_partial_files:
+            memory.store.sweep(ABANDONED_SECONDS, time.time())
+        return memory
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all files."""
+        self.index.close()
 
     # Writing.
     def remember(
@@ -51,227 +141,286 @@ class Memory(OpenMemory):
         created: str | datetime | None = None,
         redact: bool = False,
     ) -> Note:
-        """Store a note. One of the same project and topic is replaced, and kept in its history.
+        """Save a note verbatim. It replaces the note of the same project and topic, which goes to the history.
 
-        `about` names code below `repository` (the one around the current folder): `src/app.py#Flask.run`.
-        A text that holds a secret is refused, or stored without it where `redact` says so.
+        `about` names code in `repository` (default: the current one): `src/app.py#Flask.run`. Text with a secret is
+        refused, or saved without it if `redact` is set.
         """
+        check_choice("kind", kind, KINDS)
         now = _now()
         note = Note(
-            text=self._checked(text, redact=redact),
+            text=self._checked_text(text, redact=redact),
             slug="",
             project=(project or "").strip(),
             topic=(topic or "").strip(),
-            kind=_known(kind),
-            tags=_several(tags),
+            kind=kind,
+            tags=strings(tags),
             source=source,
-            created=moment(created, "created") or now,
+            created=parse_time(created, "created") or now,
             updated=now,
-            valid_from=moment(valid_from, "valid_from"),
-            valid_until=moment(valid_until, "valid_until"),
-            about=tuple(self.code(one, repository) for one in about),
+            valid_from=parse_time(valid_from, "valid_from"),
+            valid_until=parse_time(valid_until, "valid_until"),
+            about=tuple(self.code_ref(one, repository) for one in about),
         )
-        _check_window(note)
-        return self.catalog.write(_without_secrets(note, redact=redact))
+        _check_validity(note)
+        return self.write(_checked_fields(note, redact=redact))
 
     def handoff(self, text: str, *, repository: str | os.PathLike[str] | None = None, branch: str | None = None, **fields: Any) -> Note:
-        """Store the state of work on a branch, by default the current one; it replaces the one before."""
+        """Save the state of work on a branch (default: the current one); it replaces the branch's earlier handoff."""
         root = Path(repository).absolute() if repository is not None else self.repository
         at = read_head(root) if root is not None else None
         name = branch or (current_branch(root) if root is not None else "") or (at.commit[:10] if at else "")
         if not name:
-            raise UsageError("a handoff is of a branch, and there is none here", hint="name it with --branch, or run it in a repository")
+            raise UsageError("a handoff needs a branch, and there is none here", hint="name it with --branch, or run it in a repository")
         project = fields.pop("project", None) or (root.name if root is not None else None)
-        return self.remember(
-            text, kind="handoff", project=project, topic=fields.pop("topic", None) or f"handoff {name}", repository=repository, **fields
-        )
+        topic = fields.pop("topic", None) or f"handoff {name}"
+        return self.remember(text, kind="handoff", project=project, topic=topic, repository=repository, **fields)
 
     def edit(self, key: str, *, text: str | None = None, redact: bool = False, expected: Note | None = None, **fields: Any) -> Note:
-        """Change a note: its text, or its topic, kind, tags, source, created, valid_from, valid_until or about.
+        """Change the text of a note, or its topic, kind, tags, source, created, valid_from, valid_until or about.
 
-        What it was stays in its history. With `expected`, one that is not what was read is not written over. Code in
-        `about` is taken as it is now where it is named, and stays as it was known where it is an `About`.
+        The earlier version goes to the history. If the note is not `expected` any more, nothing is written. In `about`,
+        a string is hashed as the code is now; a `CodeRef` keeps its hash.
         """
         note = expected or self.get(key)
         changes: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-        for name in ("valid_from", "valid_until"):
-            if name in changes:
-                changes[name] = moment(changes[name], name)
-        if "kind" in changes:
-            changes["kind"] = _known(changes["kind"])
+        for name in changes.keys() & {"valid_from", "valid_until"}:
+            changes[name] = parse_time(changes[name], name)
+        check_choice("kind", changes.get("kind"), KINDS)
         if "about" in changes:
-            changes["about"] = tuple(one if isinstance(one, CodeRef) else self.code(one, None) for one in changes["about"])
+            changes["about"] = tuple(one if isinstance(one, CodeRef) else self.code_ref(one, None) for one in changes["about"])
         if "tags" in changes:
-            changes["tags"] = _several(changes["tags"])
+            changes["tags"] = strings(changes["tags"])
         if text is not None:
-            changes["text"] = self._checked(text, redact=redact)
-        after = replace(note, **changes, updated=_now(note.created), trouble="" if text is not None else note.trouble)
-        _check_window(after)
-        self._check_topic(after)
-        return self.catalog.write(_without_secrets(after, redact=redact), expected=note)
+            changes |= {"text": self._checked_text(text, redact=redact), "problem": ""}
+        after = replace(note, **changes, updated=_now(note.created))
+        _check_validity(after)
+        same = [one for one in self.index.database.keys_with_topic(after.folder, after.topic) if one != after.key] if after.topic else []
+        if same:
+            raise UsageError(f"{same[0]} already has the topic {after.topic!r}", hint="choose another topic, or edit that note")
+        return self.write(_checked_fields(after, redact=redact), expected=note)
 
     def affirm(self, key: str, *, expected: Note | None = None) -> Note:
-        """Say that a note still holds: the code that it speaks of is taken as it is now."""
+        """Confirm that a note still holds: the code it is about is hashed as it is now."""
         note = expected or self.get(key)
-        return self.edit(note.key, expected=note, about=self.as_now(note.about))
+        return self.edit(note.key, expected=note, about=self.current_refs(note.about))
 
     def archive(self, key: str) -> Note:
-        """Take a note out of recall; it stays where it is and can be restored."""
+        """Exclude a note from recall; its file stays and can be restored."""
         note = self.get(key)
-        return note if note.archived else self.catalog.write(replace(note, archived=_now(note.created)), expected=note)
+        return note if note.archived else self.write(replace(note, archived=_now(note.created)), expected=note)
 
     def restore(self, key: str) -> Note:
-        """Take an archived note back."""
+        """Undo `archive`."""
         note = self.get(key)
-        return self.catalog.write(replace(note, archived=None), expected=note) if note.archived else note
+        return self.write(replace(note, archived=None), expected=note) if note.archived else note
 
     def forget(self, key: str) -> Note:
-        """Delete a note and everything it was before, also where its file was deleted by hand and only the past is left."""
+        """Delete a note with its history, even if its file was deleted by hand and only the history is left."""
         note = self.get(key, gone=True)
-        self.catalog.remove(note.key)
+        folders = self.store.folders()
+        if self.store.remove(note.key):
+            self.index.record_removal(note.key, folders)
         return note
 
     def put(self, note: Note, *, redact: bool = False) -> Note:
-        """Store a note that is made already, such as one that is imported."""
-        return self.catalog.write(_without_secrets(replace(note, text=self._checked(note.text, redact=redact)), redact=redact))
+        """Check and store a complete note."""
+        return self.write(_checked_fields(replace(note, text=self._checked_text(note.text, redact=redact)), redact=redact))
 
-    def _checked(self, text: str, *, redact: bool) -> str:
-        """A text that may be stored."""
+    def write(self, note: Note, *, expected: Note | None = None) -> Note:
+        """Store a note that has been checked; it is on disk and in the index when this returns."""
+        folders = self.store.folders()
+        stored = self.store.write(note, expected=expected, lookup=self.index.slugs_of_topic)
+        self.index.record_write(stored, folders)
+        return stored
+
+    def _checked_text(self, text: str, *, redact: bool) -> str:
         if not text.strip():
             raise UsageError("the note is empty", hint="say what to remember")
-        if len(text) > self.settings.memory.max_bytes:
-            limit = self.settings.memory.max_bytes
+        limit = self.settings.memory.max_bytes
+        if len(text) > limit:
             raise UsageError(f"the note has {len(text)} characters, more than the {limit} allowed", hint="memory.max_bytes sets the limit")
         found = find_secrets(text)
         if found and not redact:
             named = ", ".join(f"line {one.line}: {one.kind}" for one in found[:5])
-            raise UsageError(f"the note holds what looks like a secret ({named}); nothing was stored", hint="--redact stores it without")
+            raise UsageError(f"the note contains what looks like a secret ({named}); nothing was stored", hint="--redact stores it without")
         return redact_secrets(text, found) if found else text
 
-    # Reading.
-    def recall(self, query: str, *, k: int | None = None, project: str | None = None, **asked: Any) -> Recollections:
-        """The notes that answer a question, best first within each category.
-
-        `asked` are the fields of `query.note_options.NoteAsked`: topic, kinds, tags, since, until, as_of, archived,
-        max_distance, strategy, profile.
-        """
-        if not query.strip():
+    # Recall.
+    def recall(self, query: str | RecallRequest, **options: Unpack[RecallOptions]) -> RecallResponse:
+        """The notes that answer a query, best first within each category."""
+        request = RecallRequest.of(query, **options)
+        if not request.query.strip():
             raise QueryError("the question is empty", hint="say what to recall, or use list")
-        query = strip_secrets(query)
-        wanted = RecallRequest.of(self.settings.memory, project=project, k=k, **asked)
-        found: Recollections = []
-        for again in range(TRIES):
-            self.catalog.refresh(full=again > 0)
-            ranked = recall(query, self._recalling(wanted))
-            rows = in_categories(ranked, wanted.k)
-            notes = [self._read_as_indexed(ranked, row) for row in rows]
-            found = [recalled(ranked, row, note) for row, note in zip(rows, notes, strict=True) if note is not None]
-            if len(found) == len(rows):
-                break
-        return found
+        return recall(self._run(request))
 
-    def search(self, question: ParsedQuery, k: int, **asked: Any) -> Recollections:
-        """The best notes for a query that was read by `query.language`, among those that meet its conditions.
-
-        More are asked for until there are as many, or no more: what does not meet them takes no place.
-        """
-        count = min(k, MOST)
+    def search(self, query: ParsedQuery, **options: Unpack[RecallOptions]) -> RecallResponse:
+        """The best notes that meet the conditions of a parsed query; recalls more until there are `k`."""
+        k = options.get("k") or self.settings.memory.k
+        limit = min(k, MAX_NOTES)
         while True:
-            found = self.recall(question.text, k=count, **asked)
-            left = [
-                one for one in found if note_matches(question, one.note.text, [one.note.key, *(about.path for about in one.note.about)])
-            ]
-            if len(left) >= k or len(found) < count or count == MOST:
-                return left[:k]
-            count = min(count * 4, MOST)
+            options["k"] = limit
+            found = self.recall(query.text, **options)
+            passing = found.filtered(lambda one: note_matches(query, one.note.text, [one.note.key, *(ref.path for ref in one.note.about)]))
+            if len(passing) >= k or len(found) < limit or limit == MAX_NOTES:
+                del passing[k:]
+                return passing
+            limit = min(limit * 4, MAX_NOTES)
 
-    def ranked(self, query: str, *, include: str = "", **asked: Any) -> RankedNotes:
-        """Every candidate of a question with its ledger; `include` is the key of a note that is ranked even if nothing finds it."""
-        wanted = RecallRequest.of(self.settings.memory, **asked)
-        self.catalog.refresh()
-        asking = self._recalling(wanted)
-        if include:
-            number = self._number(self.get(include).key)
-            rows = np.flatnonzero(self.catalog.corpus.column("ids") == number)
-            asking = replace(asking, include=rows)
-        return recall(query, asking)
+    def rank(self, query: str, *, include: str = "", **options: Unpack[RecallOptions]) -> RankedNotes:
+        """Every candidate with its ledger; `include` is the key of a note that is ranked even if nothing finds it."""
+        run = self._run(RecallRequest.of(query, **options))
+        self.index.refresh()
+        return rank(replace(run, include=self.get(include).key if include else ""))
 
-    def list(self, *, project: str | None = None, **asked: Any) -> Notes:
-        """Notes in the order of their days, latest first; `asked` as for `recall`. Notes made from others are listed too."""
-        wanted = RecallRequest.of(self.settings.memory, project=project, **{"any_time": True, **asked})
-        self.catalog.refresh()
-        corpus = self.catalog.corpus
-        scope = narrowed(corpus, self.catalog, filters_of(wanted, time.time()), generated=True)
-        rows = np.flatnonzero(scope.allowed)
-        keys = {row[0]: told(row[1]) for row in self.catalog.store.rows("SELECT id, key FROM notes")}
-        numbers = corpus.column("ids")[rows].tolist() if len(rows) else []
-        days = corpus.column("days")[rows].tolist() if len(rows) else []
-        dated = sorted((-day, keys[number]) for number, day in zip(numbers, days, strict=True) if number in keys)
-        read = (self._shown(key) for _, key in dated[: wanted.k if asked.get("k") else None])
-        return [note for note in read if note is not None]
-
-    def stale(self, *, project: str | None = None, **asked: Any) -> Sequence[tuple[Note, str]]:
-        """The notes whose code has changed or is gone, each with what became of it."""
-        return [(note, said) for note in self.list(project=project, **asked) if note.about and (said := self.changed(note))]
-
-    def _recalling(self, wanted: RecallRequest) -> RecallRun:
-        now = time.time()
-        name = "notes" if wanted.profile == "default" else f"notes_{wanted.profile}"
+    def _run(self, request: RecallRequest) -> RecallRun:
+        now, chosen = time.time(), self.settings.memory
+        strategy, profile = request.strategy or chosen.strategy, request.profile or chosen.profile
+        check_distance(request.max_distance, strategy)
         return RecallRun(
-            self.catalog,
-            self.settings.memory,
-            self.settings.profiles[name],
-            filters_of(wanted, now),
-            wanted.k,
+            strip_secrets(request.query),
+            request.filters(now),
+            request.k or chosen.k,
+            self.index,
+            chosen,
+            self.settings.profiles["notes" if profile == "default" else f"notes_{profile}"],
             datetime.fromtimestamp(now, timezone.utc).toordinal(),
-            wanted.strategy,
-            wanted.max_distance,
-            self.settings.memory.everywhere if wanted.profile != "classic" else 2.0,
+            strategy,
+            request.max_distance,
+            chosen.everywhere if profile != "classic" else 2.0,
             self.repository.name if self.repository else "",
-            self._prose,
-            self._changed_of,
+            self._code_changes_by_id,
             self.trace,
         )
 
-    def _read_as_indexed(self, ranked: RankedNotes, row: int) -> Note | None:
-        """The note of a candidate without its secrets, or None when its file is gone or not what was indexed."""
-        key = ranked.pool.facts[row].key
-        known = self.catalog.as_indexed(key) if key else None
-        note = self._shown(key) if known else None
-        return (
-            replace(note, text=redact_secrets(note.text, find_secrets(note.text))) if note is not None and known and known.secret else note
-        )
+    # Listing.
+    def list(self, **options: Unpack[RecallOptions]) -> Notes:
+        """Notes by date, latest first, generated ones included; all of them unless `k` is given."""
+        options.setdefault("any_time", True)
+        request = RecallRequest.of(**options)
+        filters = request.filters(time.time())
+        self.index.refresh()
+        reader = self.index.reader
+        rows = np.flatnonzero(scope_of(reader, self.index.database, filters, generated=True).allowed)
+        ids = reader.column("ids")[rows].tolist()
+        known = self.index.database.notes_by_id(ids)
+        dated = sorted((-day, known[one].key) for one, day in zip(ids, reader.column("days")[rows].tolist(), strict=True) if one in known)
+        return self.get_all(key for _, key in dated[: request.k])
 
-    def _check_topic(self, note: Note) -> None:
-        """Two notes of one project and topic would replace one another."""
-        same = [key for key in self.catalog.keys_of(note.folder, note.topic) if key != note.key] if note.topic else []
-        if same:
-            raise UsageError(f"{same[0]} has the topic {note.topic!r} already", hint="choose another topic, or edit that note")
+    def count(self, *, generated: bool = False, **options: Unpack[RecallOptions]) -> int:
+        """How many notes a recall with these options searches; listings include `generated` notes."""
+        filters = RecallRequest.of(**options).filters(time.time())
+        return int(scope_of(self.index.reader, self.index.database, filters, generated=generated).allowed.sum())
 
+    def stale(self, **options: Unpack[RecallOptions]) -> StaleNotes:
+        """The notes whose code has changed or is gone, each with what has become of it."""
+        return [(note, changes) for note in self.list(**options) if note.about and (changes := self.code_changes(note))]
 
-def _known(kind: str) -> str:
-    if kind not in KINDS:
-        raise UsageError(f"there is no kind of note {kind!r}", hint=f"allowed: {', '.join(KINDS)}")
-    return kind
+    def summaries(self) -> Sequence[NoteSummary]:
+        """All notes by key, without reading their files."""
+        self.index.refresh()
+        notes, tags = self.index.database.notes(), self.index.database.tags()
+        changed = self._code_changes_by_id([one.id for one in notes])
+        return [
+            NoteSummary(one.key, changed.get(one.id, ""), tuple(tags.get(one.id, ())), one.project, one.kind, one.archived, one.day)
+            for one in notes
+        ]
+
+    def get(self, key: str, *, gone: bool = False) -> Note:
+        """The note with a key: `folder/slug`, or the slug alone if it is unique.
+
+        With `gone`, the last version of a note whose file was deleted by hand.
+        """
+        self.index.refresh()
+        name = key.removesuffix(".md").strip("/")
+        note = self.store.read(name) if name.count("/") == 1 else None
+        if note is not None:
+            return note
+        keys = [one.key for one in self.index.database.notes()]
+        same = [one for one in keys if one.partition("/")[2] == name]
+        if len(same) > 1:
+            raise UsageError(f"{len(same)} notes are called {name!r}", hint="; ".join(sorted(same)[:5]))
+        if same and (note := self.store.read(same[0])) is not None:
+            return note
+        if gone and name.count("/") == 1 and (versions := self.store.history(name)):
+            return versions[-1]
+        raise UsageError(f"there is no note {key[:80]!r}", hint=_nearest_key(name, keys))
+
+    def get_all(self, keys: Iterable[str]) -> Notes:
+        """Notes for a listing: missing ones are left out, one that cannot be read says why in its `problem`."""
+        return [note for note in map(self.store.read_or_explain, keys) if note is not None]
+
+    def history(self, key: str) -> Notes:
+        """The earlier versions of a note, oldest first."""
+        return self.store.history(self.get(key, gone=True).key)
+
+    # The code that notes are about.
+    def changed_code(self, note: Note) -> Sequence[tuple[str, str]]:
+        """The code a note is about that has changed or is gone, each with what has become of it."""
+        return [(ref.code, CHANGES[state]) for ref in note.about if (state := self.code_state(ref)) in CHANGES]
+
+    def code_changes(self, note: Note) -> str:
+        """The same as one line; empty where nothing has changed."""
+        return "; ".join(dict.fromkeys(f"{code}: {change}" for code, change in self.changed_code(note)))
+
+    def code_history(self, note: Note) -> Sequence[CodeHistory]:
+        """The code a note is about, compared with what it was when the note was written, as far as git knows."""
+        from whence.memory.staleness import history_of  # noqa: PLC0415  -- asks git, which few calls need
+
+        return [history_of(ref, self.root_of(ref), note.updated or note.created, self.layout.grammars) for ref in note.about]
+
+    def code_state(self, ref: CodeRef) -> CodeState:
+        """Whether some code has changed since it was hashed."""
+        return self._code_states.state(ref, self.root_of(ref), time.time_ns())
+
+    def root_of(self, ref: CodeRef) -> Path | None:
+        """The repository that some code is in, if known."""
+        if ref.repository:
+            return Path(ref.repository)
+        is_team = self.directory.parts[-2:] == TEAM_FOLDER.parts
+        return self.directory.parent.parent if is_team else self.repository
+
+    def notes_about(self, root: Path, paths: Sequence[str]) -> Sequence[tuple[str, str]]:
+        """The notes about code in some files of a repository: (key, code)."""
+        return self.index.database.notes_about([str(root), ""] if is_team_folder(self.directory, root) else [str(root)], paths)
+
+    def code_ref(self, code: str, repository: str | os.PathLike[str] | None) -> CodeRef:
+        """A reference to some code, hashed as it is now."""
+        root = Path(repository).absolute() if repository is not None else self.repository
+        if root is None:
+            raise UsageError(f"{code!r} names code, and there is no repository here", hint="run it in the repository")
+        found = code_ref(code, root, self.layout.grammars)
+        return replace(found, repository="") if is_team_folder(self.directory, root) else found
+
+    def current_refs(self, refs: Iterable[CodeRef]) -> Sequence[CodeRef]:
+        """The same references, hashed as the code is now; an error if some of it is gone."""
+        try:
+            return [self.code_ref(one.code, self.root_of(one)) for one in refs]
+        except UsageError as error:
+            raise UsageError(error.message, hint="edit the note: name the code it is about now, or none") from None
+
+    def _code_changes_by_id(self, ids: Sequence[int]) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for note, ref in self.index.database.code_of(ids):
+            if (state := self.code_state(ref)) in CHANGES:
+                change = f"{ref.code}: {CHANGES[state]}"
+                found[note] = f"{found[note]}; {change}" if note in found else change
+        return found
 
 
 def _now(not_before: datetime | None = None) -> datetime:
-    """The time, to the second; a clock that went backwards does not make a note older than it is."""
+    """The time to the second; a clock that went backwards does not predate a note."""
     now = datetime.now(timezone.utc).replace(microsecond=0)
     return max(now, not_before) if not_before else now
 
 
-def _several(given: Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _without_secrets(note: Note, *, redact: bool) -> Note:
-    """A note whose topic, project, tags and source hold no secret: such a one is refused, or taken out."""
+def _checked_fields(note: Note, *, redact: bool) -> Note:
+    """A note whose topic, project, tags and source hold no secret: one that does is refused, or redacted."""
     fields = {"topic": note.topic, "project": note.project, "source": note.source, "tags": " ".join(note.tags)}
     for name, value in fields.items():
         found = find_secrets(value)
         if found and not redact:
-            raise UsageError(f"the {name} of the note holds what looks like a secret ({found[0].kind}); nothing was stored")
+            raise UsageError(f"the {name} of the note contains what looks like a secret ({found[0].kind}); nothing was stored")
         if found:
             clean = [redact_secrets(one, find_secrets(one)) for one in (note.tags if name == "tags" else (value,))]
             changes: dict[str, Any] = {name: tuple(clean) if name == "tags" else clean[0]}
@@ -279,6 +428,14 @@ def _without_secrets(note: Note, *, redact: bool) -> Note:
     return note
 
 
-def _check_window(note: Note) -> None:
+def _check_validity(note: Note) -> None:
     if note.valid_from and note.valid_until and note.valid_until <= note.valid_from:
-        raise UsageError("the note would end before it begins to hold", hint="valid_until must be later than valid_from")
+        raise UsageError("the note would expire before it becomes valid", hint="valid_until must be later than valid_from")
+
+
+def _nearest_key(name: str, keys: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415  -- only for errors
+
+    slugs = {key.partition("/")[2]: key for key in keys}
+    near = get_close_matches(name, keys, 1, 0.6) or [slugs[one] for one in get_close_matches(name, list(slugs), 1, 0.6)]
+    return f"nearest: {near[0]}" if near else "whence list shows all"

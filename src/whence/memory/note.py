@@ -1,11 +1,11 @@
-"""What a note is: a text that is kept as it was given, and what is known about it."""
+"""A note: text stored verbatim, with its metadata."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-#: What a note can be, with the part of an answer that it belongs to. The parts keep this order (M4).
+#: Every kind of note, with the category it is listed under. Answers keep the order of CATEGORIES.
 CATEGORY_OF = {
     "durable": "memories",
     "session": "memories",
@@ -17,19 +17,19 @@ CATEGORY_OF = {
 }
 KINDS = tuple(CATEGORY_OF)
 CATEGORIES = ("memories", "handoffs", "resources", "skills")
-#: Kinds that were made from other notes and from code: recall leaves them out, by this list and no other (M4).
+#: Kinds that are derived from other notes or from code. They are listed, never recalled.
 GENERATED = frozenset(kind for kind, category in CATEGORY_OF.items() if category not in CATEGORIES)
-#: The folder of notes that belong to no project.
+#: The folder for notes without a project.
 GENERAL = "general"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRef:
-    """A piece of code that a note speaks of, and what it looked like when the note was written (M8)."""
+    """Code that a note is about, with the hash it had when the note was written."""
 
-    code: str  # `src/app.py#Flask.run`, or `src/app.py` for the whole file; below the repository's root
-    hash: str = ""  # of its text at that time; empty when that is not known
-    repository: str = ""  # the root, as an absolute path; empty for notes that lie in the repository itself
+    code: str  # `src/app.py#Flask.run`, or `src/app.py` for the whole file; relative to the repository root
+    hash: str = ""  # empty when unknown
+    repository: str = ""  # absolute path of the root; empty for notes that are stored in the repository itself
 
     @property
     def path(self) -> str:
@@ -38,37 +38,37 @@ class CodeRef:
 
     @property
     def symbol(self) -> str:
-        """The qualified name in the file; empty for the whole of it."""
+        """The qualified name in the file; empty for the whole file."""
         return self.code.partition("#")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One note. Times are in UTC, to the second."""
+    """One note. Times are UTC, to the second."""
 
-    text: str  # what was given, unchanged
-    slug: str  # the name of its file
-    project: str = ""  # empty: it belongs to none
+    text: str  # verbatim
+    slug: str  # the file name without its suffix
+    project: str = ""  # empty: none
     topic: str = ""
     kind: str = "durable"
     tags: tuple[str, ...] = ()
-    source: str = ""  # where it came from: a file that was imported, a session, a person
+    source: str = ""  # where it came from: an imported file, a session, a person
     created: datetime | None = None
     updated: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     about: tuple[CodeRef, ...] = ()
     archived: datetime | None = None
-    other: tuple[tuple[str, str], ...] = ()  # lines of the front matter that are not ours: kept as they were
-    folder: str = GENERAL  # the name of its folder
-    trouble: str = ""  # what is wrong with its file, in one line; such a note is shown and searched, but not rewritten
+    other: tuple[tuple[str, str], ...] = ()  # unknown front matter lines, preserved as they are
+    folder: str = GENERAL  # the folder its file is in
+    problem: str = ""  # why its file cannot be parsed, in one line; such a note is shown and searched, never rewritten
 
     @property
     def key(self) -> str:
-        """What it is asked for by: its path below the folder of all notes, without its ending."""
+        """Its path below the notes folder, without the suffix: `folder/slug`."""
         return f"{self.folder}/{self.slug}"
 
     @property
     def category(self) -> str:
-        """The part of an answer that it belongs to."""
+        """The category it is listed under."""
         return CATEGORY_OF.get(self.kind, "memories")

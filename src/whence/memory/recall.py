@@ -1,215 +1,238 @@
-"""One question to the notes, from words to a ranked list. Reads top to bottom."""
+"""One recall from request to response: filter, plan, retrieve, pool, rank, collapse, respond. Reads top to bottom."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from whence.core.profiles import Profile
 from whence.core.settings_schema import MemorySettings
 from whence.core.trace import Trace
-from whence.embed.encoder import Encoder
 from whence.embed.prose import ProseEncoder
-from whence.memory.database import told
+from whence.memory.database import NoteDatabase, NoteFacts
 from whence.memory.index import NoteIndex
-from whence.memory.note import CATEGORIES, CATEGORY_OF, KINDS
-from whence.memory.plan import make_note_plan
-from whence.memory.pool import NoteFacts, NotePool
+from whence.memory.note import CATEGORIES, CATEGORY_OF, KINDS, Note
+from whence.memory.pool import NotePool
 from whence.memory.reader import NoteReader
 from whence.memory.request import NoteFilters
-from whence.memory.retrieval import ASKED, MEANING, TIMES, WORDS, NoteScope, NoteTermStatistics
+from whence.memory.result import RecalledNote, RecallResponse
+from whence.memory.retrieval import INCLUDED, MEANING, TIMES, WORDS, NotePlan, NoteScope, NoteTermStatistics, plan_query
 from whence.ranking.ledger import Ledger
 from whence.ranking.pool import union
 from whence.ranking.score import score, write_stages
 from whence.storage.arrayfile import Array
 from whence.storage.rows import is_member
 
-#: How a hit was found (M5). `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, for want of better.
+#: How a note was found. `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, to fill a short answer.
 EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")
-#: Where fewer notes are found than asked for, the nearest others are added, if they are at least this near.
-FAINTEST = 0.15
-#: Words below which two notes are alike only if all of them are the same.
+#: The similarity that a faint note has at least.
+MIN_FAINT = 0.15
+#: Notes with fewer distinct words than this are near-duplicates only if all their words are the same.
 FEW_WORDS = 4
-#: Candidates of each kind for each note that is asked for.
-OVER = 3
-#: Candidates that are compared with those shown, for each that is asked for.
-DOUBLES_EACH = 3
+#: Candidates of each retriever, and candidates compared for near-duplicates, for each note of the answer.
+CANDIDATES_EACH, COLLAPSED_EACH = 3, 3
+#: How often a recall is tried when files change meanwhile.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class RecallRun:
-    """Everything a question to notes is asked with."""
+    """A recall with everything its stages read."""
 
-    catalog: NoteIndex
-    settings: MemorySettings
-    profile: Profile
+    query: str
     filters: NoteFilters
     k: int
+    index: NoteIndex
+    settings: MemorySettings
+    profile: Profile
     today: int
     strategy: str = "union"
     max_distance: float | None = None
-    everywhere: float = 2.0  # words that this share of all notes hold do not count
-    here: str = ""
-    prose: ProseEncoder | None = None
-    changed: Callable[[Sequence[int]], dict[int, str]] = lambda _: {}  # of notes, by number, what became of their code
+    everywhere: float = 2.0  # words in this share of the notes do not count
+    project: str = ""  # the one that the query comes from
+    code_changes: Callable[[Sequence[int]], dict[int, str]] = lambda _: {}  # by id, what has become of the code of notes
     trace: Trace | None = None
-    include: Array | None = None  # rows to rank whether or not they are found
-
-    @property
-    def encoder(self) -> Encoder | None:
-        """What reads meaning, where vectors are asked at all (F1)."""
-        return self.catalog.reader.encoder if self.strategy != "lexical" else None
+    include: str = ""  # the key of a note to rank whether or not it is found
 
 
 @dataclass(frozen=True, slots=True)
 class RankedNotes:
-    """Candidates with their ledger, best first, those that say the same as a better one under it."""
+    """Candidates with their ledger, best first."""
 
+    plan: NotePlan
     pool: NotePool
     ledger: Ledger
     scores: Array
     order: list[int]  # rows of the pool
-    alike: dict[int, list[int]]  # of a row that is shown those that are not, for they say the same
+    alike: dict[int, list[int]]  # the near-duplicates of a row, which are not in `order`
 
 
-def narrowed(corpus: NoteReader, catalog: NoteIndex, filters: NoteFilters, *, generated: bool = False) -> NoteScope:
-    """What may be returned, and what words are counted over. One predicate for every retriever (M4).
-
-    A list shows `generated` notes as well; no question finds them.
-    """
-    population = (corpus.alive if generated else corpus.recallable).copy()
-    if not corpus.size:
-        return NoteScope(population, population)
-    if filters.projects:
-        wanted = [number for number, name in enumerate(corpus.projects) if name in filters.projects]
-        population &= np.isin(corpus.column("projects"), wanted)
-    if not filters.archived:
-        population &= corpus.column("archived") == 0
-    allowed = population.copy()
-    if filters.kinds:
-        allowed &= np.isin(corpus.column("kinds"), [KINDS.index(kind) for kind in filters.kinds])
-    if filters.first_day or filters.last_day:
-        days = corpus.column("days")
-        allowed &= (days >= max(filters.first_day, 1)) & ((days <= filters.last_day) | (filters.last_day == 0))
-    if filters.valid_at is not None:
-        allowed &= (corpus.column("valid_from") <= filters.valid_at) & (filters.valid_at < corpus.column("valid_until"))
-    for tag in filters.tags:
-        allowed &= _numbered(corpus, catalog.store.rows("SELECT note FROM tags WHERE tag = ?", (tag.casefold().lstrip("#"),)))
-    if filters.topic:
-        allowed &= _numbered(corpus, catalog.numbers_of_topic(filters.topic))
-    return NoteScope(allowed, population, (filters.projects, filters.archived, generated))
+def recall(run: RecallRun) -> RecallResponse:
+    """The notes that answer a query, by category and then best first."""
+    response = RecallResponse()
+    for attempt in range(ATTEMPTS):
+        run.index.refresh(full=attempt > 0)
+        ranked = rank(run)
+        rows = _by_category(ranked, run.k)
+        notes = [run.index.read_as_indexed(ranked.pool.facts[row].key) for row in rows]
+        response = RecallResponse(
+            (_recalled(ranked, row, note) for row, note in zip(rows, notes, strict=True) if note is not None),
+            words=ranked.plan.words,
+            searched=int(ranked.pool.statistics.scope.allowed.sum()),
+            remark=ranked.plan.remark,
+        )
+        if len(response) == len(rows):  # else a file has changed since it was indexed
+            break
+    return response
 
 
-def _numbered(corpus: NoteReader, rows: Sequence[tuple[int]]) -> Array:
-    return is_member(corpus.column("ids"), np.sort(np.array([row[0] for row in rows], np.int64)))
-
-
-def recall(query: str, asking: RecallRun) -> RankedNotes:
-    """The notes that answer a question, best first."""
-    corpus = asking.catalog.corpus
-    scope = narrowed(corpus, asking.catalog, asking.filters)
-    plan = make_note_plan(query, asking.catalog.reader.language, asking.today)
-    evidence = NoteTermStatistics(corpus, plan, scope, asking.encoder, asking.everywhere)
-    found = _candidates(evidence, asking)
-    if asking.include is not None:
-        found[ASKED] = (asking.include, np.zeros(len(asking.include)))
-    rows, retrieved = union(found)
-    pool = NotePool(
-        evidence,
-        rows,
-        retrieved,
-        _facts(corpus, rows, asking),
-        asking.profile,
-        np.zeros(len(rows)),
-        asking.here,
-        asking.settings.slug_bonus,
-        asking.settings.changed_factor,
-        asking.prose,
-        asking.catalog.reader.language.stem,
-    )
+def rank(run: RecallRun) -> RankedNotes:
+    """Every candidate, best first, near-duplicates collapsed."""
+    reader = run.index.reader
+    scope = scope_of(reader, run.index.database, run.filters)
+    plan = plan_query(run.query, run.index.analyzer.language, run.today)
+    encoder = run.index.analyzer.encoder if run.strategy != "lexical" else None
+    statistics = NoteTermStatistics(reader, plan, scope, encoder, run.everywhere)
+    rows, retrieved = union(_retrieve(statistics, run))
+    pool = _pool(statistics, rows, retrieved, run)
     if not len(rows):
-        return RankedNotes(pool, Ledger(0), np.zeros(0), [], {})
-    pool.work_out()
+        return RankedNotes(plan, pool, Ledger(0), np.zeros(0), [], {})
+    pool.compute_shared()
     ledger = score(pool)
     scores = ledger.scores()
     order = sorted(range(len(rows)), key=lambda row: (-scores[row], pool.facts[row].key))
-    ranked = _without_doubles(RankedNotes(pool, ledger, scores, order, {}), asking)
-    if asking.trace is not None:
-        write_stages(asking.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
-    return ranked
+    if run.trace is not None:
+        write_stages(run.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
+    return _collapsed(RankedNotes(plan, pool, ledger, scores, order, {}), run)
 
 
-def _candidates(evidence: NoteTermStatistics, asking: RecallRun) -> dict[str, tuple[Array, Array]]:
-    """What each retriever finds (F1). With a greatest distance only what vectors find within it."""
-    count = max(asking.settings.pool, OVER * asking.k)
-    noise = evidence.encoder.noise if evidence.encoder is not None else 0.0
+def scope_of(reader: NoteReader, database: NoteDatabase, filters: NoteFilters, *, generated: bool = False) -> NoteScope:
+    """Which notes may be returned, and which ones words are counted over: one predicate for all retrievers.
+
+    Listings include `generated` notes; no query finds them.
+    """
+    population = (reader.alive if generated else reader.recallable).copy()
+    if not reader.size:
+        return NoteScope(population, population)
+    if filters.projects:
+        chosen = [number for number, name in enumerate(reader.projects) if name in filters.projects]
+        population &= np.isin(reader.column("projects"), chosen)
+    if not filters.archived:
+        population &= reader.column("archived") == 0
+    allowed = population.copy()
+    if filters.kinds:
+        allowed &= np.isin(reader.column("kinds"), [KINDS.index(kind) for kind in filters.kinds])
+    if filters.first_day or filters.last_day:
+        days = reader.column("days")
+        allowed &= (days >= max(filters.first_day, 1)) & ((days <= filters.last_day) | (filters.last_day == 0))
+    if filters.valid_at is not None:
+        allowed &= (reader.column("valid_from") <= filters.valid_at) & (filters.valid_at < reader.column("valid_until"))
+    with_topic = [database.ids_with_topic(filters.topic)] if filters.topic else []
+    for ids in chain(map(database.ids_with_tag, filters.tags), with_topic):
+        allowed &= is_member(reader.column("ids"), np.sort(np.array(ids, np.int64)))
+    return NoteScope(allowed, population, (filters.projects, filters.archived, generated))
+
+
+def _retrieve(statistics: NoteTermStatistics, run: RecallRun) -> dict[str, tuple[Array, Array]]:
+    """The candidates of each retriever. With `max_distance`, only those that vectors find within it."""
+    count = max(run.settings.pool, CANDIDATES_EACH * run.k)
+    noise = statistics.encoder.noise if statistics.encoder is not None else 0.0
     found: dict[str, tuple[Array, Array]] = {}
-    if asking.strategy != "lexical":
-        found[MEANING] = evidence.by_meaning(count, noise)
-    if asking.strategy != "vector":
-        found[WORDS] = evidence.by_words(count)
-        found[TIMES] = evidence.by_times(count)
-    if asking.max_distance is None:
-        several = len(union(found)[0])
-        if 0 < several < asking.k and asking.strategy != "lexical":
-            found[FAINT] = evidence.by_meaning(asking.k, FAINTEST)
-        return found
-    rows, near = found.get(MEANING, (np.empty(0, np.int64), np.empty(0)))
-    kept = np.sort(rows[1 - near <= asking.max_distance])
-    return {name: (rows[inside], scores[inside]) for name, (rows, scores) in found.items() for inside in (is_member(rows, kept),)}
+    if run.strategy != "lexical":
+        found[MEANING] = statistics.by_meaning(count, noise)
+    if run.strategy != "vector":
+        found[WORDS] = statistics.by_words(count)
+        found[TIMES] = statistics.by_times(count)
+    if run.max_distance is not None:
+        rows, near = found.get(MEANING, (np.empty(0, np.int64), np.empty(0)))
+        close = np.sort(rows[1 - near <= run.max_distance])
+        found = {name: (rows[inside], scores[inside]) for name, (rows, scores) in found.items() for inside in (is_member(rows, close),)}
+    elif 0 < len(union(found)[0]) < run.k and run.strategy != "lexical":
+        found[FAINT] = statistics.by_meaning(run.k, MIN_FAINT)
+    if run.include:
+        ids = [one.id for one in run.index.database.notes() if one.key == run.include]
+        rows = np.flatnonzero(np.isin(statistics.reader.column("ids"), ids))
+        found[INCLUDED] = (rows, np.zeros(len(rows)))
+    return found
 
 
-def _facts(corpus: NoteReader, rows: Array, asking: RecallRun) -> list[NoteFacts]:
-    numbers = corpus.column("ids")[rows].tolist() if len(rows) else []
-    store = asking.catalog.store
-    known = {row[0]: row[1:] for row in store.rows_in("SELECT id, key, project, topic FROM notes WHERE id IN ({})", numbers)}
-    changed = asking.changed(numbers)
-    lost = (b"", "", "")  # deleted since by another process: it falls out when its file is read
-    found = [(number, *known.get(number, lost)) for number in numbers]
-    return [NoteFacts(told(key), project, topic, changed.get(number, "")) for number, key, project, topic in found]
+def _pool(statistics: NoteTermStatistics, rows: Array, retrieved: dict[str, Array], run: RecallRun) -> NotePool:
+    ids = statistics.reader.column("ids")[rows].tolist() if len(rows) else []
+    known, changes = run.index.database.notes_by_id(ids), run.code_changes(ids)
+    encoder = run.index.analyzer.encoder
+    return NotePool(
+        statistics,
+        rows,
+        retrieved,
+        [known.get(number, NoteFacts(number)) for number in ids],  # one deleted since drops out when its file is read
+        [changes.get(number, "") for number in ids],
+        run.profile,
+        np.zeros(len(rows)),
+        run.project,
+        run.settings.slug_bonus,
+        run.settings.changed_factor,
+        encoder if isinstance(encoder, ProseEncoder) else None,
+        run.index.analyzer.language.stem,
+    )
 
 
-def _without_doubles(ranked: RankedNotes, asking: RecallRun) -> RankedNotes:
-    """Notes that say nearly the same once, the best of them, as far as the answer reaches."""
-    sets: dict[int, frozenset[int]] = {}
-    shown: list[int] = []
+def _collapsed(ranked: RankedNotes, run: RecallRun) -> RankedNotes:
+    """The ranking without near-duplicates of better notes, as far as the answer reaches."""
+    words: dict[int, frozenset[int]] = {}
+    order: list[int] = []
     alike: dict[int, list[int]] = {}
-    pool, text, share = ranked.pool, ranked.pool.text, asking.settings.alike
-    starts = np.searchsorted(text.owner, np.arange(len(pool.units) + 1))
+    text, share = ranked.pool.text, run.settings.alike
+    starts = np.searchsorted(text.owner, np.arange(len(ranked.pool.units) + 1))
     for place, row in enumerate(ranked.order):
-        if place >= DOUBLES_EACH * asking.k:  # what is alike stands near
-            shown += ranked.order[place:]
+        if place >= COLLAPSED_EACH * run.k:  # near-duplicates have near scores
+            order += ranked.order[place:]
             break
-        sets[row] = frozenset(text.stems[starts[row] : starts[row + 1]].tolist())
-        size = len(sets[row])
-        near = [one for one in shown[: asking.k] if share * size <= len(sets[one]) <= size / share]  # most pairs end here
-        double = next((one for one in near if _alike(sets[one], sets[row], share)), None)
-        if double is None:
-            shown.append(row)
+        words[row] = frozenset(text.stems[starts[row] : starts[row + 1]].tolist())
+        size = len(words[row])
+        near = [one for one in order[: run.k] if share * size <= len(words[one]) <= size / share]  # rules out most pairs
+        better = next((one for one in near if _is_duplicate(words[one], words[row], share)), None)
+        if better is None:
+            order.append(row)
         else:
-            alike.setdefault(double, []).append(row)
-    return replace(ranked, order=shown, alike=alike)
+            alike.setdefault(better, []).append(row)
+    return replace(ranked, order=order, alike=alike)
 
 
-def _alike(one: frozenset[int], other: frozenset[int], share: float) -> bool:
+def _is_duplicate(one: frozenset[int], other: frozenset[int], share: float) -> bool:
     if min(len(one), len(other)) < FEW_WORDS:
         return bool(one) and one == other
     return len(one & other) >= share * len(one | other)
 
 
-def in_categories(ranked: RankedNotes, k: int) -> list[int]:
-    """The k best, by category in its order, and within one by score (M4)."""
-    corpus = ranked.pool.evidence.corpus
+def _by_category(ranked: RankedNotes, k: int) -> list[int]:
+    """The k best, by category and then by score."""
     best = ranked.order[:k]
-    kinds = corpus.column("kinds")[ranked.pool.units[best]].tolist() if best else []
+    kinds = ranked.pool.statistics.reader.column("kinds")[ranked.pool.units[best]].tolist() if best else []
     category = {row: CATEGORY_OF[KINDS[kind]] if kind < len(KINDS) else CATEGORIES[0] for row, kind in zip(best, kinds, strict=True)}
     return sorted(best, key=lambda row: CATEGORIES.index(category[row]))
 
 
-def label_of(pool: NotePool, row: int) -> str:
-    """How a candidate was found (M5)."""
+def _recalled(ranked: RankedNotes, row: int, note: Note) -> RecalledNote:
+    pool = ranked.pool
+    near = float(pool.semantic[row])
+    return RecalledNote(
+        note,
+        float(ranked.scores[row]),
+        _label(pool, row),
+        near,
+        1 - float(pool.similarity[row]) if near > 0 else None,
+        pool.changes[row],
+        tuple(pool.facts[other].key for other in ranked.alike.get(row, ())),
+        ranked.ledger,
+        row,
+    )
+
+
+def _label(pool: NotePool, row: int) -> str:
+    """How a candidate was found."""
     confirmed = bool(pool.matched[row].any())
     if pool.semantic[row] > 0:
         return EXACT if confirmed else SEMANTIC

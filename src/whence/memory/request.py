@@ -1,132 +1,149 @@
-"""What may be asked of notes beside the words, checked before any work is done."""
+"""A recall as it is requested: every option is typed, documented and checked here."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import NOTE_PROFILES
-from whence.core.settings_schema import MemorySettings
+from whence.core.request import check_choice, option
 from whence.memory.note import KINDS
-from whence.query.filters import MAX_DISTANCE, STRATEGIES
+from whence.query.filters import STRATEGIES, check_distance
 from whence.text.dates import find_dates
 
-#: The most notes that can be asked for.
-MOST = 10_000
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+MAX_NOTES = 10_000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class RecallOptions(TypedDict, total=False):
+    """The options of a recall as Python keywords: the fields of `RecallRequest`. None means not given."""
+
+    k: int | None
+    project: str | None
+    topic: str | None
+    kinds: Sequence[str] | None
+    tags: Sequence[str] | None
+    since: str | datetime | None
+    until: str | datetime | None
+    as_of: str | datetime | None
+    any_time: bool
+    archived: bool
+    max_distance: float | None
+    strategy: str | None
+    profile: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class NoteFilters:
-    """What an answer is narrowed to."""
+    """Which notes may be returned."""
 
     projects: tuple[str, ...] = ()
     topic: str = ""
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    first_day: int = 0  # notes of this day and later
-    last_day: int = 0  # and up to this one; 0 for no end
-    archived: bool = False  # also those that are archived
-    valid_at: float | None = None  # only what holds at this moment; None for whatever is written
+    first_day: int = 0
+    last_day: int = 0  # 0: no end
+    archived: bool = False  # include archived notes
+    valid_at: float | None = None  # only notes valid at this time; None: regardless of validity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecallRequest:
-    """A question's options as they were given."""
+    """One recall. Options that are None take their value from the settings."""
 
-    k: int
-    profile: str
-    strategy: str
-    project: str | None = None
-    topic: str = ""
-    kinds: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    since: str | datetime | None = None
-    until: str | datetime | None = None
-    as_of: str | datetime | None = None
-    any_time: bool = False  # also what holds no longer, or not yet
-    archived: bool = False
-    max_distance: float | None = None
+    query: str = option("", "A question, or a few words.", mcp="question")
+    k: int | None = option(None, "How many notes (default: setting memory.k).", "-k", mcp="how many notes (5)", minimum=1)
+    project: str | None = option(None, "Only notes of a project.", "--project", metavar="NAME", mcp="")
+    topic: str = option("", "Only notes with this topic.", "--topic", metavar="TEXT", mcp="")
+    kinds: tuple[str, ...] = option(
+        (), "Only notes of a kind: durable, handoff, session, resource, skill. Repeatable.", "--kind", metavar="NAME"
+    )
+    tags: tuple[str, ...] = option((), "Only notes with this tag; repeat it to require more.", "--tag", metavar="TAG", mcp="all of these")
+    since: str | datetime | None = option(
+        None, "Only notes from this day on: 2026-01-31, or words such as 'last week'.", "--since", metavar="DATE", mcp="date"
+    )
+    until: str | datetime | None = option(None, "Only notes up to this day.", "--until", metavar="DATE", mcp="date")
+    as_of: str | datetime | None = option(None, "Only notes that were valid at this time.", "--as-of", metavar="TIME")
+    any_time: bool = option(False, "Also notes that have expired or are not valid yet.")
+    archived: bool = option(False, "Also archived notes.")
+    max_distance: float | None = option(
+        None, "Only notes that vectors find within this distance (1 - similarity).", "--max-distance", metavar="D"
+    )
+    strategy: str | None = option(None, "Which retrievers to use (default: words and vectors).", "--strategy", choices=STRATEGIES)
+    profile: str | None = option(None, "Ranking of notes: default or classic.", "--profile", metavar="NAME")
 
     @classmethod
-    def of(cls, settings: MemorySettings, **given: Any) -> RecallRequest:
-        """Options with their defaults; a wrong one is refused by its name."""
-        unknown = given.keys() - {field.name for field in fields(cls)}
-        if unknown:
-            raise QueryError(f"recall takes no {min(unknown)!r}", hint=f"it takes {', '.join(field.name for field in fields(cls))}")
-        for name in ("kinds", "tags"):
-            if isinstance(given.get(name), str):
-                given[name] = (given[name],)
-        chosen = {"k": settings.k, "profile": settings.profile, "strategy": settings.strategy}
-        asked = cls(**{**chosen, **{name: value for name, value in given.items() if value is not None}})
-        _check(asked)
-        return asked
+    def of(cls, query: str | RecallRequest = "", **options: Unpack[RecallOptions]) -> RecallRequest:
+        """A request as it is, or one built from a query and options; an unknown option is an error."""
+        names = [field.name for field in fields(cls)][1:]
+        if unknown := options.keys() - set(names):
+            raise QueryError(f"recall has no option {min(unknown)!r}", hint=f"options: {', '.join(names)}")
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        for name in given.keys() & {"kinds", "tags"}:
+            given[name] = strings(given[name])
+        return replace(query, **given) if isinstance(query, RecallRequest) else cls(query, **given)
+
+    def __post_init__(self) -> None:
+        """Reject bad options before any work is done."""
+        if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or not 1 <= self.k <= MAX_NOTES):
+            raise QueryError(f"k = {self.k!r} is not allowed", hint=f"a whole number from 1 to {MAX_NOTES}")
+        check_choice("profile", self.profile, tuple(NOTE_PROFILES))
+        check_choice("strategy", self.strategy, STRATEGIES)
+        for kind in self.kinds:
+            check_choice("kind", kind, KINDS)
+        if not isinstance(self.max_distance, int | float | None):
+            raise QueryError(f"max_distance = {self.max_distance!r} is not a number")
+        check_distance(self.max_distance, self.strategy)
+
+    def filters(self, now: float) -> NoteFilters:
+        """Which notes may be returned, with dates resolved at a time in seconds."""
+        as_of = parse_time(self.as_of, "as_of")
+        return NoteFilters(
+            () if self.project is None else (self.project,),
+            _utf8(self.topic),
+            self.kinds,
+            tuple(map(_utf8, self.tags)),
+            parse_day(self.since, "since", now),
+            parse_day(self.until, "until", now, last=True),
+            self.archived,
+            None if self.any_time else as_of.timestamp() if as_of else now,
+        )
 
 
-def _check(asked: RecallRequest) -> None:
-    if isinstance(asked.k, bool) or not isinstance(asked.k, int) or not 1 <= asked.k <= MOST:
-        raise QueryError(f"k = {asked.k!r} is not allowed", hint=f"a whole number from 1 to {MOST}")
-    for name, value, allowed in (("profile", asked.profile, tuple(NOTE_PROFILES)), ("strategy", asked.strategy, STRATEGIES)):
-        if value not in allowed:
-            raise QueryError(f"{name} {value!r} is not allowed", hint=f"allowed: {', '.join(allowed)}")
-    for kind in asked.kinds:
-        if kind not in KINDS:
-            raise QueryError(f"there is no kind of note {kind!r}", hint=f"allowed: {', '.join(KINDS)}")
-    distance = asked.max_distance
-    if distance is not None and not (isinstance(distance, int | float) and 0 <= distance <= MAX_DISTANCE):
-        raise QueryError(f"max_distance = {distance} is not allowed", hint=f"a number from 0 to {MAX_DISTANCE}")
-    if distance is not None and asked.strategy == "lexical":
-        raise QueryError("max_distance asks for vectors, and the strategy is lexical", hint="use union or vector")
+def strings(given: Sequence[str]) -> tuple[str, ...]:
+    """A sequence of strings; a single string counts as one."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
-def filters_of(asked: RecallRequest, now: float) -> NoteFilters:
-    """What an answer is narrowed to, seen from a moment."""
-    as_of = moment(asked.as_of, "as_of")
-    return NoteFilters(
-        () if asked.project is None else (asked.project,),
-        _text(asked.topic),
-        tuple(asked.kinds),
-        tuple(map(_text, asked.tags)),
-        day(asked.since, "since", now),
-        day(asked.until, "until", now, last=True),
-        asked.archived,
-        None if asked.any_time else as_of.timestamp() if as_of else now,
-    )
-
-
-def _text(given: str) -> str:
-    """Text that a database takes: a command line may hold bytes that are none."""
+def _utf8(given: str) -> str:
+    """Text that SQLite accepts: command-line arguments may hold bytes that are not UTF-8."""
     return given.encode("utf-8", "replace").decode()
 
 
-def moment(given: str | datetime | None, name: str) -> datetime | None:
-    """A moment as it was given: a date, or a date and time; without a zone it is taken as UTC."""
+def parse_time(given: str | datetime | None, name: str) -> datetime | None:
+    """A date, or a date and time, in UTC; without a zone it is taken as UTC."""
     if given is None or given == "":
         return None
     try:
-        found = given if isinstance(given, datetime) else datetime.fromisoformat(_iso(given))
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(re.sub("[Zz]", "+00:00", given.strip()))
         return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise UsageError(f"{name} = {given!r} is no date", hint="write 2026-11-16 or 2026-11-16T10:30:00Z") from error
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise UsageError(f"{name} = {given!r} is not a date", hint="write 2026-11-16 or 2026-11-16T10:30:00Z") from error
 
 
-def _iso(given: str) -> str:
-    if not isinstance(given, str):
-        raise TypeError(given)
-    return given.strip().replace("Z", "+00:00").replace("z", "+00:00")
-
-
-def day(given: str | datetime | None, name: str, now: float, *, last: bool = False) -> int:
-    """A day as it was given: a date, or words such as `last week`; 0 for none. Of several days the first, or the last."""
-    if given is None or given == "":
-        return 0
-    if isinstance(given, str) and not _DAY.match(given.strip()):
+def parse_day(given: str | datetime | None, name: str, now: float, *, last: bool = False) -> int:
+    """The ordinal of a date, or of words such as `last week`: the first day they name, or the last. 0 for none."""
+    if isinstance(given, str) and given and not _DAY.match(given.strip()):
         spans = find_dates(given, datetime.fromtimestamp(now, timezone.utc).toordinal())
         if not spans:
-            raise UsageError(f"{name} = {given!r} is no date", hint="write 2026-11-16, or words such as 'last week' or 'May 2023'")
+            raise UsageError(f"{name} = {given!r} is not a date", hint="write 2026-11-16, or words such as 'last week' or 'May 2023'")
         return spans[-1].last if last else spans[0].first
-    found = moment(given, name)
+    found = parse_time(given, name)
     return found.toordinal() if found else 0

@@ -1,127 +1,180 @@
-"""Which notes could answer? By their words, by the vectors of their passages, by the times they speak of."""
+"""Which notes could answer a query: the query plan, the statistics of its terms, and the retrievers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from whence.embed.encoder import Encoder, Vectors
-from whence.memory.plan import NotePlan
 from whence.memory.reader import NoteReader
+from whence.query.paste import clean_paste
 from whence.storage.arrayfile import Array
-from whence.storage.rows import first_of_each, highest
+from whence.storage.rows import first_of_each, highest, spread
 from whence.text.bm25 import bm25, idf, length_norm
+from whence.text.dates import find_dates
+from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language
 
-#: Of what all words of a question tell, so much is a good match.
-GOOD_PART = 0.5
-#: Below so many notes every word may be in most of them.
-FEWEST_NOTES = 6
-#: Days of a year, and how many years back a time without one is looked for.
-YEAR, MOST_YEARS = 365.2425, 60
-#: How many more passages are looked at when they are of too few notes.
+#: Characters of a query that are read, and distinct words of it that count.
+MAX_QUERY, MAX_QUERY_WORDS = 20_000, 64
+#: This share of the idf of all query terms makes a good match.
+GOOD_SHARE = 0.5
+#: With fewer notes than this, any word may be in most of them.
+MIN_NOTES = 6
+#: Days in a year, and how many years back a date without a year is tried.
+YEAR, MAX_YEARS = 365.2425, 60
+#: How many times more passages are fetched when they belong to too few notes.
 DEEPER = 4
 #: The names of the retrievers.
-WORDS, MEANING, TIMES, ASKED = "words", "meaning", "times", "asked"
+WORDS, MEANING, TIMES, INCLUDED = "words", "meaning", "times", "asked"
+_HYPHENATED = re.compile(r"\w+(?:-\w+)+")
+#: Words that place a time relative to today. Any other time without a year, such as "in July", may be of any year.
+_DEICTIC = re.compile(
+    r"\b(?:today|tonight|yesterday|tomorrow|ago|last|past|previous|this|next|coming|current|since|recent(?:ly)?|night|morning|before|after)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NotePlan:
+    """A query as it is put to the notes."""
+
+    text: str
+    words: tuple[str, ...] = ()  # distinct content words in lower case
+    stems: tuple[str, ...] = ()  # of each word
+    hyphenated: tuple[str, ...] = ()  # names such as `valencia-v1`, in lower case
+    spans: tuple[tuple[int, int], ...] = ()  # times, as first and last day
+    yearly: bool = False  # whether they may be of any year; the one given is the latest
+    length: float = 0.0  # ranking has one set of weights for notes
+    remark: str = ""  # how the question was found in pasted text
+
+    def without(self, stems: frozenset[str]) -> NotePlan:
+        """The plan without some words."""
+        left = [(word, stem) for word, stem in zip(self.words, self.stems, strict=True) if stem not in stems]
+        return replace(self, words=tuple(word for word, _ in left), stems=tuple(stem for _, stem in left))
+
+
+def plan_query(text: str, language: ProseLanguage, today: int) -> NotePlan:
+    """The plan for a query, or for the question in pasted text. Words that only name a recognized time do not count."""
+    question = clean_paste(text)
+    text = question.text[:MAX_QUERY]
+    spans = find_dates(text, today)
+    relative = [span for span in spans if not span.exact and _DEICTIC.search(text, span.start, span.end)]
+    left = text
+    for span in reversed(relative):
+        left = left[: span.start] + " " + left[span.end :]
+    words = language.content_words(left)
+    if not words and not spans:
+        words = prose_language(NO_LANGUAGE).content_words(left)  # nothing but stop words: better than no answer
+    first = {language.stem(word): word for word in reversed(words)}
+    stems = list(dict.fromkeys(language.stem(word) for word in words))[:MAX_QUERY_WORDS]
+    exact = [span for span in spans if span.exact] or spans
+    return NotePlan(
+        text,
+        tuple(first[stem] for stem in stems),
+        tuple(stems),
+        tuple(dict.fromkeys(found.lower() for found in _HYPHENATED.findall(text))),
+        tuple((span.first, span.last) for span in exact),
+        yearly=bool(exact) and not any(span.exact or span in relative for span in exact),
+        remark=question.note,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class NoteScope:
-    """Which notes may be returned, and which the statistics are of: all of the projects asked, whatever else narrows them."""
+    """Which notes may be returned, and which the statistics cover: all of the requested projects, whatever else filters."""
 
     allowed: Array
     population: Array
-    name: object = None  # of the population, the same for the same notes
+    name: object = None  # identifies the population, for caching
 
 
 @dataclass(frozen=True, slots=True)
-class NoteTermRows:
-    """A word of the question as notes hold it."""
+class NoteTerm:
+    """A term of the query with its postings among the allowed notes."""
 
     stem: str
-    number: int
+    id: int
     rows: Array
     counts: Array
-    notes: int  # of the population
-    rarity: float
+    notes: int  # of the population that contain it
+    idf: float
 
 
 class NoteTermStatistics:
-    """What the words, the passages and the times of notes say of one question."""
+    """What the index knows of one query: its terms, its vector, its times; and the retrievers, which read nothing else."""
 
-    def __init__(self, corpus: NoteReader, plan: NotePlan, scope: NoteScope, encoder: Encoder | None, most: float = 2.0) -> None:
-        """Words that a share of `most` of all notes hold, such as the names of two who talk in every one, tell nothing apart."""
-        self.corpus, self.scope, self.encoder, self._most = corpus, scope, encoder, most
+    def __init__(self, reader: NoteReader, plan: NotePlan, scope: NoteScope, encoder: Encoder | None, everywhere: float = 2.0) -> None:
+        """Words in a share of `everywhere` of the notes, such as the names of the two people in every session, are dropped."""
+        self.reader, self.scope, self.encoder, self._everywhere = reader, scope, encoder, everywhere
         self.population = int(scope.population.sum())
-        found = self._held(plan)
-        everywhere = frozenset(one.stem for one in found.values() if self.is_everywhere(one.notes))
-        left = plan.without(everywhere)
+        found = self._lookup(plan)
+        left = plan.without(frozenset(one.stem for one in found.values() if self.is_everywhere(one.notes)))
         self.plan = left if left.stems else plan
-        self.held: Mapping[str, NoteTermRows] = {stem: one for stem, one in found.items() if stem in self.plan.stems}
+        self.terms: Mapping[str, NoteTerm] = {stem: one for stem, one in found.items() if stem in self.plan.stems}
 
     def is_everywhere(self, notes: Any) -> Any:
-        """Whether a word, or each of some, is in so many notes that it tells nothing apart."""
-        return (notes >= self._most * self.population) & (self.population >= FEWEST_NOTES)
+        """Whether so many notes contain a word, or each of some words, that it does not tell them apart."""
+        return (notes >= self._everywhere * self.population) & (self.population >= MIN_NOTES)
 
-    def _held(self, plan: NotePlan) -> dict[str, NoteTermRows]:
-        numbers = self.corpus.words.stem_ids(plan.stems)
-        held = {}
-        for stem, number in numbers.items():
-            rows, counts = self.corpus.holding(number)
+    def _lookup(self, plan: NotePlan) -> dict[str, NoteTerm]:
+        found = {}
+        for stem, number in self.reader.vocabulary.stem_ids(plan.stems).items():
+            rows, counts = self.reader.postings(number)
             notes = int(np.count_nonzero(self.scope.population[rows]))
             keep = self.scope.allowed[rows]
-            held[stem] = NoteTermRows(stem, number, rows[keep], counts[keep], notes, float(idf(self.population, np.array(notes))))
-        return held
+            found[stem] = NoteTerm(stem, number, rows[keep], counts[keep], notes, float(idf(self.population, np.array(notes))))
+        return found
 
     @cached_property
     def note_counts(self) -> Array:
-        """How many notes of the population hold each stem."""
-        return self.corpus.note_counts(self.scope.population, self.scope.name)
+        """How many notes of the population contain each stem."""
+        return self.reader.note_counts(self.scope.population, self.scope.name)
 
-    def rarity_of(self, stem: str) -> float:
-        """How much a word of the question tells; most, when no note holds it."""
-        return self.held[stem].rarity if stem in self.held else float(idf(self.population, np.array(0)))
+    def idf_of(self, stem: str) -> float:
+        """The idf of a term of the query; highest when no note contains it."""
+        return self.terms[stem].idf if stem in self.terms else float(idf(self.population, np.array(0)))
 
     @cached_property
-    def enough(self) -> float:
-        """What a good part of the question's words would come to, each found once."""
-        return GOOD_PART * sum(self.rarity_of(stem) for stem in self.plan.stems)
+    def good_score(self) -> float:
+        """The score of a good match: half of the terms, once each."""
+        return GOOD_SHARE * sum(self.idf_of(stem) for stem in self.plan.stems)
 
     @cached_property
     def word_scores(self) -> Array:
         """BM25 of every note."""
-        scores = np.zeros(self.corpus.size)
-        lengths = self.corpus.column("lengths")
-        for one in self.held.values():
-            often = one.counts.astype(np.float64)
-            scores[one.rows] += bm25(often, length_norm(lengths[one.rows], self.corpus.mean_length), one.rarity)
+        scores = np.zeros(self.reader.size)
+        lengths = self.reader.column("lengths")
+        for one in self.terms.values():
+            norm = length_norm(lengths[one.rows], self.reader.mean_length)
+            scores[one.rows] += bm25(one.counts.astype(np.float64), norm, one.idf)
         return scores
 
     @cached_property
-    def question(self) -> Vectors | None:
-        """The question as a vector, without the words that tell nothing apart; None where there is none."""
-        if self.encoder is None or not self.corpus.view.passages:
+    def query_vector(self) -> Vectors | None:
+        """The vector of the query, without the words that are everywhere."""
+        if self.encoder is None or not self.reader.vectors.passages:
             return None
         vectors = self.encoder.encode_query(" ".join(self.plan.words))
         return vectors if vectors.rows.any() else None
 
     @cached_property
-    def _every(self) -> Array | None:
-        """How near all passages are, where there are few enough to compare them once."""
-        return self.corpus.view.compare_all(self.question) if self.question is not None else None
+    def _similarities(self) -> Array | None:
+        """The similarity of every passage, where there are few enough to compare them all."""
+        return self.reader.vectors.compare_all(self.query_vector) if self.query_vector is not None else None
 
-    def similar(self, rows: Array) -> Array:
-        """How near the nearest passage of each of some notes is to the question."""
+    def similarity(self, rows: Array) -> Array:
+        """The similarity of each note's nearest passage."""
         found = np.zeros(len(rows))
-        if self.question is None or not len(rows):
+        if self.query_vector is None or not len(rows):
             return found
-        low, high = self.corpus.view.passages_of_units(rows)
-        owner = np.repeat(np.arange(len(rows)), high - low)
-        passages = np.arange(len(owner)) - np.repeat(np.cumsum(high - low) - (high - low), high - low) + np.repeat(low, high - low)
-        near = self._every[passages] if self._every is not None else self.corpus.view.compare(self.question, passages)
+        owner, passages = spread(*self.reader.vectors.passages_of_units(rows))
+        every = self._similarities
+        near = every[passages] if every is not None else self.reader.vectors.compare(self.query_vector, passages)
         if len(owner):
             starts = first_of_each(owner)
             found[owner[starts]] = np.maximum.reduceat(near, starts)
@@ -129,64 +182,64 @@ class NoteTermStatistics:
 
     # Retrievers: (rows, scores) each.
     def by_words(self, count: int) -> tuple[Array, Array]:
-        """The notes whose words fit best."""
+        """The notes with the highest BM25."""
         rows = np.flatnonzero(self.word_scores)
         return highest(rows, self.word_scores[rows], count)
 
-    def by_meaning(self, count: int, at_least: float) -> tuple[Array, Array]:
-        """The notes whose nearest passages are nearest, if that is nearer than chance."""
-        if self.question is None:
+    def by_meaning(self, count: int, min_similarity: float) -> tuple[Array, Array]:
+        """The notes with the most similar passages."""
+        if self.query_vector is None:
             return np.empty(0, np.int64), np.empty(0)
-        allowed = None if self.scope.allowed.all() else self.corpus.view.passages_with_units(self.scope.allowed)
-        asked = count + count // 2
-        while True:  # a long note has many passages: go on until there are notes enough, or none that is near
-            passages, near = self.corpus.view.nearest(self.question, asked, allowed, self._every)
-            enough = near >= at_least
-            rows = self.corpus.view.first[passages[enough]]
-            _, lead = np.unique(rows, return_index=True)  # passages come nearest first
-            if len(lead) >= count or len(passages) < asked or not enough.all():
+        vectors = self.reader.vectors
+        allowed = None if self.scope.allowed.all() else vectors.passages_with_units(self.scope.allowed)
+        limit = count + count // 2
+        while True:  # a long note has many passages: fetch more until there are enough notes, or no similar passage is left
+            passages, near = vectors.nearest(self.query_vector, limit, allowed, self._similarities)
+            similar = near >= min_similarity
+            rows = vectors.first[passages[similar]]
+            _, lead = np.unique(rows, return_index=True)  # passages come most similar first
+            if len(lead) >= count or len(passages) < limit or not similar.all():
                 break
-            asked *= DEEPER
+            limit *= DEEPER
         lead = np.sort(lead)[:count]
-        return rows[lead], near[enough][lead].astype(np.float64)
+        return rows[lead], near[similar][lead].astype(np.float64)
+
+    def by_times(self, count: int) -> tuple[Array, Array]:
+        """The notes of the days in the query; of too many, those with the highest BM25."""
+        if not self.spans:
+            return np.empty(0, np.int64), np.empty(0)
+        days = self.reader.column("days")
+        matches = np.zeros(self.reader.size, bool)
+        for first, last in self.spans:
+            matches |= (days >= max(first, 1)) & (days <= last)
+        rows = np.flatnonzero(matches & self.scope.allowed)
+        rows, _ = highest(rows, self.word_scores[rows], count)
+        return rows, np.ones(len(rows))
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
-        """The times that are asked for; of one that is of every year, the latest of which there are notes."""
+        """The times in the query; one that may be of any year is of the latest year that has notes."""
         spans = self.plan.spans
         if not self.plan.yearly:
             return spans
-        days = self.corpus.column("days")[self.scope.allowed] if self.corpus.size else np.empty(0, np.int32)
-        for back in range(MOST_YEARS):
+        days = self.reader.column("days")[self.scope.allowed] if self.reader.size else np.empty(0, np.int32)
+        for back in range(MAX_YEARS):
             moved = tuple((first - round(back * YEAR), last - round(back * YEAR)) for first, last in spans)
             if any(((days >= first) & (days <= last)).any() for first, last in moved):
                 return moved
         return spans
 
-    def by_times(self, count: int) -> tuple[Array, Array]:
-        """The notes of the days that are asked for; where there are too many, those whose words fit best."""
-        if not self.spans:
-            return np.empty(0, np.int64), np.empty(0)
-        days = self.corpus.column("days")
-        of_then = np.zeros(self.corpus.size, bool)
-        for first, last in self.spans:
-            of_then |= (days >= max(first, 1)) & (days <= last)
-        rows = np.flatnonzero(of_then & self.scope.allowed)
-        rows, _ = highest(rows, self.word_scores[rows], count)
-        return rows, np.ones(len(rows))
-
-    def when(self, rows: Array) -> Array:
-        """How well the times of notes fit the times that are asked for: 1 for the day, and for times they speak of up to 1 more."""
+    def time_match(self, rows: Array) -> Array:
+        """How well notes match the times in the query: 1 for their own day, up to 1 for dates in their text."""
         found = np.zeros(len(rows))
-        days = self.corpus.column("days")[rows] if len(rows) else np.empty(0, np.int32)
-        owner, spoken = self.corpus.spans(rows)
+        days = self.reader.column("days")[rows] if len(rows) else np.empty(0, np.int32)
+        owner, mentioned = self.reader.spans(rows)
         for first, last in self.spans:
             found = np.maximum(found, ((days >= max(first, 1)) & (days <= last)).astype(np.float64))
             if len(owner):
-                overlap = np.minimum(spoken[:, 1], last) - np.maximum(spoken[:, 0], first) + 1
-                longer = np.maximum(spoken[:, 1] - spoken[:, 0] + 1, min(last - first + 1, 366))
-                share = np.clip(overlap / longer, 0, 1)
+                overlap = np.minimum(mentioned[:, 1], last) - np.maximum(mentioned[:, 0], first) + 1
+                longer = np.maximum(mentioned[:, 1] - mentioned[:, 0] + 1, min(last - first + 1, 366))
                 best = np.zeros(len(rows))
-                np.maximum.at(best, owner, share)
+                np.maximum.at(best, owner, np.clip(overlap / longer, 0, 1))
                 found = np.maximum(found, best)
         return found

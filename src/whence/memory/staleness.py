@@ -1,15 +1,12 @@
-"""A note names code, and goes quiet when the code changes (M8).
+"""Staleness: whether the code that a note names has changed since, and what it was then.
 
-What is named is a file, or the definitions in it that bear one qualified name: all
-of them together, for a name may have overloads or a branch for each system. No index
-is opened: the file is read and parsed as it is now. Its hash is of the text without
-what does not change its meaning, so a definition that moves is the same, and one
-whose body, signature, decorators or comments are edited is not.
+A note names a file, or all definitions in it with one qualified name together: a name may have overloads, or a branch
+for each platform. No index is opened; the file is read and parsed as it is now. Hashes ignore indentation and blank
+lines, so a definition may move; editing its body, signature, decorators or comments changes its hash.
 
-Code is gone when there is no such name, no such file, or something that is no text in
-its place (a folder, a link, a pipe). Its state is unknown when it may well be there and
-cannot be judged: its root is not on this machine, it may not be read, it is too large,
-it is being written, or no grammar can read it.
+Code is gone if the name or the file no longer exists, or something that is not text is in its place (a folder, a link,
+a pipe). Its state is unknown if it may well exist and cannot be checked: the root is not on this machine, the file is
+unreadable, too large or being written, or no grammar can parse it.
 """
 
 from __future__ import annotations
@@ -18,49 +15,63 @@ import errno
 import os
 import re
 import stat
+import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from whence.core.errors import UsageError
 from whence.memory.note import CodeRef
 from whence.source.decode import longest_line, to_utf8
-from whence.source.read import open_inside
+from whence.source.git import repository_root
+from whence.source.read import label_secrets, open_inside
 from whence.source.walk import FileState, Walker
 
-#: Larger files are not read, and files with a longer line not parsed: the defaults of what is indexed.
-MOST_BYTES = 1_500_000
-LONGEST_LINE = 20_000
-#: Names in files that are kept with their hashes: some ten megabytes at most.
-MOST_NAMES = 50_000
-#: The beginning of a file, in which its language shows.
+if TYPE_CHECKING:
+    from whence.source.history import FileVersion
+    from whence.text.line_diff import LineChange, NumberedLine
+
+#: Larger files are not read, and files with a longer line not parsed: the defaults of indexing.
+MAX_BYTES = 1_500_000
+MAX_LINE = 20_000
+#: Names that are cached with their hashes: ten megabytes or so.
+MAX_NAMES = 50_000
+#: Versions of a file that are compared, and the seconds that git and the comparison may each take.
+MAX_VERSIONS, MAX_SECONDS = 200, 1.0
+#: Versions fetched from git at once: the first few are nearly always enough.
+VERSION_BATCH = 8
+#: The start of a file, from which its language is detected.
 _HEAD = 4_096
 _HASH_BYTES = 8  # 16 digits
-#: Names that are told when one is not there, and how alike they must be.
-_NEAREST = 3
-_LIKE = 0.75
-_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-#: What a line of a note cannot hold: ends of lines, controls, bytes that are no UTF-8.
+#: Suggestions for a name that does not exist, and how similar they must be.
+_SUGGESTIONS, _MIN_SIMILARITY = 3, 0.75
+_NOT_FOUND = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+#: Characters that front matter cannot hold: line ends, control characters, bytes that are not UTF-8.
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 _NO_FILE = "no such file"
-_FORM = "write path/to/file or path/to/file#qualified.name, below the root"
+_FORM = "write path/to/file or path/to/file#qualified.name, relative to the root"
 
 
 class CodeState(Enum):
-    """What became of the code that a note names."""
+    """What has become of some code."""
 
     FRESH = "fresh"
     CHANGED = "changed"
     GONE = "gone"
-    UNKNOWN = "unknown"  # it cannot be judged, or was never hashed
+    UNKNOWN = "unknown"  # it cannot be checked, or was never hashed
 
 
-class _Unseen(Exception):
-    """There is no text to look at: what that makes of the code, and why."""
+#: How stale code is reported.
+CHANGES = {CodeState.CHANGED: "the code has changed since", CodeState.GONE: "the code is gone"}
+
+
+class _Unreadable(Exception):
+    """There is no text to hash: the state that follows, and why."""
 
     def __init__(self, state: CodeState, reason: str) -> None:
         super().__init__(reason)
@@ -69,237 +80,199 @@ class _Unseen(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """What is remembered of a file."""
-
+class _CachedFile:
     stamps: FileState
-    content: int  # Python's own hash of its text: good for this process
+    content: int  # Python's hash of its text, valid in this process
     hashes: dict[str, str]  # by qualified name; the empty name is the whole file
-    parsed: bool  # whether names were looked for
-    readable: bool = True  # whether a grammar could read it
+    has_names: bool  # whether names were parsed
+    is_parsable: bool = True  # whether a grammar could parse it
 
 
-#: What is said of code that is not as it was when a note was written.
-CHANGED = {CodeState.CHANGED: "the code has changed since", CodeState.GONE: "the code is gone"}
-
-
-def named(code: str, root: Path, grammars: Path | None = None) -> CodeRef:
-    """The code that is meant by `path` or `path#qualified.name` below a root, as it is now; an error names the nearest."""
+def code_ref(code: str, root: Path, grammars: Path | None = None) -> CodeRef:
+    """A reference to `path` or `path#qualified.name` below a root, hashed as it is now; errors suggest the nearest name."""
     path, _, symbol = code.partition("#")
     try:
         path = "/".join(_parts(path))
         text, _ = _read(path, root)
-    except _Unseen as trouble:
-        _refuse(path, root, trouble)
-    whole = CodeRef(path, _digest([_meaning(text)]), str(root.absolute()))
+    except _Unreadable as problem:
+        _refuse(path, root, problem)
+    whole = CodeRef(path, hash_ranges(text, [_whole(text)]), str(root.absolute()))
     if not symbol:
         return whole
-    pieces = _pieces(path, text, grammars)
-    if pieces is None:
-        raise UsageError(f"{path}: no names can be told apart in this file", hint=f"name the whole file: {path}")
-    found = symbol if symbol in pieces else symbol.replace("::", ".").replace("#", ".")
-    if found not in pieces:
-        near = _nearest(found, pieces, ".")
+    ranges = _definitions(path, text, grammars)
+    if ranges is None:
+        raise UsageError(f"{path}: no names are recognized in this file", hint=f"name the whole file: {path}")
+    name = symbol if symbol in ranges else symbol.replace("::", ".").replace("#", ".")
+    if name not in ranges:
+        near = _nearest(name, ranges, ".")
         raise UsageError(
             f"{path} has no {symbol!r}" + (f"; nearest: {', '.join(near)}" if near else ""), hint=f"or name the whole file: {path}"
         )
-    return replace(whole, code=f"{path}#{found}", hash=_digest(pieces[found]))
-
-
-def hash_of(code: str, root: Path, grammars: Path | None = None) -> str | None:
-    """The hash of some code as it is now, or None when it is gone or cannot be judged."""
-    return CodeStates(grammars).hash(code, root)
-
-
-def state_of(about: CodeRef, root: Path | None, grammars: Path | None = None) -> CodeState:
-    """What became of the code that a note names; never an exception."""
-    return CodeStates(grammars).state(about, root)
+    return replace(whole, code=f"{path}#{name}", hash=hash_ranges(text, ranges[name]))
 
 
 class CodeStates:
-    """The states of code for many notes: a file is read and parsed once, and again only when it changes.
+    """The states of code for many notes: a file is read and parsed again only when it changes.
 
-    `grammars` is where grammars are unpacked when the user's cache cannot be written.
+    `grammars` is where grammars are unpacked if the user's cache is not writable.
     """
 
-    def __init__(self, grammars: Path | None = None, most_names: int = MOST_NAMES) -> None:
+    def __init__(self, grammars: Path | None = None, max_names: int = MAX_NAMES) -> None:
         self._grammars = grammars
-        self._most_names = most_names
-        self._held: OrderedDict[tuple[str, str], _Held] = OrderedDict()  # by root and path, last used last
+        self._max_names = max_names
+        self._files: OrderedDict[tuple[str, str], _CachedFile] = OrderedDict()  # by root and path, last used last
         self._names = 0
 
-    def state(self, about: CodeRef, root: Path | None, now_ns: int = 0) -> CodeState:
-        """What became of the code that a note names; never an exception.
+    def state(self, ref: CodeRef, root: Path | None, now_ns: int = 0) -> CodeState:
+        """What has become of some code; never raises.
 
-        A file is taken to be the same by its stamps only when they were some time old at the
-        `now_ns` of its reading; one that was read without it is read each time, though not parsed.
+        Stamps vouch for a cached file only if they were old enough at `now_ns` when it was read. Without `now_ns` a
+        file is read each time, though not parsed.
         """
-        if root is None or not about.hash:
+        if root is None or not ref.hash:
             return CodeState.UNKNOWN
         try:
-            found = self._hash(about.code, root, now_ns)
-        except _Unseen as trouble:
-            return trouble.state
+            found = self._hash(ref.code, root, now_ns)
+        except _Unreadable as problem:
+            return problem.state
         if found is None:
             return CodeState.GONE
-        return CodeState.FRESH if found == about.hash else CodeState.CHANGED
+        return CodeState.FRESH if found == ref.hash else CodeState.CHANGED
 
     def hash(self, code: str, root: Path, now_ns: int = 0) -> str | None:
-        """The hash of some code as it is now, or None when it is gone or cannot be judged."""
+        """The hash of some code as it is now; None if it is gone or cannot be checked."""
         try:
             return self._hash(code, root, now_ns)
-        except _Unseen:
+        except _Unreadable:
             return None
 
     def _hash(self, code: str, root: Path, now_ns: int) -> str | None:
-        """The present hash; None when the file has no such name."""
         path, _, symbol = code.partition("#")
         key = (str(root), path)
-        held = self._held.get(key)
-        if held is None or (symbol and not held.parsed) or not held.stamps.is_unchanged(_looked_at(path, root)):
-            held = self._read(key, held, bool(symbol), now_ns)
-        self._held.move_to_end(key)
-        if symbol and not held.readable:
-            raise _Unseen(CodeState.UNKNOWN, "no grammar can read it")
-        return held.hashes.get(symbol)
+        cached = self._files.get(key)
+        if cached is None or (symbol and not cached.has_names) or not cached.stamps.is_unchanged(_lstat(path, root)):
+            cached = self._read(key, cached, bool(symbol), now_ns)
+        self._files.move_to_end(key)
+        if symbol and not cached.is_parsable:
+            raise _Unreadable(CodeState.UNKNOWN, "no grammar can parse it")
+        return cached.hashes.get(symbol)
 
-    def _read(self, key: tuple[str, str], before: _Held | None, symbols: bool, now_ns: int) -> _Held:
+    def _read(self, key: tuple[str, str], before: _CachedFile | None, names: bool, now_ns: int) -> _CachedFile:
         path = key[1]
-        self._forget(key)
-        text, found = _read(path, Path(key[0]))
-        stamps = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
+        self._evict(key)
+        text, state = _read(path, Path(key[0]))
+        stamps = FileState(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, now_ns)
         content = hash(text)
-        if before is not None and before.content == content and (before.parsed or not symbols):
-            held = replace(before, stamps=stamps)
+        if before is not None and before.content == content and (before.has_names or not names):
+            cached = replace(before, stamps=stamps)
         else:
-            pieces = _pieces(path, text, self._grammars) if symbols else {}
-            hashes = {name: _digest(some) for name, some in (pieces or {}).items()}
-            hashes[""] = _digest([_meaning(text)])
-            held = _Held(stamps, content, hashes, symbols, pieces is not None)
-        self._keep(key, held)
-        return held
+            ranges = _definitions(path, text, self._grammars) if names else {}
+            hashes = {name: hash_ranges(text, some) for name, some in (ranges or {}).items()}
+            hashes[""] = hash_ranges(text, [_whole(text)])
+            cached = _CachedFile(stamps, content, hashes, names, ranges is not None)
+        self._names += len(cached.hashes)
+        while self._files and self._names > self._max_names:
+            self._evict(next(iter(self._files)))
+        self._files[key] = cached
+        return cached
 
-    def _keep(self, key: tuple[str, str], held: _Held) -> None:
-        self._names += len(held.hashes)
-        while self._held and self._names > self._most_names:
-            self._forget(next(iter(self._held)))
-        self._held[key] = held
-
-    def _forget(self, key: tuple[str, str]) -> None:
-        held = self._held.pop(key, None)
-        if held is not None:
-            self._names -= len(held.hashes)
+    def _evict(self, key: tuple[str, str]) -> None:
+        cached = self._files.pop(key, None)
+        if cached is not None:
+            self._names -= len(cached.hashes)
 
 
-# What is at a path.
+# Files.
 def _parts(path: str) -> list[str]:
     """The names along a path that stays below its root."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if path.startswith("/") or ".." in parts:
-        raise _Unseen(CodeState.UNKNOWN, "leads out of the root")
+        raise _Unreadable(CodeState.UNKNOWN, "leads out of the root")
     if not parts or _UNWRITABLE.search(path):
-        raise _Unseen(CodeState.UNKNOWN, "names no file")
+        raise _Unreadable(CodeState.UNKNOWN, "names no file")
     return parts
 
 
-def _looked_at(path: str, root: Path) -> os.stat_result:
-    with _trouble_told(root):
+def _lstat(path: str, root: Path) -> os.stat_result:
+    with _translated_errors(root):
         return os.lstat(f"{root}/{path}")
 
 
 @contextmanager
-def _trouble_told(root: Path) -> Iterator[None]:
-    """Trouble with a file as what it makes of the code."""
+def _translated_errors(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _NOT_THERE:
-            raise _Unseen(CodeState.UNKNOWN, f"cannot be read: {error.strerror}") from error
+        if error.errno not in _NOT_FOUND:
+            raise _Unreadable(CodeState.UNKNOWN, f"cannot be read: {error.strerror}") from error
         if not root.is_dir():
-            raise _Unseen(CodeState.UNKNOWN, f"{root} is no folder on this machine") from error
-        raise _Unseen(CodeState.GONE, _NO_FILE) from error
-    except ValueError as error:  # a NUL, or what no file system can spell
-        raise _Unseen(CodeState.UNKNOWN, "names no file") from error
+            raise _Unreadable(CodeState.UNKNOWN, f"{root} is not a folder on this machine") from error
+        raise _Unreadable(CodeState.GONE, _NO_FILE) from error
+    except ValueError as error:  # a NUL, or a name that no file system can encode
+        raise _Unreadable(CodeState.UNKNOWN, "names no file") from error
 
 
 def _read(path: str, root: Path) -> tuple[bytes, os.stat_result]:
-    """The text of a file with plain line ends, and what the file looked like. Only a regular file is ever opened."""
+    """The normalized text of a file, and its state. Only a regular file is ever opened."""
     parts = _parts(path)
-    if (kind := _unfit(_looked_at(path, root).st_mode)) is not None:
-        raise _Unseen(CodeState.GONE, kind)
-    with _trouble_told(root):
+    _check_regular(_lstat(path, root).st_mode)
+    with _translated_errors(root):
         handle = open_inside(root, "/".join(parts))
         with os.fdopen(handle, "rb") as file:
-            found = os.fstat(handle)
-            if (kind := _unfit(found.st_mode)) is not None:
-                raise _Unseen(CodeState.GONE, kind)
-            if found.st_size > MOST_BYTES:
-                raise _Unseen(CodeState.UNKNOWN, f"larger than {MOST_BYTES} bytes")
-            raw = file.read(found.st_size + 1)
+            state = os.fstat(handle)
+            _check_regular(state.st_mode)
+            if state.st_size > MAX_BYTES:
+                raise _Unreadable(CodeState.UNKNOWN, f"larger than {MAX_BYTES} bytes")
+            raw = file.read(state.st_size + 1)
             after = os.fstat(handle)
-    if len(raw) != found.st_size or (after.st_mtime_ns, after.st_ctime_ns) != (found.st_mtime_ns, found.st_ctime_ns):
-        raise _Unseen(CodeState.UNKNOWN, "is being written: try again")
-    text = plain_text(raw)
+    if len(raw) != state.st_size or (after.st_mtime_ns, after.st_ctime_ns) != (state.st_mtime_ns, state.st_ctime_ns):
+        raise _Unreadable(CodeState.UNKNOWN, "is being written: try again")
+    text = _normalized(raw)
     if text is None:
-        raise _Unseen(CodeState.GONE, "binary, no text")
-    return text, found
+        raise _Unreadable(CodeState.GONE, "is binary")
+    return text, state
 
 
-def plain_text(raw: bytes) -> bytes | None:
-    """The bytes of a file as the text that is hashed: in UTF-8, with plain line ends; None when they are no text."""
+def _check_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = "is a folder" if stat.S_ISDIR(mode) else "is a link" if stat.S_ISLNK(mode) else "is not a regular file"
+        raise _Unreadable(CodeState.GONE, kind)
+
+
+def _normalized(raw: bytes) -> bytes | None:
+    """File content as UTF-8 with plain line ends; None if it is not text."""
     text = to_utf8(raw)
     if text is not None and b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return text.replace(b"\0", b" ") if text is not None else None  # no grammar expects one
+    return text.replace(b"\0", b" ") if text is not None else None  # no grammar expects a NUL
 
 
-def _unfit(mode: int) -> str | None:
-    if stat.S_ISREG(mode):
-        return None
-    return "is a folder" if stat.S_ISDIR(mode) else "is a link" if stat.S_ISLNK(mode) else "not a regular file"
-
-
-# What is in it.
+# Definitions.
 class CodeRange(NamedTuple):
-    """Where a definition stands in a text: its bytes, and the white space that its first line begins with."""
+    """The bytes of a definition, and the indentation of its first line."""
 
     indentation: bytes
     start: int
     end: int
 
     def of(self, text: bytes) -> bytes:
-        """What stands there."""
+        """The code."""
         return self.indentation + text[self.start : self.end]
 
 
-def stretches_of(code: str, text: bytes, grammars: Path | None = None) -> list[CodeRange]:
-    """Where in the text of its file some code stands; nowhere when it has no such name, or no grammar can read it."""
+def _whole(text: bytes) -> CodeRange:
+    return CodeRange(b"", 0, len(text))
+
+
+def ranges_of(code: str, text: bytes, grammars: Path | None = None) -> list[CodeRange]:
+    """Where some code is in the text of its file; nowhere if the name does not exist or no grammar can parse it."""
     path, _, symbol = code.partition("#")
-    found = _stretches(path, text, grammars) if symbol else {"": [CodeRange(b"", 0, len(text))]}
+    found = _definitions(path, text, grammars) if symbol else {"": [_whole(text)]}
     return (found or {}).get(symbol, [])
 
 
-def hash_at(text: bytes, stretches: Iterable[CodeRange]) -> str:
-    """The hash of the code that stands there."""
-    return _digest(_meaning(one.of(text)) for one in stretches)
-
-
-def text_now(path: str, root: Path) -> tuple[bytes | None, str]:
-    """The text of a file as it is now, or None and the reason why it cannot be looked at."""
-    try:
-        return _read(path, root)[0], ""
-    except _Unseen as trouble:
-        return None, trouble.reason
-
-
-def _pieces(path: str, text: bytes, grammars: Path | None) -> dict[str, list[bytes]] | None:
-    """The text of every definition by its qualified name, in order; None when no grammar can read the file."""
-    found = _stretches(path, text, grammars)
-    return None if found is None else {name: [_meaning(one.of(text)) for one in some] for name, some in found.items()}
-
-
-def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[CodeRange]] | None:
-    """Where every definition stands, by its qualified name, in order; None when no grammar can read the file."""
+def _definitions(path: str, text: bytes, grammars: Path | None) -> dict[str, list[CodeRange]] | None:
+    """The ranges of all definitions by qualified name, in order; None if no grammar can parse the file."""
     from whence.parse.grammars import grammar_of, keep_grammars_in  # noqa: PLC0415  -- a note about no code needs no grammar
     from whence.parse.languages import language_of  # noqa: PLC0415  -- as above
     from whence.parse.lines import beyond_a_grammar, looks_like_a_table  # noqa: PLC0415  -- as above
@@ -308,7 +281,7 @@ def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[
     if grammars is not None:
         keep_grammars_in(grammars)
     language = language_of(path, text[:_HEAD])
-    if grammar_of(language.name) is None or longest_line(text) > LONGEST_LINE or beyond_a_grammar(text, language.unbearable):
+    if grammar_of(language.name) is None or longest_line(text) > MAX_LINE or beyond_a_grammar(text, language.unbearable):
         return None
     found: dict[str, list[CodeRange]] = {}
     for unit in parse(text, language.name).units:
@@ -316,52 +289,165 @@ def _stretches(path: str, text: bytes, grammars: Path | None) -> dict[str, list[
             before = text[text.rfind(b"\n", 0, unit.start) + 1 : unit.start]
             indentation = before[: len(before) - len(before.lstrip())]
             found.setdefault(unit.qualified_name, []).append(CodeRange(indentation, unit.start, unit.end))
-    return found if found or not looks_like_a_table(text) else None  # a table may have taken the parser too long
+    return found if found or not looks_like_a_table(text) else None  # the parser may have timed out on a table
 
 
-def _meaning(text: bytes) -> bytes:
-    """A text without blank lines, white space at line ends, and the indentation of its first line.
+def hash_ranges(text: bytes, ranges: Iterable[CodeRange]) -> str:
+    """The hash of some code."""
+    import hashlib  # noqa: PLC0415  -- loads all of OpenSSL
 
-    Lines that are indented less keep what they have: a text in quotes may start at the margin.
+    return hashlib.blake2b(b"\0".join(_significant(one.of(text)) for one in ranges), digest_size=_HASH_BYTES).hexdigest()
+
+
+def _significant(code: bytes) -> bytes:
+    """Code without blank lines, trailing white space, and the indentation of its first line.
+
+    Lines that are indented less stay as they are: a multi-line string may start at the margin.
     """
-    lines = [line for line in map(bytes.rstrip, text.split(b"\n")) if line]
+    lines = [line for line in map(bytes.rstrip, code.split(b"\n")) if line]
     if not lines:
         return b""
     indentation = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     return b"\n".join(line.removeprefix(indentation) for line in lines) if indentation else b"\n".join(lines)
 
 
-def _digest(pieces: Iterable[bytes]) -> str:
-    import hashlib  # noqa: PLC0415  -- loads all of OpenSSL
-
-    return hashlib.blake2b(b"\0".join(pieces), digest_size=_HASH_BYTES).hexdigest()
-
-
-# What is said when nothing is found.
-def _refuse(path: str, root: Path, trouble: _Unseen) -> NoReturn:
+# Errors.
+def _refuse(path: str, root: Path, problem: _Unreadable) -> NoReturn:
     along = [root.joinpath(*path.split("/")[:depth]) for depth in range(1, path.count("/") + 2)]
-    if trouble.state is CodeState.GONE and any(step.is_symlink() for step in along):
-        raise UsageError(f"{path} goes through a link", hint="name the file that it leads to, below the root")
-    if trouble.reason != _NO_FILE:
-        raise UsageError(f"{path if path and path.isprintable() else repr(path)}: {trouble.reason}", hint=_FORM)
-    near = _nearest(path, _files(root), "/")
+    if problem.state is CodeState.GONE and any(step.is_symlink() for step in along):
+        raise UsageError(f"{path} goes through a link", hint="name the file it points to, below the root")
+    if problem.reason != _NO_FILE:
+        raise UsageError(f"{path if path and path.isprintable() else repr(path)}: {problem.reason}", hint=_FORM)
+    files = Walker(str(root), max_file_bytes=MAX_BYTES, hidden=False, now_ns=0).walk().files
+    near = _nearest(path, files, "/")
     raise UsageError(f"{_NO_FILE}: {path}" + (f"; nearest: {', '.join(near)}" if near else ""), hint=_FORM)
 
 
-def _files(root: Path) -> Iterable[str]:
-    """The files that would be indexed."""
-    return Walker(str(root), max_file_bytes=MOST_BYTES, hidden=False, now_ns=0).walk().files
-
-
-def _nearest(wanted: str, names: Iterable[str], joint: str) -> list[str]:
-    """Names written much like one that is not there: those whose last part is the same, or most alike."""
-    from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
+def _nearest(name: str, names: Iterable[str], separator: str) -> list[str]:
+    """Names whose last part is the same, or the most similar."""
+    from difflib import get_close_matches  # noqa: PLC0415  -- only for errors
 
     by_last: dict[str, list[str]] = {}
-    for name in names:
-        by_last.setdefault(name.rpartition(joint)[2], []).append(name)
-    last = wanted.rpartition(joint)[2]
+    for one in names:
+        by_last.setdefault(one.rpartition(separator)[2], []).append(one)
+    last = name.rpartition(separator)[2]
     if last in by_last:
-        return get_close_matches(wanted, by_last[last], _NEAREST, 0.0)
-    near = get_close_matches(last, by_last, 1, _LIKE)
-    return get_close_matches(wanted, by_last[near[0]], _NEAREST, 0.0) if near else []
+        return get_close_matches(name, by_last[last], _SUGGESTIONS, 0.0)
+    near = get_close_matches(last, by_last, 1, _MIN_SIMILARITY)
+    return get_close_matches(name, by_last[near[0]], _SUGGESTIONS, 0.0) if near else []
+
+
+# History: a note stores only a hash; git has the rest. The version a note was written about is the one whose code has that
+# hash. Versions are tried from the time of the note outwards: the nearest is nearly always the one.
+@dataclass(frozen=True, slots=True)
+class CodeHistory:
+    """Code that a note is about: what has become of it, and what it was."""
+
+    ref: CodeRef
+    state: CodeState
+    message: str  # where the earlier version was found, or why there is none to compare with
+    commit: str = ""  # with the version that the note was written about
+    time: int = 0  # of that commit, in seconds since 1970
+    lines: tuple[LineChange, ...] = ()  # from then to now, without secrets
+
+
+class _Version(NamedTuple):
+    """A version of a file, and where the code is in it."""
+
+    version: FileVersion
+    text: bytes
+    ranges: list[CodeRange]
+
+
+def history_of(ref: CodeRef, root: Path | None, written: datetime | None, grammars: Path | None = None) -> CodeHistory:
+    """What has become of code since a note was written; never raises."""
+    from whence.text.line_diff import MAX_LINES, diff_lines, removed_lines  # noqa: PLC0415  -- few calls compare code
+
+    state = CodeStates(grammars).state(ref, root)
+    if state is CodeState.FRESH:
+        return CodeHistory(ref, state, "is unchanged")
+    if root is None:
+        return CodeHistory(ref, state, "its repository is not known here")
+    text, reason = _text_now(ref.path, root)
+    if state is CodeState.UNKNOWN:
+        return CodeHistory(ref, state, "the note has no hash of it" if not ref.hash else reason or "no grammar can parse it")
+    found = _version_then(ref, root, written, grammars)
+    if isinstance(found, str):
+        return CodeHistory(ref, state, f"its earlier version is unknown: {found}")
+    then = _lines(ref.path, found.text, found.ranges)
+    now = _lines(ref.path, text, ranges_of(ref.code, text, grammars)) if text is not None else []
+    lines = list(removed_lines(then[:MAX_LINES])) if state is CodeState.GONE else diff_lines(then, now)
+    message = _message(state, found.version.commit[:10], lines)
+    return CodeHistory(ref, state, message, found.version.commit, found.version.time, tuple(lines or ()))
+
+
+def _message(state: CodeState, commit: str, lines: Sequence[LineChange] | None) -> str:
+    if lines is None:
+        return f"is too long to be compared here; the note was written about commit {commit}"
+    if not lines:
+        return f"differs from commit {commit} in nothing but a secret"
+    return f"compared with commit {commit}" if state is CodeState.CHANGED else f"as it was in commit {commit}"
+
+
+def _text_now(path: str, root: Path) -> tuple[bytes | None, str]:
+    try:
+        return _read(path, root)[0], ""
+    except _Unreadable as problem:
+        return None, problem.reason
+
+
+def _version_then(ref: CodeRef, root: Path, written: datetime | None, grammars: Path | None) -> _Version | str:
+    """The version that a note was written about, or why it is unknown."""
+    from whence.source.history import list_versions  # noqa: PLC0415  -- asks git, which few calls need
+
+    if repository_root(root) is None:
+        return "it is not in a git repository"
+    versions = list_versions(root, ref.path, MAX_VERSIONS, MAX_SECONDS)
+    if versions is None:
+        return "git has no history of this file"
+    if not versions:
+        return "the file was never committed"
+    deadline = time.monotonic() + MAX_SECONDS
+    name = ref.symbol.rpartition(".")[2].encode("utf-8", "replace")
+    tried = 0
+    for tried, (version, text) in enumerate(_texts(root, _nearest_first(versions, written)), 1):
+        ranges = ranges_of(ref.code, text, grammars) if name in text else []  # a search is cheaper than parsing
+        if ranges and hash_ranges(text, ranges) == ref.hash:
+            return _Version(version, text, ranges)
+        if time.monotonic() > deadline:
+            return f"none of the {tried} versions in git nearest to the note matches"
+    return "the only version in git does not match" if tried == 1 else f"none of the {tried} versions in git matches"
+
+
+def _nearest_first(versions: Sequence[FileVersion], written: datetime | None) -> list[FileVersion]:
+    """Distinct contents, nearest to the time of the note first, else newest first."""
+    ordered = sorted(versions, key=lambda version: abs(version.time - written.timestamp())) if written else versions
+    distinct: dict[str, FileVersion] = {}
+    for version in ordered:
+        distinct.setdefault(version.blob, version)
+    return list(distinct.values())
+
+
+def _texts(root: Path, versions: Sequence[FileVersion]) -> Iterator[tuple[FileVersion, bytes]]:
+    from whence.source.history import read_blobs  # noqa: PLC0415  -- as above
+
+    for at in range(0, len(versions), VERSION_BATCH):
+        batch = versions[at : at + VERSION_BATCH]
+        contents = read_blobs(root, [version.blob for version in batch], MAX_BYTES)
+        for version in batch:
+            text = _normalized(contents[version.blob]) if version.blob in contents else None
+            if text is not None:
+                yield version, text
+
+
+def _lines(path: str, text: bytes, ranges: Sequence[CodeRange]) -> list[NumberedLine]:
+    """Code as lines, without secrets and without its common indentation."""
+    from whence.text.line_diff import NumberedLine, number_lines  # noqa: PLC0415  -- as above
+
+    clean = label_secrets(text.decode("utf-8", "replace"), path).encode()
+    found: list[NumberedLine] = []
+    for one in ranges:
+        lines = number_lines(one.of(clean).decode("utf-8", "replace"), text.count(b"\n", 0, one.start) + 1)
+        indentation = one.indentation.decode("utf-8", "replace")
+        found += [NumberedLine(line.number, line.text.removeprefix(indentation)) for line in lines]
+    return found

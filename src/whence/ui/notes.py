@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from whence.cli.note_output import day_of, excerpt, headline, without_secrets
-from whence.memory.code_history import CodeHistory
 from whence.memory.note import CodeRef, Note
+from whence.memory.staleness import CodeHistory
 from whence.parse.provenance import flags_of, warning_of
 from whence.text.invisible import escape_invisible
 from whence.text.line_diff import LineChange, diff_lines, number_lines
@@ -64,13 +64,13 @@ class CodeHistoryView(CodeStateView):
     @classmethod
     def made(cls, past: CodeHistory, root: str) -> CodeHistoryView:
         """What became of code in a root of this name."""
-        about = past.about
+        about = past.ref
         return cls(
             code=about.code,
             repository=about.repository,
             root=root,
             state=past.state.value,
-            said=past.said,
+            said=past.message,
             commit=past.commit,
             time=past.time,
             lines=DiffLine.all_of(past.lines),
@@ -166,7 +166,7 @@ class NotePresenter:
         flags = flags_of(enumerate(clean.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))
         about = [CodeStateView(**self._code(one), state=self.memory.code_state(one).value) for one in note.about]
         return NoteView(
-            **self._facts(clean, changed=bool(self.memory.changed(note))),
+            **self._facts(clean, changed=bool(self.memory.code_changes(note))),
             text=clean.text,
             seen=seen_of(note),
             about=about,
@@ -177,7 +177,7 @@ class NotePresenter:
 
     def past(self, note: Note) -> list[CodeHistoryView]:
         """What became of the code of a note."""
-        return [CodeHistoryView.made(one, self._code(one.about)["root"]) for one in self.memory.code_past(note)]
+        return [CodeHistoryView.made(one, self._code(one.ref)["root"]) for one in self.memory.code_history(note)]
 
     def _code(self, about: CodeRef) -> dict[str, str]:
         place = self.memory.root_of(about)
@@ -186,7 +186,7 @@ class NotePresenter:
 
     def _facts(self, note: Note, *, changed: bool) -> dict[str, Any]:
         times = {name: _time(getattr(note, name)) for name in ("created", "updated", "valid_from", "valid_until", "archived")}
-        texts = {name: getattr(note, name) for name in ("key", "topic", "project", "kind", "source", "trouble")}
+        texts = {name: getattr(note, name) for name in ("key", "topic", "project", "kind", "source")} | {"trouble": note.problem}
         state = state_of(archived=note.archived is not None, changed=changed)
         own = {"root": self._root, "state": state, "headline": headline(note), "tags": list(note.tags), "day": day_of(note)}
         return {**times, **texts, **own}

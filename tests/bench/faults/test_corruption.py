@@ -21,7 +21,7 @@ from whence_bench.faults.part import Bounds
 @pytest.fixture(autouse=True)
 def few_beside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the part sets for its own process is taken back here."""
-    monkeypatch.setattr(note_index, "MOST_BESIDE", note_index.MOST_BESIDE)
+    monkeypatch.setattr(note_index, "MAX_TAIL", note_index.MAX_TAIL)
 
 
 def test_some_of_everything_is_noticed_and_nothing_is_lost(tmp_path: Path) -> None:

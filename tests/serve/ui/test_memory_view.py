@@ -292,8 +292,8 @@ def test_an_edit_must_say_what_it_saw(kept):
     ("fields", "said"),
     [
         ({"text": "  \n"}, "the note is empty"),
-        ({"kind": "rumour"}, "there is no kind of note 'rumour'"),
-        ({"valid_from": "2030-01-02", "valid_until": "2030-01-01"}, "would end before it begins"),
+        ({"kind": "rumour"}, "kind 'rumour' is not known"),
+        ({"valid_from": "2030-01-02", "valid_until": "2030-01-01"}, "expire before it becomes valid"),
         ({"valid_from": "soon"}, "soon"),
         ({"about": ["shop/nothing.py"]}, "shop/nothing.py"),
         ({"about": ["shop/cart.py#Cart.totals"]}, "nearest: Cart.total"),

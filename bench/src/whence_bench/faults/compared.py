@@ -83,12 +83,12 @@ def of_notes(notes: Path, data: Path) -> Seen:
     from whence.memory.memory import Memory  # noqa: PLC0415
 
     with Memory.open(notes, data_dir=data, repository=notes.parent) as memory:
-        keys = [f"{one.folder}/{one.slug}" for one in memory.catalog.folder.scan()]
+        keys = [one.key for one in memory.store.scan()]
         seen: Seen = {
-            "said": list(memory.notes),
+            "said": list(memory.remarks),
             "notes": {key: _file(notes / f"{key}.md") for key in keys},
             "pasts": {key: [one.text for one in memory.history(key)] for key in keys},
-            "odd": memory.catalog.folder.stray(),
+            "odd": memory.store.stray_files(),
             "recalled": _recalled(memory),
         }
     with TemporaryDirectory(dir=notes.parent) as fresh, Memory.open(notes, data_dir=fresh, repository=notes.parent) as again:

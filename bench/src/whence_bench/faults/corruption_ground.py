@@ -53,7 +53,7 @@ class Ground:
 
 def make_ground(scratch: Path) -> Ground:
     """Write, index, teach and remember; then end one process in the middle of it."""
-    note_index.MOST_BESIDE = FEW_BESIDE
+    note_index.MAX_TAIL = FEW_BESIDE
     root, notes = (scratch / "tree").resolve(), scratch / "notes"
     data, logged, other = scratch / "clean", scratch / "logged", scratch / "other"
     for number, size in enumerate((10, 11, 12)):
@@ -221,10 +221,10 @@ def _status(index: Index) -> list[Any]:
 def _ask_notes(ground: Ground, data: Path, values: Mapping[str, Any], said: list[str]) -> dict[str, Any]:
     with Memory.open(ground.notes, data_dir=data, repository=ground.root, settings=values) as memory:
         found = {
-            "listed": [(one.key, one.text, one.topic, one.project, one.tags, one.trouble) for one in memory.list()],
+            "listed": [(one.key, one.text, one.topic, one.project, one.tags, one.problem) for one in memory.list()],
             "recalled": [[(one.note.key, round(one.score, 9)) for one in memory.recall(question, k=5)] for question in NOTES_ASKED],
             "of a kind": [one.key for one in memory.list(project="town", tags=["quarry"])],
-            "speaking": memory.speaking_of(ground.root, ["src/part_1.py"]),
+            "speaking": memory.notes_about(ground.root, ["src/part_1.py"]),
         }
-        said += memory.notes
+        said += memory.remarks
     return found

@@ -142,7 +142,7 @@ def notes_cut_off(ground: Ground, place: Path) -> list[str]:
         key = path.relative_to(folder).with_suffix("").as_posix()
         if key not in listed:
             wrong.append(f"{key} is not listed; it holds {path.read_bytes()[:60]!r}")
-        elif 2 < number < 6 and not listed[key].trouble:
+        elif 2 < number < 6 and not listed[key].problem:
             wrong.append(f"{key} is broken off and nothing is said of it: {path.read_bytes()[:200]!r}")
     return wrong + [f"{path.name} was changed" for path, raw in before.items() if path.read_bytes() != raw]
 

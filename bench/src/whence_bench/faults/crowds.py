@@ -264,7 +264,7 @@ def _noting(bounds: Bounds, seen: Seen) -> None:
             seen.expect(there, f"the note {key} with {word} is lost, though it was acknowledged")
             if not shared:
                 seen.expect([hit.note.key for hit in memory.recall(word, k=1)] == [key], f"a fresh reader does not recall {key} by {word}")
-        seen.expect(not memory.notes, f"a fresh reader of notes is told: {memory.notes}")
+        seen.expect(not memory.remarks, f"a fresh reader of notes is told: {memory.remarks}")
     learned = FeedbackStore.beside(Layout(place.data, place.tree.resolve()).directory)
     kept = len(records(learned))
     learned.close()

@@ -101,14 +101,14 @@ def _front_matter(_: Path) -> Try:
 
     def tried(data: bytes) -> None:
         note = front_matter.parse(data, folder="shop", slug="cart")
-        if note.trouble:
+        if note.problem:
             kept = data.decode("utf-8", "replace")
             assert front_matter.render(note) == note.text
-            assert note.text == (kept if "not UTF-8" in note.trouble else kept.removeprefix("\ufeff"))
-            assert "\n" not in note.trouble
+            assert note.text == (kept if "not UTF-8" in note.problem else kept.removeprefix("\ufeff"))
+            assert "\n" not in note.problem
             return
         again = front_matter.parse(front_matter.render(note).encode(), folder="shop", slug="cart")
-        assert again == front_matter.settled(note), (again, note)
+        assert again == front_matter.normalized(note), (again, note)
 
     return tried
 
@@ -122,7 +122,7 @@ def _notes(_: Path) -> Try:
         note = Note(text, "cart", project, topic, tags=tuple(tags.split("|")), source=source, folder="shop")
         written = front_matter.render(note)
         again = front_matter.parse(written.encode(), folder="shop", slug="cart")
-        assert again == front_matter.settled(note), (again, written)
+        assert again == front_matter.normalized(note), (again, written)
         assert front_matter.render(again) == written
 
     return tried
@@ -191,7 +191,7 @@ def _secrets(_: Path) -> Try:
 
 
 def _transcripts(_: Path) -> Try:
-    from whence.memory.transcripts import parts_of, sessions_in, sessions_of, text_of  # noqa: PLC0415  -- for this target alone
+    from whence.memory.transcripts import sessions_in, sessions_of, split_session, text_of  # noqa: PLC0415  -- for this target alone
 
     def tried(data: bytes) -> None:
         sessions, _ = sessions_of(data.splitlines(keepends=True), name="talk")
@@ -201,7 +201,7 @@ def _transcripts(_: Path) -> Try:
             document = None
         for session in (*sessions, *(sessions_in(document, name="talk")[0] if document is not None else ())):
             text_of(session).encode()
-            parts_of(session, 1_000)
+            split_session(session, 1_000)
 
     return tried
 

@@ -67,10 +67,10 @@ def _to_import(place: Place) -> None:
 
 
 def _import(place: Place) -> None:
-    from whence.memory.transfer import bring_in  # noqa: PLC0415
+    from whence.memory.importer import import_notes  # noqa: PLC0415
 
     with _memory(place) as memory:
-        bring_in(memory, place.folder / "incoming", project="shop", now=NOW)
+        import_notes(memory, place.folder / "incoming", project="shop", now=NOW)
 
 
 def _exported_before(place: Place) -> None:
@@ -88,10 +88,10 @@ def _forget_habit(place: Place) -> None:
 
 
 def _export(place: Place, name: str) -> None:
-    from whence.memory.transfer import give_out  # noqa: PLC0415
+    from whence.memory.exporter import export_notes  # noqa: PLC0415
 
     with _memory(place) as memory:
-        give_out(memory, place.out / name)
+        export_notes(memory, place.out / name)
 
 
 def _export_folder(place: Place) -> None:

@@ -172,7 +172,7 @@ def cases(one: Stored, names: Sequence[str]) -> list[Case]:
     _weigh(one.memory, learning.speaking(names))
     name = one.conversation.name
     return [
-        learning.case_of(one.memory.ranked(question.text, k=DEPTH, project=name), name, question, one.keys, names)
+        learning.case_of(one.memory.rank(question.text, k=DEPTH, project=name), name, question, one.keys, names)
         for question in one.conversation.questions
     ]
 

@@ -134,10 +134,10 @@ def _looked_at(room: Room, acknowledged: dict[str, tuple[int, int]], asked: int,
             recalled,
             len(sample),
             len(there.keys() - acknowledged.keys()),
-            sum(bool(note.trouble) for note in there.values()),
+            sum(bool(note.problem) for note in there.values()),
             len(parts),
             seconds,
-            memory.catalog.store.was_damaged,
+            memory.index.database.was_damaged,
         )
 
 

@@ -161,10 +161,10 @@ def latest_notes(directories: Iterable[Path], project: str, now: datetime) -> li
 
     found: list[tuple[int, Note]] = []
     for directory in directories:
-        store = NoteStore(directory)
+        store = NoteStore(directory, MAX_NOTE_BYTES)
         try:
             files = sorted(store.scan(project_folder(project)), key=lambda one: -one.changed_ns)[:MAX_NOTES_READ]
-            notes = ((one.changed_ns, store.read(f"{one.folder}/{one.slug}", most_bytes=MAX_NOTE_BYTES)) for one in files)
+            notes = ((one.changed_ns, store.read(one.key)) for one in files)
             found += [(changed, note) for changed, note in notes if note is not None and _is_valid(note, now)]
         except (WhenceError, OSError):
             continue  # commands that work with notes report this

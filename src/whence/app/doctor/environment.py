@@ -305,7 +305,7 @@ def is_alive(pid: int) -> bool:
 def note_folders(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], home: Path) -> list[Path]:
     """The folder of notes and those of its projects."""
     place = notes_directory(chosen.settings, chosen.provenance, root, environment, home)
-    return [place, *(place / name for name, _ in NoteStore(place).folders())]
+    return [place, *(place / name for name in NoteStore(place, chosen.settings.memory.max_bytes).folders())]
 
 
 def notes(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], home: Path) -> Iterator[Finding]:
@@ -320,9 +320,9 @@ def notes(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], ho
     if not os.access(place, os.R_OK | os.X_OK):
         yield Finding("notes", FAILED, f"{place} is not readable: permission denied", "check its permissions")
         return
-    store = NoteStore(place)
-    keys, stray = [f"{one.folder}/{one.slug}" for one in store.scan()], store.stray()
-    problems, read = _note_problems(store, keys, chosen.settings.memory.max_bytes)
+    store = NoteStore(place, chosen.settings.memory.max_bytes)
+    keys, stray = [one.key for one in store.scan()], store.stray_files()
+    problems, read = _note_problems(store, keys)
     facts = {"path": str(place), "notes": len(keys), "read": read, "trouble": len(problems), "stray": len(stray)}
     unread = f"; {len(keys) - read} not checked for lack of time" if read < len(keys) else ""
     writing = "; a process is writing them" if read_lock(place / LOCK).held else ""
@@ -335,7 +335,7 @@ def notes(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], ho
         yield Finding("notes", OK, message, facts=facts)
 
 
-def _note_problems(store: NoteStore, keys: list[str], most_bytes: int) -> tuple[list[str], int]:
+def _note_problems(store: NoteStore, keys: list[str]) -> tuple[list[str], int]:
     """What is wrong with notes, and how many were read in time."""
     problems: list[str] = []
     deadline = time.monotonic() + NOTES_SECONDS
@@ -343,14 +343,14 @@ def _note_problems(store: NoteStore, keys: list[str], most_bytes: int) -> tuple[
         if time.monotonic() > deadline:
             return problems, read
         try:
-            note = store.read(key, most_bytes=most_bytes)
+            note = store.read(key)
         except WhenceError as error:
             problems.append(f"{key}: {error.message}")
             continue
         if note is None:
             continue
-        if note.trouble:
-            problems.append(f"{key}: {note.trouble}")
+        if note.problem:
+            problems.append(f"{key}: {note.problem}")
         problems += [f"{key}: line {one.line} looks like a secret ({one.kind})" for one in find_secrets(note.text)]
     return problems, len(keys)
 

@@ -1,4 +1,4 @@
-"""Notes about code that has changed since."""
+"""Notes about code that has changed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from whence.ranking.registry import Phase, signal
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)
 def note_code(pool: NotePool) -> Column:
-    """Notes: a factor for a note whose code has changed or is gone (M8)."""
-    values = np.array([pool.changed_factor if facts.changed else 1.0 for facts in pool.facts], np.float64)
-    return Column(values, lambda row: pool.facts[row].changed or "its code is as it was, or it speaks of none")
+    """Notes: a factor for a note whose code has changed or is gone."""
+    values = np.array([pool.changed_factor if change else 1.0 for change in pool.changes], np.float64)
+    return Column(values, lambda row: pool.changes[row] or "its code is unchanged, or it is about none")

@@ -1,4 +1,4 @@
-"""Notes of the project one is in."""
+"""Notes of the current project."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_here(pool: NotePool) -> Column:
-    """Notes: whether the note belongs to the project of whoever asks."""
-    values = np.array([bool(pool.here) and facts.project == pool.here for facts in pool.facts], np.float64)
-    return Column(values, lambda row: f"of {pool.here}" if values[row] else "of another project" if pool.here else "asked from no project")
+    """Notes: whether the note belongs to the project that the query comes from."""
+    values = np.array([bool(pool.project) and facts.project == pool.project for facts in pool.facts], np.float64)
+    other = "of another project" if pool.project else "the query comes from no project"
+    return Column(values, lambda row: f"of {pool.project}" if values[row] else other)

@@ -1,4 +1,4 @@
-"""Words that are like those of the question."""
+"""Words similar to those of the query."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_kin(pool: NotePool) -> Column:
-    """Notes: the best passage by the words most like each word of the question, as the shipped model knows them."""
-    raw = pool.text.kin
-    return Column(standing(raw, pool.evidence.enough), lambda row: f"{raw[row]:.2f} by words that are alike")
+    """Notes: BM25 of the best passage, with words that the shipped model finds similar counting in part."""
+    raw = pool.text.similar_words
+    return Column(standing(raw, pool.statistics.good_score), lambda row: f"{raw[row]:.2f} by similar words")

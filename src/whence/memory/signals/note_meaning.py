@@ -1,4 +1,4 @@
-"""How near a note lies in meaning."""
+"""Similarity in meaning."""
 
 from __future__ import annotations
 
@@ -10,6 +10,5 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_meaning(pool: NotePool) -> Column:
-    """Notes: similarity of the nearest passage to the question above chance, by the vectors of the model in use."""
-    near = pool.nearness
-    return Column(standing(pool.semantic), lambda row: f"similarity {near[row]:.2f} of its nearest passage")
+    """Notes: how similar the nearest passage is to the query, above chance, by the vectors of the model in use."""
+    return Column(standing(pool.semantic), lambda row: f"similarity {pool.similarity[row]:.2f} of its nearest passage")

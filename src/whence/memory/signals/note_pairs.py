@@ -1,4 +1,4 @@
-"""Words that stand side by side."""
+"""Adjacent words."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_pairs(pool: NotePool) -> Column:
-    """Notes: words that stand side by side in the question and in the note."""
+    """Notes: pairs of words that are adjacent in the query and in the note."""
     raw = pool.text.pairs
-    return Column(
-        standing(raw, pool.evidence.enough),
-        lambda row: f"{raw[row]:.2f} by words side by side" if raw[row] else "no two words side by side",
-    )
+    found = standing(raw, pool.statistics.good_score)
+    return Column(found, lambda row: f"{raw[row]:.2f} by adjacent words" if raw[row] else "no adjacent words")

@@ -1,4 +1,4 @@
-"""The best passage of a note by its words."""
+"""The best passage by words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_passage(pool: NotePool) -> Column:
-    """Notes: BM25 of the best passage of 32 words, likewise."""
+    """Notes: BM25 of the best passage of 32 words."""
     raw = pool.text.passage
-    return Column(standing(raw, pool.evidence.enough), lambda row: f"BM25 {raw[row]:.2f} in its best passage")
+    return Column(standing(raw, pool.statistics.good_score), lambda row: f"BM25 {raw[row]:.2f} in its best passage")

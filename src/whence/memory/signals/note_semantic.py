@@ -1,4 +1,4 @@
-"""The semantic score of the rule M3."""
+"""The semantic score of the classic profile."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_semantic(pool: NotePool) -> Column:
-    """Notes: the semantic score, from 0 where likeness is no more than chance to 1 (M3)."""
+    """Notes: the similarity of the nearest passage above chance, from 0 to 1."""
     values = pool.semantic
-    return Column(values, lambda row: f"similarity {pool.nearness[row]:.2f}" if values[row] else "not found by vectors")
+    return Column(values, lambda row: f"similarity {pool.similarity[row]:.2f}" if values[row] else "not found by vectors")

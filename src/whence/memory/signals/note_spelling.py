@@ -1,4 +1,4 @@
-"""Words that are spelt like those of the question."""
+"""Words with a similar spelling."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_spelling(pool: NotePool) -> Column:
-    """Notes: BM25 of runs of four letters: misspelt and compound words count in part."""
+    """Notes: BM25 of character 4-grams, so that misspelt and compound words count in part."""
     raw = pool.text.spelling
-    return Column(standing(raw, pool.text.enough_runs), lambda row: f"BM25 {raw[row]:.2f} by runs of letters")
+    return Column(standing(raw, pool.text.good_ngram_score), lambda row: f"BM25 {raw[row]:.2f} by character n-grams")

@@ -1,4 +1,4 @@
-"""How much the words tell that a note shares with the question."""
+"""How distinctive the words are that a note shares with the query."""
 
 from __future__ import annotations
 
@@ -12,43 +12,41 @@ from whence.ranking.registry import signal
 from whence.storage.arrayfile import Array
 
 _WORD = re.compile(r"[^\W_]+")
-#: Letters that a stem shares with every word of it.
-_FIRST = 2
+#: Letters that a stem shares with all its words.
+_PREFIX = 2
 
 
 @signal()
 def note_strength(pool: NotePool) -> Column:
-    """Notes: for each word they share with the question 1 / (notes that hold it), more for a word that is part of the note's name (M3)."""
-    notes = np.array([max(pool.evidence.held[stem].notes, 1) if stem in pool.evidence.held else np.inf for stem in pool.plan.stems])
-    named = _named(pool)
-    worth = np.where(named, pool.slug_bonus, 1.0) / notes if len(notes) else np.zeros((len(pool.units), 0))
-    whole = _whole_names(pool)
-    values = (pool.matched * worth).sum(axis=1) + whole
+    """Notes: for each word shared with the query 1 / (notes with it), more for a word of the note's name."""
+    terms = pool.statistics.terms
+    notes = np.array([max(terms[stem].notes, 1) if stem in terms else np.inf for stem in pool.plan.stems])
+    worth = np.where(_in_name(pool), pool.slug_bonus, 1.0) / notes if len(notes) else np.zeros((len(pool.units), 0))
+    values = (pool.matched * worth).sum(axis=1) + _whole_names(pool)
 
     def because(row: int) -> str:
-        words = [word for word, held in zip(pool.plan.words, pool.matched[row], strict=True) if held]
+        words = [word for word, matched in zip(pool.plan.words, pool.matched[row], strict=True) if matched]
         return f"shares {', '.join(words[:6])}" if words else "shares no word"
 
     return Column(values, because)
 
 
-def _named(pool: NotePool) -> Array:
-    """Whether each word of the question is a whole word of each note's name."""
-    stem = pool.stem_of
+def _in_name(pool: NotePool) -> Array:
+    """Whether each word of the query is a whole word of each note's name."""
     found = np.zeros((len(pool.units), len(pool.plan.stems)), bool)
     for row, facts in enumerate(pool.facts):
         slug = facts.slug.lower()
-        if any(one[:_FIRST] in slug for one in pool.plan.stems):  # most names have nothing of the question, and there are hundreds
-            of_name = {stem(word) for word in _WORD.findall(slug)}
-            found[row] = [one in of_name for one in pool.plan.stems]
+        if any(stem[:_PREFIX] in slug for stem in pool.plan.stems):  # rules out most of hundreds of names
+            stems = set(map(pool.stem_of, _WORD.findall(slug)))
+            found[row] = [stem in stems for stem in pool.plan.stems]
     return found
 
 
 def _whole_names(pool: NotePool) -> Array:
-    """A name with hyphens counts as one word: what it is worth to the notes that are called by the whole of it."""
+    """A hyphenated name counts as one word for the notes that have all of it in their name."""
     found = np.zeros(len(pool.units))
     for name in pool.plan.hyphenated:
-        called = np.array([f"-{name}-" in f"-{facts.slug.lower()}-" for facts in pool.facts], bool)
-        if called.any():
-            found += called * pool.slug_bonus / called.sum()
+        named = np.array([f"-{name}-" in f"-{facts.slug.lower()}-" for facts in pool.facts], bool)
+        if named.any():
+            found += named * pool.slug_bonus / named.sum()
     return found

@@ -1,4 +1,4 @@
-"""The times that are asked for."""
+"""The times in the query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_when(pool: NotePool) -> Column:
-    """Notes: how well the day of the note, or a time that its text speaks of, fits the times in the question."""
-    values = pool.evidence.when(pool.units)
-    asked = bool(pool.plan.spans)
-    return Column(values, lambda row: f"{values[row]:.0%} of the time asked for" if asked else "no time is asked for")
+    """Notes: how well the note's date, or a date in its text, matches the times in the query."""
+    values = pool.statistics.time_match(pool.units)
+    dated = bool(pool.plan.spans)
+    return Column(values, lambda row: f"matches the time by {values[row]:.0%}" if dated else "the query names no time")

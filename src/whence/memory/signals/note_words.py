@@ -10,6 +10,6 @@ from whence.ranking.registry import signal
 
 @signal()
 def note_words(pool: NotePool) -> Column:
-    """Notes: BM25 of the whole note, over all notes of the projects asked; how much better than the others, and before how many."""
-    raw = pool.evidence.word_scores[pool.units]
-    return Column(standing(raw, pool.evidence.enough), lambda row: f"BM25 {raw[row]:.2f}")
+    """Notes: BM25 of the whole note, with idf over all notes of the requested projects."""
+    raw = pool.statistics.word_scores[pool.units]
+    return Column(standing(raw, pool.statistics.good_score), lambda row: f"BM25 {raw[row]:.2f}")

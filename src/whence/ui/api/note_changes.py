@@ -145,8 +145,8 @@ def _remembered(given: RememberBody, memory: Memory, showing: NotePresenter) -> 
 
     project = given.project if given.project is not None else memory.repository.name if memory.repository else ""
     folder = project_folder(project) if project else GENERAL
-    memory.catalog.refresh()  # another may have written one of this topic a moment ago
-    same = memory.catalog.keys_of(folder, given.topic) if given.topic and not given.replace else []
+    memory.index.refresh()  # another may have written one of this topic a moment ago
+    same = memory.index.database.keys_with_topic(folder, given.topic) if given.topic and not given.replace else []
     if same:
         return _conflict(showing, memory.get(same[0]), given.text, f"{same[0]} has this topic already", "edit it, or choose another topic")
     fields = given.model_dump(exclude={"root", "text", "project", "replace"}, exclude_none=True)
@@ -159,10 +159,10 @@ async def draft(workspace: CurrentWorkspace, given: DraftBody) -> DraftReply:
 
     def drafted(memory: Memory, _: NotePresenter) -> DraftReply:
         from whence.cli import note_output  # noqa: PLC0415  -- loaded with the memory
-        from whence.memory.compaction import united  # noqa: PLC0415  -- as above
+        from whence.memory.compaction import combined  # noqa: PLC0415  -- as above
 
         found = [memory.get(one.key) for one in given.notes]
-        whole, _hidden = note_output.without_secrets(united(found))
+        whole, _hidden = note_output.without_secrets(combined(found))
         seen = [NoteVersionRef(key=note.key, expected=seen_of(note)) for note in found]
         code = [one.code for one in whole.about]
         return DraftReply(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
@@ -193,8 +193,8 @@ async def edit(workspace: CurrentWorkspace, folder: str, slug: str, given: EditB
     """Change a note; what it was stays in its history."""
 
     def edited(memory: Memory, before: Note) -> Note:
-        if before.trouble:  # what of it was shown may not be all of it
-            raise UsageError(f"{before.key} cannot be edited: {before.trouble}", hint="mend its file by hand")
+        if before.problem:  # what of it was shown may not be all of it
+            raise UsageError(f"{before.key} cannot be edited: {before.problem}", hint="mend its file by hand")
         fields = given.model_dump(exclude={"root", "expected", "about"}, exclude_none=True)
         about = None if given.about is None else _known(before, given.about)
         return memory.edit(before.key, expected=before, about=about, **fields)

@@ -6,22 +6,22 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from whence.memory.request import RecallRequest
 from whence.ui.api import note_changes
 from whence.ui.api.note_changes import ask_notes
 from whence.ui.models import ApiModel, CurrentWorkspace, Text
 from whence.ui.notes import STATES, CodeHistoryView, NotePresenter, NoteSummaryView, NoteView, state_of
 
 if TYPE_CHECKING:
-    from whence.memory.memory import Memory
-    from whence.memory.opened import NoteSummary
+    from whence.memory.memory import Memory, NoteSummary
 
 router = APIRouter()
 router.include_router(note_changes.router)
@@ -44,6 +44,14 @@ class NotesQuery(ApiModel):
     until: str = Field("", pattern=DAY)  # and up to this one
     root: str = ""
     k: int = Field(100, ge=1, le=MOST_NOTES)
+
+    def recall_request(self) -> RecallRequest:
+        """The recall that these filters ask for; notes of all states, for all are counted."""
+        project = "" if self.project == NO_PROJECT else self.project or None
+        kinds, tags = (self.kind,) if self.kind else (), (self.tag,) if self.tag else ()
+        return RecallRequest(
+            self.q, MOST_NOTES, project, kinds=kinds, tags=tags, since=self.since, until=self.until, any_time=True, archived=True
+        )
 
 
 class DayCount(ApiModel):
@@ -83,7 +91,7 @@ class _NotesFound:
 
     directory: str
     notes: list[NoteSummaryView]
-    glances: list[NoteSummary]
+    glances: Sequence[NoteSummary]
     said: list[str]
 
 
@@ -108,32 +116,29 @@ async def notes(workspace: CurrentWorkspace, asked: Annotated[NotesQuery, Query(
 
 
 def _listed(asked: NotesQuery, memory: Memory, showing: NotePresenter) -> _NotesFound:
-    glances = memory.glances()
+    glances = memory.summaries()
     fitting = {one.key: one for one in glances if _fits(one, asked)}
-    said = list(memory.notes)
+    said = list(memory.remarks)
     if asked.q.strip():
         found = _recalled(memory, asked, fitting.keys(), showing, said)
     else:
         latest = sorted(fitting.values(), key=lambda one: (-one.day, one.key))[: asked.k]
-        found = [showing.brief(note, fitting[note.key].changed) for note in memory.several(one.key for one in latest)]
+        found = [showing.brief(note, fitting[note.key].changed) for note in memory.get_all(one.key for one in latest)]
     return _NotesFound(str(memory.directory), found, glances, said)
 
 
 def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], showing: NotePresenter, said: list[str]) -> list[NoteSummaryView]:
-    from whence.memory.plan import make_note_plan  # noqa: PLC0415  -- loaded with the memory
-    from whence.memory.recall import FAINT  # noqa: PLC0415  -- as above
-    from whence.memory.result import LOW_CONFIDENCE, is_low_confidence  # noqa: PLC0415  -- as above
+    from whence.memory.recall import FAINT  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- as above
 
-    narrowed: dict[str, Any] = {"tags": asked.tag or None, "kinds": asked.kind or None, "since": asked.since, "until": asked.until}
-    project = "" if asked.project == NO_PROJECT else asked.project or None
-    found = memory.recall(asked.q, k=MOST_NOTES, project=project, archived=True, any_time=True, **narrowed)
-    fitting = sorted((one for one in found if one.note.key in allowed), key=lambda one: -one.score)
-    # What is no nearer than chance only fills an answer that would be short.
-    kept = [one for place, one in enumerate(fitting) if one.label != FAINT or place < memory.settings.memory.k]
-    if is_low_confidence(kept):
+    found = memory.recall(asked.recall_request())
+    found.sort(key=lambda one: -one.score)
+    found = found.filtered(lambda one: one.note.key in allowed)
+    usual = memory.settings.memory.k  # faint notes only fill a short answer
+    found = found.filtered(lambda one: one.label != FAINT or one in found[:usual])
+    if found.is_low_confidence:
         said.append(LOW_CONFIDENCE)
-    words = make_note_plan(asked.q, memory.catalog.reader.language, datetime.now().astimezone().toordinal()).words
-    return [showing.recalled(one, words) for one in kept[: asked.k]]
+    return [showing.recalled(one, found.words) for one in found[: asked.k]]
 
 
 def _fits(note: NoteSummary, asked: NotesQuery, *, but: str = "") -> bool:
