@@ -470,7 +470,11 @@ def test_a_file_that_cannot_be_written_whole_is_not_written_at_all(folder):
     )
     process = started(folder.directory, program=program, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000)))
     said = process.communicate(timeout=30)[0].splitlines()
-    assert said == [f"StorageError cannot write to {folder.directory}/general: File too large (free some space and try again; nothing was changed)"] * 2
+    assert (
+        said
+        == [f"StorageError cannot write to {folder.directory}/general: File too large (free some space and try again; nothing was changed)"]
+        * 2
+    )
     assert [path.name for path in (folder.directory / "general").iterdir()] == ["cache.md"]
     assert present(folder, note.key) == note
 

@@ -26,8 +26,8 @@ from whence.memory.note import Note
 from whence.memory.reader import COLUMNS, NoteReader, NoteSegment, NoteVocabulary, packed_vectors, segment_arrays
 from whence.memory.store import NoteFile, NoteStore
 from whence.storage.arrayfile import Array, ArrayFile, write_arrays
-from whence.text.dates import OPEN, find_dates, find_document_date
 from whence.text.analyzer import ProseLanguage
+from whence.text.dates import OPEN, find_dates, find_document_date
 from whence.text.secrets import find_secrets, redact_secrets
 
 #: Content words of a note that are indexed; a transcript of a long day has fewer.

@@ -15,9 +15,9 @@ from whence.memory.reader import NoteReader
 from whence.query.paste import clean_paste
 from whence.storage.arrayfile import Array
 from whence.storage.rows import first_of_each, highest, spread
+from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language
 from whence.text.bm25 import bm25, idf, length_norm
 from whence.text.dates import find_dates
-from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language
 
 #: Characters of a query that are read, and distinct words of it that count.
 MAX_QUERY, MAX_QUERY_WORDS = 20_000, 64
