@@ -133,7 +133,7 @@ def _checked(draft: NoteDraft, path: Path, now: datetime, *, redact: bool) -> No
         raise UsageError(f"contains what looks like a secret ({_secrets_in(draft, path)}); not stored", hint="--redact stores it without")
     clean = redacted_note(note)
     if find_secrets(render(clean)):
-        raise UsageError("contains what looks like a secret in a field that cannot be redact_secrets; not stored")
+        raise UsageError("contains what looks like a secret in a field that cannot be redacted; not stored")
     fallback = redact_secrets(draft.fallback_topic, find_secrets(draft.fallback_topic))
     return replace(draft, note=normalized(clean), fallback_topic=fallback)
 
