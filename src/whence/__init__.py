@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whence.core.types import Freshness
     from whence.fleet.search import Fleet
     from whence.graph.neighbours import Neighbour
-    from whence.graph.shortest_path import PathStep
+    from whence.graph.paths import PathStep
     from whence.memory.memory import Memory
     from whence.memory.note import Note
     from whence.memory.result import RecalledNote
@@ -55,7 +55,7 @@ _MODULES = {
     "Memory": "whence.memory.memory",
     "Neighbour": "whence.graph.neighbours",
     "Note": "whence.memory.note",
-    "PathStep": "whence.graph.shortest_path",
+    "PathStep": "whence.graph.paths",
     "RecalledNote": "whence.memory.result",
     "SearchResponse": "whence.search.result",
     "SearchResult": "whence.search.result",

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from whence.graph.reader import Adjacency
 from whence.storage.arrayfile import Array
 
 
-@dataclass(frozen=True)
-class Edges:
-    """A graph in memory."""
-
-    nodes: int
-    starts: Array
-    targets: Array
-    weights: Array
-
-
-def graph_of(nodes: int, *edges: tuple[int, int] | tuple[int, int, float]) -> Edges:
+def graph_of(nodes: int, *edges: tuple[int, int] | tuple[int, int, float]) -> Adjacency:
     """A graph of edges (source, target) or (source, target, weight)."""
     full = sorted(((*edge, 1.0)[:3] for edge in edges), key=lambda edge: edge[0])
     sources = np.array([edge[0] for edge in full], np.int64)
     starts = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=nodes))]).astype(np.int64)
-    return Edges(nodes, starts, np.array([edge[1] for edge in full], np.int32), np.array([edge[2] for edge in full], np.float32))
+    return Adjacency(nodes, starts, np.array([edge[1] for edge in full], np.int32), np.array([edge[2] for edge in full], np.float32))
 
 
 def rows(*numbers: int) -> Array:
@@ -39,7 +28,7 @@ quickly = settings(max_examples=40, deadline=None)
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> Edges:
+def graphs(draw: st.DrawFn) -> Adjacency:
     """Any small graph: loops, cycles, several edges between two nodes, edges of weight 0."""
     nodes = draw(st.integers(1, MOST_NODES))
     node = st.integers(0, nodes - 1)
@@ -47,7 +36,7 @@ def graphs(draw: st.DrawFn) -> Edges:
     return graph_of(nodes, *draw(st.lists(st.tuples(node, node, weight), max_size=24)))
 
 
-def pairs_of(graph: Edges) -> list[tuple[int, int, float]]:
+def pairs_of(graph: Adjacency) -> list[tuple[int, int, float]]:
     """The edges of a graph as (source, target, weight)."""
     sources = np.repeat(np.arange(graph.nodes), np.diff(graph.starts))
     return list(zip(sources.tolist(), graph.targets.tolist(), graph.weights.tolist(), strict=True))

@@ -123,7 +123,7 @@ def test_what_nothing_is_joined_to_stands_by_itself(index):
 
 
 @pytest.mark.parametrize(
-    ("how", "said"), [({"groups": ["kalls"]}, "kalls"), ({"depth": 0}, "depth of 0"), ({"depth": 5}, "depth of 5"), ({"most": 501}, "501")]
+    ("how", "said"), [({"groups": ["kalls"]}, "kalls"), ({"depth": 0}, "depth 0"), ({"depth": 5}, "depth 5"), ({"most": 501}, "501")]
 )
 def test_what_cannot_be_asked_is_refused_with_what_can(index, how, said):
     with pytest.raises(UsageError, match=said) as refused:

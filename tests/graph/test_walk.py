@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.small_graphs import Edges, graph_of, graphs, pairs_of, quickly, rows
-from whence.graph.hits import best_rows, hits, score_adjustment
-from whence.graph.walk import walk
+from graph.small_graphs import graph_of, graphs, pairs_of, quickly, rows
+from whence.graph.reader import Adjacency
+from whence.graph.walk import best_rows, hits, score_adjustment, walk
 
 ONE = np.ones(1)
 #: Every round is walked, and nothing is dropped.
 TO_THE_END = {"tolerance": 0.0, "stable_top": 0, "floor": 0.0}
 
 
-def walked_by_hand(graph: Edges, seeds: dict[int, float], *, alpha: float, rounds: int, hops: int) -> list[float]:
+def walked_by_hand(graph: Adjacency, seeds: dict[int, float], *, alpha: float, rounds: int, hops: int) -> list[float]:
     """The same walk with dictionaries, one edge at a time."""
     depth = dict.fromkeys(seeds, 0)
     followed = [edge for edge in pairs_of(graph) if edge[2] > 0]
@@ -41,7 +41,7 @@ def walked_by_hand(graph: Edges, seeds: dict[int, float], *, alpha: float, round
 
 
 @st.composite
-def tasks(draw: st.DrawFn) -> tuple[Edges, dict[int, float]]:
+def tasks(draw: st.DrawFn) -> tuple[Adjacency, dict[int, float]]:
     """A graph and some seeds with restart weights."""
     graph = draw(graphs())
     seeds = draw(st.dictionaries(st.integers(0, graph.nodes - 1), st.sampled_from([0.3, 1.0, 2.0]), min_size=1, max_size=4))
@@ -220,11 +220,11 @@ def test_a_seed_that_is_no_node_is_refused(seed):
         walk(graph_of(2), rows(seed), ONE)
 
 
-def star(leaves: int) -> Edges:
+def star(leaves: int) -> Adjacency:
     """A node in the middle with edges to and from each leaf."""
     starts = np.concatenate([[0], leaves + np.arange(leaves + 1)])
     targets = np.concatenate([np.arange(1, leaves + 1), np.zeros(leaves)]).astype(np.int32)
-    return Edges(leaves + 1, starts, targets, np.ones(2 * leaves, np.float32))
+    return Adjacency(leaves + 1, starts, targets, np.ones(2 * leaves, np.float32))
 
 
 def test_a_star_of_a_hundred_thousand_leaves_is_walked_at_once():
@@ -242,7 +242,7 @@ def test_half_a_million_edges_are_walked_in_a_moment_and_alike_each_time():
     sources = np.sort(random.integers(0, 50_000, 500_000))
     starts = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=50_000))])
     weights = random.choice([1.0, 0.8, 0.5], 500_000).astype(np.float32)
-    graph = Edges(50_000, starts, random.integers(0, 50_000, 500_000).astype(np.int32), weights)
+    graph = Adjacency(50_000, starts, random.integers(0, 50_000, 500_000).astype(np.int32), weights)
     seeds = random.integers(0, 50_000, 25)
     began = time.process_time()
     scores = walk(graph, seeds, np.ones(25))
@@ -251,7 +251,7 @@ def test_half_a_million_edges_are_walked_in_a_moment_and_alike_each_time():
     assert scores.tobytes() == walk(graph, seeds, np.ones(25)).tobytes()
 
 
-def hits_of(graph: Edges, *numbers: int, rounds: int = 10) -> tuple[np.ndarray, np.ndarray]:
+def hits_of(graph: Adjacency, *numbers: int, rounds: int = 10) -> tuple[np.ndarray, np.ndarray]:
     return hits(graph.starts, graph.targets, rows(*(numbers or range(graph.nodes))), rounds=rounds)
 
 

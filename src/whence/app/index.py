@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from whence.graph.names import NamedSymbol
     from whence.graph.neighbourhood import Neighbourhood
     from whence.graph.neighbours import Neighbour
+    from whence.graph.paths import PathStep
     from whence.graph.questions import Questions
     from whence.graph.reader import Graph
-    from whence.graph.shortest_path import PathStep
     from whence.index.reuse import ReusableIndex
     from whence.search.explain import Absence, Rival
     from whence.search.request import SearchOptions
@@ -293,7 +293,7 @@ class Index:
         return self._questions_of(self.reader)
 
     def _graph_of(self, reader: IndexReader) -> Graph:
-        from whence.graph.reader import open_graph  # noqa: PLC0415  -- a search does without
+        from whence.graph.builder.build import open_graph  # noqa: PLC0415  -- a search does without
 
         return reader.compute_once("graph", lambda: open_graph(reader, self.notes))
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.graph.names import NamedSymbol
     from whence.graph.neighbours import Neighbour, NeighbourRows
+    from whence.graph.paths import PathStep
     from whence.graph.questions import NeighbourAnswer, Questions
-    from whence.graph.shortest_path import PathStep
     from whence.graph.unresolved import UnresolvedCall, UnresolvedCalls
 
 

@@ -1,4 +1,4 @@
-"""What an edge joins a symbol to: as columns while it is looked for, in words when it is shown."""
+"""What edges join a symbol to: as columns while it is searched for, as values when it is shown."""
 
 from __future__ import annotations
 
@@ -7,33 +7,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.core.types import AST, EDGE_KINDS, PROVENANCES
-from whence.graph.builder.resolve import PARSED_CONFIDENCE
-from whence.graph.reader import Graph
+from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Graph
 from whence.storage.arrayfile import Array
 
-_KIND = {kind: row for row, kind in enumerate(EDGE_KINDS)}
-#: Edges of these kinds were resolved from names.
-_NAMING = np.array([_KIND[one] for one in "calls references type_hint_of decorates throws accesses_field extends implements".split()])
-#: Below this the parser chose by name alone; confidences are kept in few bits.
-_SURE = PARSED_CONFIDENCE - 1e-3
+#: Kinds of edge that are resolved from names.
+_NAMED_KINDS = "calls references type_hint_of decorates throws accesses_field extends implements"
+_FROM_NAMES = np.array([KIND_ROWS[kind] for kind in _NAMED_KINDS.split()])
+#: Edges of lower confidence were matched by name alone; confidences are rounded when stored.
+_RESOLVED = PARSED_CONFIDENCE - 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A symbol that an edge joins to the one that was asked about."""
+    """A symbol that an edge joins to the one in question."""
 
-    qualified_name: str  # empty for code outside of any definition
-    path: str  # where the edge is: the call
+    qualified_name: str  # empty for code outside any definition
+    path: str  # the place of the edge: the call
     line: int
     kind: str
     provenance: str
     confidence: float
     distance: int
     key: str
-    defined_path: str  # where the symbol itself is; empty for what has no place in the source
+    defined_path: str  # the place of the symbol itself; empty for an endpoint
     defined_line: int
-    through: str = ""  # the symbol one step nearer, where that is not the one that was asked about
-    note: str = ""  # what makes it less sure
+    through: str = ""  # the symbol one step nearer, unless that is the one in question
+    note: str = ""  # what makes it less certain
     in_tests: bool = False
 
 
@@ -47,7 +46,7 @@ class NeighbourRows:
     previous: Array  # the node one step nearer to the start
     distance: Array
     confidence: Array
-    via_override: Array  # whether the call names another method, which the one that was asked about overrides or is overridden by
+    via_override: Array  # whether the call names another method, one that overrides this or is overridden by it
 
     @classmethod
     def none(cls, graph: Graph) -> NeighbourRows:
@@ -55,20 +54,22 @@ class NeighbourRows:
         empty = np.empty(0, np.int64)
         return cls(graph, empty, empty, empty, empty, np.empty(0, np.float64), np.empty(0, bool))
 
-    def take(self, rows: Array) -> NeighbourRows:
-        """Some of them."""
-        columns = (self.edge, self.node, self.previous, self.distance, self.confidence, self.via_override)
-        return NeighbourRows(self.graph, *(column[rows] for column in columns))
-
     @classmethod
     def concatenated(cls, parts: list[NeighbourRows]) -> NeighbourRows:
         """Several as one."""
-        names = ("edge", "node", "previous", "distance", "confidence", "via_override")
-        return cls(parts[0].graph, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(parts[0].graph, *map(np.concatenate, zip(*(part.columns() for part in parts), strict=True)))
+
+    def take(self, rows: Array) -> NeighbourRows:
+        """Some of them."""
+        return NeighbourRows(self.graph, *(column[rows] for column in self.columns()))
+
+    def columns(self) -> tuple[Array, ...]:
+        """The columns in their order."""
+        return self.edge, self.node, self.previous, self.distance, self.confidence, self.via_override
 
     @property
     def in_tests(self) -> Array:
-        """Whether each neighbour lies in a test."""
+        """Whether each neighbour is in a test."""
         symbols = self.graph.symbols
         if not symbols.units:
             return np.zeros(len(self.node), bool)
@@ -77,15 +78,15 @@ class NeighbourRows:
 
     @property
     def by_name(self) -> Array:
-        """Whether each edge was taken by name alone."""
+        """Whether each edge was matched by name alone."""
         return is_by_name(self.graph, self.edge)
 
     def neighbours(self) -> list[Neighbour]:
-        """All of them in words."""
+        """All of them as values."""
         tests, by_name = self.in_tests.tolist(), self.by_name.tolist()
-        return [self._in_words(row, in_tests=tests[row], by_name=by_name[row]) for row in range(len(self.node))]
+        return [self._neighbour(row, in_tests=tests[row], by_name=by_name[row]) for row in range(len(self.node))]
 
-    def _in_words(self, row: int, *, in_tests: bool, by_name: bool) -> Neighbour:
+    def _neighbour(self, row: int, *, in_tests: bool, by_name: bool) -> Neighbour:
         graph, edge, node = self.graph, int(self.edge[row]), int(self.node[row])
         path, line = edge_place(graph, edge)
         defined_path, defined_line = definition_place(graph, node)
@@ -99,7 +100,7 @@ class NeighbourRows:
             provenance=PROVENANCES[int(graph.provenance[edge])],
             confidence=round(float(self.confidence[row]), 3),
             distance=int(self.distance[row]),
-            key=graph.symbols.key(node) if defined_path else graph.name(node),
+            key=graph.key(node),
             defined_path=defined_path,
             defined_line=defined_line,
             through=display_name(graph, int(self.previous[row])) if self.distance[row] > 1 else "",
@@ -109,12 +110,12 @@ class NeighbourRows:
 
 
 def display_name(graph: Graph, node: int) -> str:
-    """A node's name as its language writes it; empty for code outside of any definition."""
+    """A node's name as its language writes it; empty for code outside any definition."""
     return graph.symbols.written_name(node) if node < graph.symbols.units else graph.name(node)
 
 
 def definition_place(graph: Graph, node: int) -> tuple[str, int]:
-    """Path and line of a node; nothing for one without a place."""
+    """Path and line of a node; an endpoint has none."""
     symbols = graph.symbols
     if node >= symbols.units:
         return "", 0
@@ -122,22 +123,22 @@ def definition_place(graph: Graph, node: int) -> tuple[str, int]:
 
 
 def edge_place(graph: Graph, edge: int) -> tuple[str, int]:
-    """Where an edge is written: a line of its source's file, or its source where the line is not known."""
+    """Path and line of an edge; the line of its source if its own is unknown."""
     path, first = definition_place(graph, int(graph.source[edge]))
     return path, int(graph.line[edge]) or first
 
 
 def is_by_name(graph: Graph, edges: Array) -> Array:
-    """Whether each edge is there because of a name alone."""
+    """Whether each edge was matched by name alone."""
     parsed = graph.provenance[edges] == PROVENANCES.index(AST)
-    return np.asarray(parsed & (graph.confidence[edges] < _SURE) & np.isin(graph.kind[edges], _NAMING))
+    return np.asarray(parsed & (graph.confidence[edges] < _RESOLVED) & np.isin(graph.kind[edges], _FROM_NAMES))
 
 
 def by_name_note(graph: Graph, edge: int) -> str:
-    """What is to be known of an edge that was taken by name."""
+    """The note of an edge that was matched by name: how many candidates there are."""
     symbols = graph.symbols
-    beside = graph.edges_from(int(graph.source[edge]))
-    beside = beside[(graph.kind[beside] == graph.kind[edge]) & (graph.line[beside] == graph.line[edge])]
-    beside = beside[graph.target[beside] < symbols.units]
-    same = int((symbols.name[graph.target[beside]] == symbols.name[graph.target[edge]]).sum())
+    others = graph.edges_from(int(graph.source[edge]))
+    others = others[(graph.kind[others] == graph.kind[edge]) & (graph.line[others] == graph.line[edge])]
+    others = others[graph.target[others] < symbols.units]
+    same = int((symbols.name[graph.target[others]] == symbols.name[graph.target[edge]]).sum())
     return f"by name, one of {same}" if same > 1 else "by name"

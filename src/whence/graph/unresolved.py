@@ -1,4 +1,4 @@
-"""What the import statements of a file speak of, and whether they lead out of the repository."""
+"""Calls that became no edge, and whether they lead out of the repository as far as import statements tell."""
 
 from __future__ import annotations
 
@@ -9,86 +9,81 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.core.types import EDGE_KINDS
-from whence.graph.builder.resolve import OWN
-from whence.graph.paths import edges_of
-from whence.graph.reader import Graph
+from whence.graph.reader import KIND_ROWS, Graph, edges_of
 from whence.index.segment_writer import OF_RECEIVER, name_hash
 from whence.index.symbols import scoped_key
-from whence.parse.references import EXPRESSION, SUPER
+from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import distinct, is_member
 from whence.text.analyzer import WORD
 
+#: At most so many calls are described; the rest are only counted.
+MAX_SAMPLE = 1000
 _QUOTED = re.compile(r"[\"'<]([^\"'<>]+)[\"'>]")
-#: Words with which statements begin, and those that mean the package at hand.
+#: Words that import statements begin with, and those that mean the package itself.
 _KEYWORDS = frozenset(
     "import from use using require require_relative require_once include export package static pub type extern mod alias".split()
 )
-_HERE = frozenset({"crate", "self", "super"})
+_OWN_PACKAGE = frozenset({"crate", "self", "super"})
+_CALLS = KIND_ROWS["calls"]
 
 
 @dataclass(frozen=True, slots=True)
-class ImportTargets:
+class _ImportedWords:
     """The words of a file's import statements."""
 
-    words: frozenset[str]
-    inside: frozenset[str]  # those of statements that may lead to a file of the repository
+    all: frozenset[str]
+    internal: frozenset[str]  # those of statements that may lead to a file of the repository
 
     @classmethod
-    def of(cls, statements: Iterable[str], places: frozenset[str]) -> ImportTargets:
-        """Read statements; `places` are the names of the repository's folders and files, without case."""
-        words: set[str] = set()
-        inside: set[str] = set()
+    def of(cls, statements: Iterable[str], places: frozenset[str]) -> _ImportedWords:
+        """Read statements; `places` are the names of the repository's folders and files, case folded."""
+        every: set[str] = set()
+        internal: set[str] = set()
         for statement in statements:
-            found = WORD.findall(statement)
-            words.update(found)
-            if _may_lead_inside(statement, found, places):
-                inside.update(found)
-        return cls(frozenset(words), frozenset(inside))
+            words = WORD.findall(statement)
+            every.update(words)
+            if _may_be_internal(statement, words, places):
+                internal.update(words)
+        return cls(frozenset(every), frozenset(internal))
 
-    def outside(self, word: str) -> bool:
-        """Whether a word was imported, and from elsewhere."""
-        return word in self.words and word not in self.inside
+    def is_external(self, word: str) -> bool:
+        """Whether a word was imported from outside the repository."""
+        return word in self.all and word not in self.internal
 
 
-def _may_lead_inside(statement: str, words: list[str], places: frozenset[str]) -> bool:
-    """Whether the module that a statement names could be here: by the end of its path, or by the first of its words."""
+def _may_be_internal(statement: str, words: list[str], places: frozenset[str]) -> bool:
+    """Whether the repository may have the module of a statement, by the end of its path or the first of its words."""
     quoted = _QUOTED.search(statement)
     if quoted:
         module = quoted[1]
         return module.startswith((".", "@/", "~/", "#")) or module.rstrip("/").rpartition("/")[2].partition(".")[0].casefold() in places
     first = next((word for word in words if word not in _KEYWORDS), "")
-    return "from ." in statement or first in _HERE or first.casefold() in places
-
-
-#: Calls that are told of one by one; the rest are counted.
-MAX_SAMPLE = 1000
-_CALLS = EDGE_KINDS.index("calls")
+    return "from ." in statement or first in _OWN_PACKAGE or first.casefold() in places
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedCall:
-    """A call that leads to no definition."""
+    """A call of something whose definition is unknown."""
 
     name: str
-    receiver: str  # what stands before the name, or its type; empty where nothing does
+    receiver: str  # what is before the name, or its type; may be empty
     caller: str
     path: str
     line: int
-    imported: bool  # an import statement of the file speaks of it
+    imported: bool  # an import statement of the file has the word
     external: bool  # and that statement leads out of the repository, as far as can be told
-    definitions: int  # how many definitions of the repository bear the name
+    definitions: int  # how many definitions of the repository have the name
 
     @property
     def written(self) -> str:
-        """The call as it stands in the source, nearly."""
+        """Roughly the call as written in the source."""
         before = "(...)" if self.receiver == EXPRESSION else self.receiver
         return f"{before}.{self.name}" if before else self.name
 
     @property
     def reason(self) -> str:
-        """Why it leads nowhere."""
+        """Why it is unresolved."""
         if self.imported:
             return "imported from outside" if self.external else "imported, and not found where it comes from"
         if self.definitions:
@@ -98,122 +93,121 @@ class UnresolvedCall:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedCalls:
-    """Calls that lead nowhere: how many, how many of them out of the repository, and the first of them."""
+    """How many calls are unresolved, how many of them lead out of the repository, and some of them."""
 
     total: int = 0
     external: int = 0
     sample: tuple[UnresolvedCall, ...] = ()
 
     def without_external(self) -> UnresolvedCalls:
-        """Without those that lead out of the repository: they are known to mean something else."""
+        """Without those that lead out of the repository, which certainly mean something else."""
         return UnresolvedCalls(self.total - self.external, 0, tuple(one for one in self.sample if not one.external))
 
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """Calls as columns: the unit, the hash and the text of the name, what stands before it, the line."""
+    """Calls as columns."""
 
     unit: Array
-    hashed: Array
+    name_hash: Array
     name: list[str]
     receiver: list[str]
     line: Array
 
+    def imported_word(self, row: int) -> str:
+        """The word of a call that an import statement may have bound."""
+        return self.name[row] if self.receiver[row] in ("", EXPRESSION) else self.receiver[row]
+
 
 class UnresolvedFinder:
-    """The mentions of a snapshot that became no edge."""
+    """Finds the calls of a snapshot that became no edge."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._symbols, self._snapshot = graph, graph.symbols, graph.symbols.snapshot
-        self._imports: dict[int, ImportTargets] = {}
+        self._imports: dict[int, _ImportedWords] = {}
 
     def calls_of(self, units: Array) -> UnresolvedCalls:
-        """What some units call that leads nowhere, by place."""
+        """Unresolved calls in some units, by place."""
         calls = self._calls(distinct(units))
-        return self._described(calls, np.flatnonzero(~self._settled(calls)).tolist())
+        return self._describe(calls, np.flatnonzero(~self._is_resolved(calls)).tolist())
 
     def calls_named(self, name: str, *, receiver: str = "") -> UnresolvedCalls:
-        """Calls of a name, after one receiver or any, that lead nowhere, by place."""
-        calls = self._calls(self._callers_by_name(name))
-        wanted = [row for row in np.flatnonzero(~self._settled(calls)).tolist() if calls.name[row] == name]
-        return self._described(calls, [row for row in wanted if receiver in ("", calls.receiver[row])])
+        """Unresolved calls of a name, on one receiver or any, by place."""
+        calls = self._calls(self._units_calling(name))
+        rows = [row for row in np.flatnonzero(~self._is_resolved(calls)).tolist() if calls.name[row] == name]
+        return self._describe(calls, [row for row in rows if receiver in ("", calls.receiver[row])])
 
-    # Reading mentions.
+    # Reading calls.
     @cached_property
     def _names(self) -> list[list[str]]:
         return [unpack_strings(segment.arrays, "names").all() for segment in self._snapshot.segments]
 
-    def _callers_by_name(self, name: str) -> Array:
-        """The live units that call something of a name."""
+    def _units_calling(self, name: str) -> Array:
+        """The live units that call something by a name."""
         found = [np.empty(0, np.int64)]
         for segment, base, names in zip(self._snapshot.segments, self._snapshot.unit_bases, self._names, strict=True):
             if name in names:
-                called = segment.arrays["relations.name"] == names.index(name)
-                called &= (segment.arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS
-                found.append(segment.arrays["relations.unit"][called].astype(np.int64) + base)
+                is_call = segment.arrays["relations.name"] == names.index(name)
+                is_call &= (segment.arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS
+                found.append(segment.arrays["relations.unit"][is_call].astype(np.int64) + base)
         units = distinct(np.concatenate(found))
         return np.asarray(units[self._snapshot.alive[self._symbols.file[units]]])
 
     def _calls(self, units: Array) -> _Calls:
-        """All calls of some units, which must be in order."""
-        columns: list[tuple[Array, Array]] = []
+        """All calls in some units, which must be sorted."""
+        unit, line = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         name: list[str] = []
         receiver: list[str] = []
         for segment, base, names in zip(self._snapshot.segments, self._snapshot.unit_bases, self._names, strict=True):
             arrays = segment.arrays
-            unit = arrays["relations.unit"].astype(np.int64) + base
-            rows = np.flatnonzero(((arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS) & is_member(unit, units))
-            columns.append((unit[rows], arrays["relations.line"][rows].astype(np.int64)))
+            in_unit = arrays["relations.unit"].astype(np.int64) + base
+            rows = np.flatnonzero(((arrays["relations.kind"] & ~np.uint8(OF_RECEIVER)) == _CALLS) & is_member(in_unit, units))
+            unit.append(in_unit[rows])
+            line.append(arrays["relations.line"][rows].astype(np.int64))
             name += [names[row] for row in arrays["relations.name"][rows].tolist()]
             receiver += [names[row] for row in arrays["relations.receiver"][rows].tolist()]
-        empty = np.empty(0, np.int64)
-        unit, line = (np.concatenate(parts) for parts in zip((empty, empty), *columns, strict=True))
-        return _Calls(unit, np.array([name_hash(one) for one in name], np.int64), name, receiver, line)
+        hashes = np.array([name_hash(one) for one in name], np.int64)
+        return _Calls(np.concatenate(unit), hashes, name, receiver, np.concatenate(line))
 
-    def _settled(self, calls: _Calls) -> Array:
-        """Which calls became edges: to something of their name, or, under another name, from their line."""
+    def _is_resolved(self, calls: _Calls) -> Array:
+        """Which calls became edges: to something of their name or, under an alias, from their line."""
         graph, symbols = self._graph, self._symbols
         edges, _ = edges_of(graph.starts, distinct(calls.unit))
         edges = edges[(graph.kind[edges] == _CALLS) & (graph.target[edges] < symbols.units)]
-        source, named = graph.source[edges], symbols.name[graph.target[edges]]
-        said = scoped_key(calls.unit, calls.hashed)
-        renamed = edges[~is_member(scoped_key(source, named), np.sort(said))]
-        by_name = is_member(said, np.sort(scoped_key(source, named)))
-        by_line = is_member(scoped_key(calls.unit, calls.line), np.sort(scoped_key(graph.source[renamed], graph.line[renamed])))
-        own = OWN - {SUPER} | {""}
-        itself = np.array([receiver in own for receiver in calls.receiver], bool) & (calls.hashed == symbols.name[calls.unit])
-        return np.asarray(by_name | by_line | itself)
+        targets = scoped_key(graph.source[edges], symbols.name[graph.target[edges]])
+        names = scoped_key(calls.unit, calls.name_hash)
+        aliased = edges[~is_member(targets, np.sort(names))]
+        by_name = is_member(names, np.sort(targets))
+        by_line = is_member(scoped_key(calls.unit, calls.line), np.sort(scoped_key(graph.source[aliased], graph.line[aliased])))
+        own = SELF_RECEIVERS - {SUPER} | {""}
+        recursive = np.array([receiver in own for receiver in calls.receiver], bool) & (calls.name_hash == symbols.name[calls.unit])
+        return np.asarray(by_name | by_line | recursive)
 
-    # Telling of them.
-    def _described(self, calls: _Calls, rows: list[int]) -> UnresolvedCalls:
-        outside = [self._imports_of(calls, row).outside(self._spoken(calls, row)) for row in rows]
-        order = sorted(range(len(rows)), key=lambda at: (outside[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))[:MAX_SAMPLE]
-        told = [self._open_call(calls, rows[at], outside=outside[at]) for at in order]
-        return UnresolvedCalls(len(rows), sum(outside), tuple(sorted(told, key=lambda one: (one.path, one.line, one.written))))
+    # Describing them.
+    def _describe(self, calls: _Calls, rows: list[int]) -> UnresolvedCalls:
+        external = [self._imports_of(calls, row).is_external(calls.imported_word(row)) for row in rows]
+        order = sorted(range(len(rows)), key=lambda at: (external[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))
+        sample = [self._call(calls, rows[at], external=external[at]) for at in order[:MAX_SAMPLE]]
+        return UnresolvedCalls(len(rows), sum(external), tuple(sorted(sample, key=lambda one: (one.path, one.line, one.written))))
 
-    def _open_call(self, calls: _Calls, row: int, *, outside: bool) -> UnresolvedCall:
+    def _call(self, calls: _Calls, row: int, *, external: bool) -> UnresolvedCall:
         unit = int(calls.unit[row])
         path = self._snapshot.path(int(self._symbols.file[unit]))
-        caller, known = self._symbols.written_name(unit), self._definitions(int(calls.hashed[row]))
-        imported = self._spoken(calls, row) in self._imports_of(calls, row).words
-        return UnresolvedCall(calls.name[row], calls.receiver[row], caller, path, int(calls.line[row]), imported, outside, known)
-
-    @staticmethod
-    def _spoken(calls: _Calls, row: int) -> str:
-        """The word of a call that an import statement may have made known."""
-        return calls.name[row] if calls.receiver[row] in ("", EXPRESSION) else calls.receiver[row]
+        caller, definitions = self._symbols.written_name(unit), self._definitions(int(calls.name_hash[row]))
+        imported = calls.imported_word(row) in self._imports_of(calls, row).all
+        return UnresolvedCall(calls.name[row], calls.receiver[row], caller, path, int(calls.line[row]), imported, external, definitions)
 
     @cached_property
-    def _defined(self) -> Array:
+    def _defined_names(self) -> Array:
         return np.sort(self._symbols.name[self._symbols.defines])
 
     def _definitions(self, hashed: int) -> int:
-        return int(np.searchsorted(self._defined, hashed, side="right") - np.searchsorted(self._defined, hashed))
+        return int(np.searchsorted(self._defined_names, hashed, side="right") - np.searchsorted(self._defined_names, hashed))
 
-    def _imports_of(self, calls: _Calls, row: int) -> ImportTargets:
+    def _imports_of(self, calls: _Calls, row: int) -> _ImportedWords:
         file = int(self._symbols.file[calls.unit[row]])
         if file not in self._imports:
-            self._imports[file] = ImportTargets.of(self._statements(file), self._places)
+            self._imports[file] = _ImportedWords.of(self._statements(file), self._places)
         return self._imports[file]
 
     def _statements(self, file: int) -> list[str]:
@@ -230,6 +224,5 @@ class UnresolvedFinder:
 
     @cached_property
     def _places(self) -> frozenset[str]:
-        """The names of all folders and files, without case and what follows the first point."""
-        paths = (path for row, path in enumerate(self._snapshot.paths) if self._snapshot.alive[row])
-        return frozenset(part.partition(".")[0].casefold() for path in paths for part in path.split("/"))
+        """The names of all folders and files up to their first dot, case folded."""
+        return frozenset(part.partition(".")[0].casefold() for path in self._symbols.file_row for part in path.split("/"))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from whence.core.types import Freshness
     from whence.fleet.registry import Repository
     from whence.graph.neighbours import Neighbour
+    from whence.graph.paths import PathStep
     from whence.graph.questions import NeighbourAnswer as GraphAnswer
-    from whence.graph.shortest_path import PathStep
     from whence.memory.result import RecalledNote
     from whence.ranking.ledger import LedgerLine
     from whence.search.result import SearchResult

@@ -22,6 +22,8 @@ from whence.parse.endpoints import Spot, outside
 #: Stands for a receiver that is an expression: its type is not known.
 EXPRESSION = ")"
 SUPER = "super"
+#: Receivers that mean the type around a reference; SUPER, `base` and `parent` mean its parents.
+SELF_RECEIVERS = frozenset({"self", "this", "cls", "Self", SUPER, "base", "parent", "static", "__class__"})
 #: How far back a receiver is looked for.
 _REACH = 64
 #: What the name of a variable begins with.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.graph.builder.imports import Imports
+from whence.graph.builder.imports import ImportResolver
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 
@@ -19,7 +19,7 @@ LANGUAGES = "python javascript typescript tsx go rust java kotlin scala csharp r
 def bound(language, path, statement, files):
     """The bindings of one statement as plain tuples; `files` are paths, or paths with their texts."""
     texts = files if isinstance(files, dict) else {}
-    found = Imports([path, *files], texts.get).bindings(language, path, statement)
+    found = ImportResolver([path, *files], texts.get).bindings(language, path, statement)
     return [(one.local, one.files, one.symbol) for one in found]
 
 
@@ -364,7 +364,7 @@ def test_statements_resolve_as_the_parser_gives_them(tmp_path):
     for path, text in sources.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    imports = Imports(list(sources), lambda path: (tmp_path / path).read_text())
+    imports = ImportResolver(list(sources), lambda path: (tmp_path / path).read_text())
     found = {}
     for path in sources:
         for statement in parse((tmp_path / path).read_bytes(), language_of(path).name).imports:
@@ -391,7 +391,7 @@ def test_configuration_is_read_when_it_is_needed_and_once():
         asked.append(path)
         return SCRIPT[path]
 
-    imports = Imports(list(SCRIPT), read)
+    imports = ImportResolver(list(SCRIPT), read)
     imports.bindings("typescript", "web/src/app.tsx", 'import { a } from "./cart"')
     assert asked == []
     for number in range(5):
@@ -416,7 +416,7 @@ def test_broken_or_cyclic_configuration_is_as_good_as_none(text):
         "composer.json": text,
     }
     begun = time.process_time()
-    imports = Imports([*texts, "src/a.ts"], texts.get)
+    imports = ImportResolver([*texts, "src/a.ts"], texts.get)
     assert imports.bindings("typescript", "src/a.ts", 'import { x } from "~/cart"') == ()
     assert len(imports.bindings("typescript", "src/a.ts", 'import { x } from "./cart"')) == 1
     assert imports.bindings("php", "a.php", r"use A\B;") == ()
@@ -447,7 +447,7 @@ def test_a_hostile_statement_is_quick(language):
         "a/a/__init__.py": "",
         "a.h": "",
     }
-    imports = Imports(list(texts), texts.get)
+    imports = ImportResolver(list(texts), texts.get)
     for head in HEADS[language]:
         for piece in PIECES:
             begun = time.process_time()
@@ -460,7 +460,7 @@ def test_a_hostile_statement_is_quick(language):
 def test_any_statement_leads_to_other_files_of_the_repository_or_nowhere(language, statement):
     files = [*PYTHON, *SCRIPT, *RUST, *JVM, *CSHARP, *RUBY, *C, *OTHERS]
     here = "src/shop/cart.py"
-    for binding in Imports(files, {**SCRIPT, **RUST}.get).bindings(language, here, statement):
+    for binding in ImportResolver(files, {**SCRIPT, **RUST}.get).bindings(language, here, statement):
         assert binding.files
         assert set(binding.files) <= set(files) - {here}
 
@@ -471,7 +471,7 @@ def test_sixty_thousand_statements_take_little_time():
     statements = [f"import org.shop.p{number % 30}.C{number % 5};" for number in range(20)] + ["import java.util.List;"]
     python = [f"pkg{a}/sub{b}/{name}.py" for a in range(40) for b in range(10) for name in ("__init__", "one", "two")]
     python += [f"pkg{a}/__init__.py" for a in range(40)]
-    imports = Imports(paths + python, lambda _: None)
+    imports = ImportResolver(paths + python, lambda _: None)
     begun = time.process_time()
     found = 0
     for path in paths[:2000]:
@@ -485,7 +485,7 @@ def test_sixty_thousand_statements_take_little_time():
 
 def test_a_name_that_thousands_of_files_bear_is_still_found_quickly():
     paths = [f"f{number}/inner/{name}" for number in range(3000) for name in ("config.h", "settings.py", "main.c")]
-    imports = Imports(paths, lambda _: None)
+    imports = ImportResolver(paths, lambda _: None)
     begun = time.process_time()
     for number in range(0, 3000, 3):
         assert imports.bindings("c", f"f{number}/other/main.c", '#include "config.h"')[0].files == (f"f{number}/inner/config.h",)

@@ -12,9 +12,8 @@ from whence.context.classic.keywords import keywords
 from whence.context.classic.seeds import Nearest, Seeds, find_seeds
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_pool
 from whence.core.settings_schema import ClassicSettings
-from whence.graph.hits import best_rows, hits
 from whence.graph.reader import Graph
-from whence.graph.walk import walk
+from whence.graph.walk import best_rows, hits, walk
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.pool import CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches

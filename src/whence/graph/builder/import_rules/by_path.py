@@ -1,25 +1,24 @@
-"""Imports of languages that name the file itself, or a module that is a path in another spelling."""
+"""Imports that name a file, or a module that is a path in another spelling: C, Ruby, Lua, Dart, Elixir and Swift."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
-from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import PathTree, folder_of, holds, joined, nearest, quoted
+from whence.graph.builder.import_rules.rule import MAX_PARTS, Binding, PathTree, contains, folder_of, joined, nearest, quoted
 
-MOST_NAMES = 40
 _INCLUDE = re.compile(r"""\s*#\s*(?:include|import|include_next)\s*(["<])([^">\n]*)""")
 _UP = re.compile(r"\A(?:\.\./)+")
 _HEADERS = (".h", ".hpp", ".hh", ".hxx", ".h++")
 _IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".c++", ".cu", ".m", ".mm")
-#: Folders that a compiler is told to look in for what stands in angle brackets.
-_INCLUDED = frozenset({"", "include", "includes", "inc", "src", "public", "Public"})
-#: Folders whose files are found by what comes after.
-_LOADED = frozenset({"", "lib", "app", "test", "spec", "ext"})
+#: Folders that a compiler usually searches for `#include <...>`.
+_INCLUDE_FOLDERS = frozenset({"", "include", "includes", "inc", "src", "public", "Public"})
+#: Folders that are usually on the load path.
+_LOAD_FOLDERS = frozenset({"", "lib", "app", "test", "spec", "ext"})
 _AUTOLOAD = re.compile(r"\bautoload\b\W{1,3}([A-Z]\w*)")
 _PUB_NAME = re.compile(r"""^name:[ \t]*["']?(\w+)""", re.MULTILINE)
-_DART_PART = re.compile(r"\b(as|show|hide)\s+([^;]*?)(?=\s(?:as|show|hide)\s|;|$)")
+_DART_CLAUSE = re.compile(r"\b(as|show|hide)\s+([^;]*?)(?=\s(?:as|show|hide)\s|;|$)")
 _ELIXIR_NAME = re.compile(r"[A-Z][\w.]*")
 _ELIXIR_AS = re.compile(r"\bas:\s*([A-Z]\w*)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -27,26 +26,26 @@ _SWIFT = re.compile(r"\bimport\s+(?:(?:class|struct|enum|protocol|func|var|let|t
 
 
 class C:
-    """`#include`: beside the file, else wherever a path ends so; and the source that goes with a header."""
+    """`#include`: relative to the file, or else any path that ends so, with the source file of a header."""
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
-        """The header, and the file beside it that defines what it declares."""
+        """The header, and the source file beside it that defines what it declares."""
         found = _INCLUDE.match(statement)
-        header = self._header(folder_of(path), found[2].strip(), system=found[1] == "<") if found else ""
+        header = self._header(folder_of(path), found[2].strip(), is_system=found[1] == "<") if found else ""
         if header:
             yield Binding("", (header, *self._implementations(header)), "")
 
-    def _header(self, folder: str, name: str, *, system: bool) -> str:
-        beside = joined(folder, name) if not system else None
-        if beside in self._tree.files:
-            return beside
+    def _header(self, folder: str, name: str, *, is_system: bool) -> str:
+        relative = joined(folder, name) if not is_system else None
+        if relative in self._tree.files:
+            return relative
         tail = joined("", _UP.sub("", name))
         matches = self._tree.ending(tail) if tail else []
-        if system and tail:
-            matches = [one for one in matches if one[: -len(tail)].rstrip("/").rpartition("/")[2] in _INCLUDED]
+        if is_system and tail:
+            matches = [one for one in matches if one[: -len(tail)].rstrip("/").rpartition("/")[2] in _INCLUDE_FOLDERS]
         return nearest(matches, folder) if matches else ""
 
     def _implementations(self, header: str) -> Iterator[str]:
@@ -56,34 +55,34 @@ class C:
 
 
 class Ruby:
-    """`require` along the load path, `require_relative` beside the file, `autoload` for one constant."""
+    """`require` on the load path, `require_relative` relative to the file, `autoload` for one constant."""
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
-        """The required file, whose every name becomes visible."""
+        """Every name of the required file."""
         name = quoted(statement)
         if not name:
             return
         folder = folder_of(path)
         name = name if name.endswith((".rb", ".rake")) else name + ".rb"
-        relative = statement.startswith("require_relative") or name.startswith(("./", "../"))
-        files = self._tree.first((joined(folder, name) or "",)) if relative else self._loaded(folder, name)
+        is_relative = statement.startswith("require_relative") or name.startswith(("./", "../"))
+        files = self._tree.first((joined(folder, name) or "",)) if is_relative else self._on_load_path(folder, name)
         constant = _AUTOLOAD.match(statement)
         if files:
             yield Binding(constant[1], files, constant[1]) if constant else Binding("", files, "")
 
-    def _loaded(self, folder: str, name: str) -> tuple[str, ...]:
+    def _on_load_path(self, folder: str, name: str) -> tuple[str, ...]:
         matches = self._tree.ending(name)
         roots = {path[: -len(name)].rstrip("/"): path for path in matches}
-        likely = [path for root, path in roots.items() if root.rpartition("/")[2] in _LOADED]
+        likely = [path for root, path in roots.items() if root.rpartition("/")[2] in _LOAD_FOLDERS]
         matches = likely or (matches if "/" in name else [])
         return (nearest(matches, folder),) if matches else ()
 
 
 class Lua:
-    """`require "a.b"`: a path with dots. What it is called here is not in the statement, and mostly its last word."""
+    """`require "a.b"`: a path with dots. The statement has no local name; that is usually the last part."""
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
@@ -102,43 +101,42 @@ class Dart:
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
-        self._packages: dict[str, str] | None = None
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
-        """The file: by its prefix, by the names that are shown of it, or all of it."""
+        """The file by its prefix, the names that `show` lists, or every name."""
         files = self._files(folder_of(path), quoted(statement))
         if not files:
             return
-        said = {found[1]: found[2] for found in _DART_PART.finditer(statement)}
-        if "as" in said:
-            yield Binding(said["as"].strip(), files, "")
-        elif "show" in said:
-            yield from (Binding(name.strip(), files, name.strip()) for name in said["show"].split(",") if name.strip())
+        clauses = {found[1]: found[2] for found in _DART_CLAUSE.finditer(statement)}
+        if "as" in clauses:
+            yield Binding(clauses["as"].strip(), files, "")
+        elif "show" in clauses:
+            yield from (Binding(name.strip(), files, name.strip()) for name in clauses["show"].split(",") if name.strip())
         else:
             yield Binding("", files, "")
 
     def _files(self, folder: str, name: str) -> tuple[str, ...]:
         if name.startswith("package:"):
             package, _, rest = name[8:].partition("/")
-            home = self._homes().get(package)
-            return () if home is None else self._tree.first((joined(home, f"lib/{rest}") or "",))
+            root = self._packages.get(package)
+            return () if root is None else self._tree.first((joined(root, f"lib/{rest}") or "",))
         return self._tree.first((joined(folder, name) or "",)) if name and ":" not in name else ()
 
-    def _homes(self) -> dict[str, str]:
-        if self._packages is None:
-            texts = [(folder_of(path), self._tree.text(path)) for path in self._tree.ending("pubspec.yaml")]
-            self._packages = {found[1]: folder for folder, text in texts if (found := _PUB_NAME.search(text))}
-        return self._packages
+    @cached_property
+    def _packages(self) -> dict[str, str]:
+        """The folder of each package, by the name in its pubspec."""
+        texts = [(folder_of(path), self._tree.text(path)) for path in self._tree.ending("pubspec.yaml")]
+        return {found[1]: folder for folder, text in texts if (found := _PUB_NAME.search(text))}
 
 
 class Elixir:
-    """`alias A.B.{C, D}`, `import`, `use`, `require`: modules lie in files named after them, with underscores."""
+    """`alias A.B.{C, D}`, `import`, `use`, `require`: a module is in a file named after it, with underscores."""
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
-        """The file of each module; `import` makes its functions visible."""
+        """The file of each module; `import` makes all of its functions visible."""
         found = _ELIXIR_NAME.search(statement)
         if found is None:
             return
@@ -154,25 +152,25 @@ class Elixir:
                 yield Binding("" if statement.startswith("import") else local, files, "")
 
     def _files(self, folder: str, module: str) -> tuple[str, ...]:
-        if module.count(".") > MOST_NAMES:
+        if module.count(".") > MAX_PARTS:
             return ()
-        way = "/".join(_HUMP.sub("_", part).lower() for part in module.split("."))
-        matches = self._tree.ending(f"{way}.ex") or self._tree.ending(f"{way}.exs")
+        stem = "/".join(_HUMP.sub("_", part).lower() for part in module.split("."))
+        matches = self._tree.ending(f"{stem}.ex") or self._tree.ending(f"{stem}.exs")
         if "." not in module:
-            matches = [path for path in matches if folder_of(path).rpartition("/")[2] in _LOADED]
+            matches = [path for path in matches if folder_of(path).rpartition("/")[2] in _LOAD_FOLDERS]
         return (nearest(matches, folder),) if matches else ()
 
 
 class Swift:
-    """`import Module`: all files of the target, which lies in `Sources` or `Tests`."""
+    """`import Module`: all files of the target, a folder in `Sources` or `Tests`."""
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
-        """Every file of the module, all of whose names become visible."""
+        """Every name of every file of the module."""
         found = _SWIFT.search(statement)
         for folder in self._tree.folders_ending(found[1]) if found else ():
-            if folder.split("/")[-2:-1] in (["Sources"], ["Tests"]) and not holds(folder, folder_of(path)):
+            if folder.split("/")[-2:-1] in (["Sources"], ["Tests"]) and not contains(folder, folder_of(path)):
                 yield Binding("", self._tree.beneath(folder, ".swift"), "")
                 return

@@ -1,90 +1,90 @@
-"""Where names that are no paths lead in JavaScript and TypeScript: aliases of tsconfig.json, packages of the workspace."""
+"""Imports of JavaScript and TypeScript: paths, aliases of tsconfig.json, packages of the workspace."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from whence.graph.builder.import_rules.binding import Binding
-from whence.graph.builder.import_rules.tree import PathTree, folder_of, joined, renamed, upward
+from whence.graph.builder.import_rules.rule import Binding, PathTree, aliased, folder_of, joined, upward
 from whence.text.json_comments import parse_json
 
-#: Folders that a build writes; their sources lie in `src`.
-_BUILT = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})
-_BUILT_ENDINGS = (".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs")
+#: Folders that a build writes; the sources are in `src`.
+_BUILD_FOLDERS = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})
+_BUILD_EXTENSIONS = (".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs")
 _ENTRY_FIELDS = ("source", "types", "typings", "module", "main")
-#: Values in a map of exports, and files that extend one another, beyond which nothing is looked at.
-MOST_TARGETS = 50
-MOST_EXTENDED = 20
+#: At most so many values of a map of exports are read, and so many tsconfig files that extend one another.
+MAX_TARGETS = 50
+MAX_EXTENDED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Aliases:
-    """What one configuration says of names: a folder they may begin in, and patterns with their places."""
+class _Aliases:
+    """`baseUrl` and `paths` of a tsconfig.json."""
 
     base: str | None = None
-    patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # `@/*` and the paths it stands for, the longest beginning first
+    patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # `@/*` and the paths it stands for, longest prefix first
 
 
-class ScriptPackages:
-    """Aliases and workspace packages of a repository, read when the first name asks for them."""
+class _Packages:
+    """The aliases and workspace packages of a repository."""
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
-        self._aliases: dict[str, tuple[Aliases, ...]] = {}
-        self._named: dict[str, str] | None = None
+        self._aliases: dict[str, tuple[_Aliases, ...]] = {}
         self._manifests: dict[str, dict[str, object]] = {}
 
-    def places(self, folder: str, name: str) -> Iterator[str]:
-        """The paths that a name may stand for, the likeliest first; extensions may be missing."""
+    def candidates(self, folder: str, name: str) -> Iterator[str]:
+        """The paths that a module name may stand for, likeliest first; extensions may be missing."""
         if name.startswith("#"):
-            yield from self._own_imports(folder, name)
-        for aliases in self._configured(folder):
+            yield from self._subpath_imports(folder, name)
+        for aliases in self._aliases_for(folder):
             yield from _substituted(aliases.patterns, name)
         yield from self._in_workspace(name)
-        for aliases in self._configured(folder):
-            place = joined(aliases.base, name) if aliases.base is not None else None
-            if place is not None:
-                yield place
+        for aliases in self._aliases_for(folder):
+            path = joined(aliases.base, name) if aliases.base is not None else None
+            if path is not None:
+                yield path
 
     # Aliases.
-    def _configured(self, folder: str) -> tuple[Aliases, ...]:
+    def _aliases_for(self, folder: str) -> tuple[_Aliases, ...]:
+        """The aliases of the nearest folder that has a configuration with any."""
         known = self._aliases.get(folder)
         if known is None:
-            held = [path for path in self._tree.sources(folder, (".json",)) if _is_configuration(path.rpartition("/")[2])]
-            held.sort(key=lambda path: (not path.endswith(("tsconfig.json", "jsconfig.json")), path))
-            found = [self._read(path, set()) for path in held]
+            paths = [path for path in self._tree.sources(folder, (".json",)) if _is_configuration(path.rpartition("/")[2])]
+            paths.sort(key=lambda path: (not path.endswith(("tsconfig.json", "jsconfig.json")), path))
+            found = [self._read_aliases(path, set()) for path in paths]
             here = tuple(one for one in dict.fromkeys(found) if one.patterns or one.base is not None)
-            known = here or (self._configured(folder_of(folder)) if folder else ())
+            known = here or (self._aliases_for(folder_of(folder)) if folder else ())
             self._aliases[folder] = known
         return known
 
-    def _read(self, path: str, seen: set[str]) -> Aliases:
-        if path in seen or len(seen) >= MOST_EXTENDED:
-            return Aliases()
+    def _read_aliases(self, path: str, seen: set[str]) -> _Aliases:
+        if path in seen or len(seen) >= MAX_EXTENDED:
+            return _Aliases()
         seen.add(path)
-        written = _table(parse_json(self._tree.text(path)))
-        options = _table(written.get("compilerOptions"))
-        inherited = Aliases()
-        for other in self._extended(path, written.get("extends")):
-            above = self._read(other, seen)
-            inherited = Aliases(inherited.base if above.base is None else above.base, above.patterns or inherited.patterns)
+        configuration = _table(parse_json(self._tree.text(path)))
+        options = _table(configuration.get("compilerOptions"))
+        inherited = _Aliases()
+        for other in self._extended(path, configuration.get("extends")):
+            above = self._read_aliases(other, seen)
+            inherited = _Aliases(inherited.base if above.base is None else above.base, above.patterns or inherited.patterns)
         folder = folder_of(path)
-        base = options.get("baseUrl")
-        start = joined(folder, base) if isinstance(base, str) else inherited.base
+        base_url = options.get("baseUrl")
+        base = joined(folder, base_url) if isinstance(base_url, str) else inherited.base
         paths = options.get("paths")
         if not isinstance(paths, dict):
-            return Aliases(start, inherited.patterns)
-        return Aliases(start, _patterns(paths, start if isinstance(base, str) and start is not None else folder))
+            return _Aliases(base, inherited.patterns)
+        return _Aliases(base, _patterns(paths, base if isinstance(base_url, str) and base is not None else folder))
 
     def _extended(self, path: str, value: object) -> Iterator[str]:
         for name in value if isinstance(value, list) else [value]:
             if not isinstance(name, str) or not name:
                 continue
-            places = [joined(folder_of(path), name)] if name.startswith(".") else list(self._in_workspace(name))
-            for place in places:
-                found = self._tree.first((f"{place}", f"{place}.json", f"{place}/tsconfig.json".lstrip("/")))
+            candidates = [joined(folder_of(path), name)] if name.startswith(".") else list(self._in_workspace(name))
+            for one in candidates:
+                found = self._tree.first((f"{one}", f"{one}.json", f"{one}/tsconfig.json".lstrip("/")))
                 if found:
                     yield found[0]
                     break
@@ -94,37 +94,38 @@ class ScriptPackages:
         parts = name.split("/", 2 if name.startswith("@") else 1)
         size = 2 if name.startswith("@") else 1
         package, rest = "/".join(parts[:size]), "/".join(parts[size:])
-        folder = self._packages().get(package)
+        folder = self._package_folders.get(package)
         if folder is None:
             return
         manifest = self._manifest(folder)
         exports = _table(manifest.get("exports"))
-        if not any(key.startswith(".") for key in exports):  # one path, or conditions, for the package as a whole
+        if not any(key.startswith(".") for key in exports):  # one path, or conditions, for the whole package
             exports = {".": manifest.get("exports")}
-        written = list(_mapped(exports, f"./{rest}" if rest else "."))
+        targets = list(_mapped(exports, f"./{rest}" if rest else "."))
         if not rest:
-            written += [value for field in _ENTRY_FIELDS if isinstance(value := manifest.get(field), str)]
-        for place in (*_with_sources(written), *((rest, f"src/{rest}", f"lib/{rest}") if rest else ("index", "src/index", "lib/index"))):
-            way = joined(folder, place)
-            if way is not None:
-                yield way
+            targets += [value for field in _ENTRY_FIELDS if isinstance(value := manifest.get(field), str)]
+        usual = (rest, f"src/{rest}", f"lib/{rest}") if rest else ("index", "src/index", "lib/index")
+        paths = (joined(folder, target) for target in (*_with_sources(targets), *usual))
+        yield from (path for path in paths if path is not None)
 
-    def _own_imports(self, folder: str, name: str) -> Iterator[str]:
+    def _subpath_imports(self, folder: str, name: str) -> Iterator[str]:
+        """`#name`, by the `imports` map of the package that the folder is in."""
         for up in upward(folder):
             if f"{up}/package.json".lstrip("/") in self._tree.files:
                 table = _table(self._manifest(up).get("imports"))
-                ways = (joined(up, place) for place in _with_sources(_mapped(table, name)))
-                yield from (way for way in ways if way is not None)
+                paths = (joined(up, target) for target in _with_sources(_mapped(table, name)))
+                yield from (path for path in paths if path is not None)
                 return
 
-    def _packages(self) -> dict[str, str]:
-        if self._named is None:
-            self._named = {}
-            for path in sorted(self._tree.ending("package.json"), key=lambda path: (path.count("/"), path)):
-                name = self._manifest(folder_of(path)).get("name")
-                if isinstance(name, str) and name:
-                    self._named.setdefault(name, folder_of(path))
-        return self._named
+    @cached_property
+    def _package_folders(self) -> dict[str, str]:
+        """The folder of each package of the workspace, by name."""
+        folders: dict[str, str] = {}
+        for path in sorted(self._tree.ending("package.json"), key=lambda path: (path.count("/"), path)):
+            name = self._manifest(folder_of(path)).get("name")
+            if isinstance(name, str) and name:
+                folders.setdefault(name, folder_of(path))
+        return folders
 
     def _manifest(self, folder: str) -> dict[str, object]:
         known = self._manifests.get(folder)
@@ -144,8 +145,8 @@ def _is_configuration(name: str) -> bool:
 def _patterns(paths: dict[object, object], folder: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = []
     for pattern, targets in paths.items():
-        written = targets if isinstance(targets, list) else []
-        places = [place for one in written if isinstance(one, str) and (place := joined(folder, one)) is not None]
+        relative = [target for target in targets if isinstance(target, str)] if isinstance(targets, list) else []
+        places = [place for target in relative if (place := joined(folder, target)) is not None]
         if isinstance(pattern, str) and places:
             found.append((pattern, tuple(places)))
     found.sort(key=lambda one: (-len(one[0].partition("*")[0]), one[0]))
@@ -160,7 +161,7 @@ def _substituted(patterns: Iterable[tuple[str, tuple[str, ...]]], name: str) -> 
 
 
 def _middle(pattern: str, name: str) -> str | None:
-    """What the star of a pattern stands for in a name; None when the two do not fit."""
+    """What the star of a pattern stands for in a name; None if the name does not match."""
     before, star, after = pattern.partition("*")
     if not star:
         return "" if name == pattern else None
@@ -169,7 +170,7 @@ def _middle(pattern: str, name: str) -> str | None:
 
 
 def _mapped(table: dict[str, object], key: str) -> Iterator[str]:
-    """The paths that a map of exports or imports gives a key, for whatever condition."""
+    """The paths that a map of exports or imports has for a key, under any condition."""
     for pattern, value in sorted(table.items(), key=lambda item: -len(item[0].partition("*")[0])):
         middle = _middle(pattern, key)
         if middle is not None:
@@ -178,7 +179,7 @@ def _mapped(table: dict[str, object], key: str) -> Iterator[str]:
 
 def _strings(value: object) -> Iterator[str]:
     left, count = [value], 0
-    while left and count < MOST_TARGETS:
+    while left and count < MAX_TARGETS:
         one = left.pop()
         count += 1
         if isinstance(one, str):
@@ -189,15 +190,15 @@ def _strings(value: object) -> Iterator[str]:
             left += one[::-1]
 
 
-def _with_sources(written: Iterable[str]) -> Iterator[str]:
-    """Paths, each followed by the source that it is built from."""
-    for path in dict.fromkeys(written):
+def _with_sources(paths: Iterable[str]) -> Iterator[str]:
+    """Paths, each followed by the sources it may be built from."""
+    for path in dict.fromkeys(paths):
         yield path
         parts = path.removeprefix("./").split("/")
-        built = next((at for at, part in enumerate(parts) if part not in _BUILT), len(parts))
+        built = next((at for at, part in enumerate(parts) if part not in _BUILD_FOLDERS), len(parts))
         if 0 < built < len(parts):
             inside = "/".join(parts[built:])
-            stem = next((inside.removesuffix(one) for one in _BUILT_ENDINGS if inside.endswith(one)), inside)
+            stem = next((inside.removesuffix(one) for one in _BUILD_EXTENSIONS if inside.endswith(one)), inside)
             yield from (f"src/{stem}", stem)
 
 
@@ -208,8 +209,8 @@ _MEMBER = re.compile(r"\s*\.\s*([^\W\d]\w*)")
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _SCRIPTS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _EXTENSIONS = (*_SCRIPTS, ".vue", ".svelte", ".json")
-#: What a written extension may stand for in the sources.
-_WRITTEN_FOR = {".js": (".ts", ".tsx", ".d.ts", ".jsx"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
+#: Source extensions that a written extension may stand for.
+_SOURCE_EXTENSIONS = {".js": (".ts", ".tsx", ".d.ts", ".jsx"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
 
 
 class Script:
@@ -217,11 +218,11 @@ class Script:
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
-        self._packages = ScriptPackages(tree)
+        self._packages = _Packages(tree)
         self._known: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
-        """What a statement makes known of the modules it names."""
+        """What a statement binds of the modules it names."""
         folder = folder_of(path)
         if statement.startswith(("import", "export")):
             found = _FROM.search(statement)
@@ -254,19 +255,19 @@ class Script:
             return () if place is None else self._file(place)
         if name.startswith("/"):
             return self._file(joined("", name.strip("/")) or "")
-        for place in self._packages.places(folder, name):
+        for place in self._packages.candidates(folder, name):
             files = self._file(place)
             if files:
                 return files
         return ()
 
     def _file(self, place: str) -> tuple[str, ...]:
-        """The file that a path without an extension, or with the one it will have when built, stands for."""
+        """The file that a path means, which may lack its extension or have the one of the build."""
         files = self._tree.files
         if place in files:
             return (place,)
-        stem, dot, written = place.rpartition(".")
-        if dot and (found := self._tree.first(stem + one for one in _WRITTEN_FOR.get(dot + written, ()))):
+        stem, dot, extension = place.rpartition(".")
+        if dot and (found := self._tree.first(stem + one for one in _SOURCE_EXTENSIONS.get(dot + extension, ()))):
             return found
         found = self._tree.first(place + one for one in _EXTENSIONS)
         if found or (place and place not in self._tree.folders):
@@ -276,19 +277,19 @@ class Script:
 
 
 def _clause(text: str, files: tuple[str, ...]) -> Iterator[Binding]:
-    """`type A, { b as c, type D }`, `* as e`, `*`: what stands between `import` and `from`."""
+    """What is between `import` and `from`: `type A, { b as c, type D }`, `* as e`, `*`."""
     text = text.strip()
     if text.startswith("type") and text[4:5] in (" ", "{", "*") and text[4:].strip():
         text = text[4:]
     before, _, braced = text.partition("{")
     for part in before.split(","):
-        there, here = renamed(part)
+        there, here = aliased(part)
         if there == "*":
             yield Binding("" if here == "*" else here, files, "")
         elif there:
             yield from _default(here, files)
     for part in braced.partition("}")[0].split(","):
-        there, here = (name.strip("\"'") for name in renamed(part))
+        there, here = (name.strip("\"'") for name in aliased(part))
         if there == "default":
             yield from _default(here, files)
         elif there:
@@ -296,7 +297,7 @@ def _clause(text: str, files: tuple[str, ...]) -> Iterator[Binding]:
 
 
 def _default(local: str, files: tuple[str, ...]) -> Iterator[Binding]:
-    """A default export mostly has a name of its own, and it is mostly this one; a component or a table is its file."""
+    """A default export usually has the local name in its own file too; a component or a JSON file is the file itself."""
     if files[0].endswith(_SCRIPTS):
         yield Binding(local, files, "default")
         if local != "default":
@@ -306,7 +307,7 @@ def _default(local: str, files: tuple[str, ...]) -> Iterator[Binding]:
 
 
 def _assigned(before: str, files: tuple[str, ...], member: str) -> Iterator[Binding]:
-    """`const a =`, `const { b, c: d } =`: what the value of a call is given to."""
+    """The names that the value of a call is assigned to: `const a =`, `const { b, c: d } =`."""
     target = before.replace("=>", "  ").rpartition("=")[0]
     head, braced, inside = target.rpartition("{")
     if braced:
@@ -322,7 +323,7 @@ def _assigned(before: str, files: tuple[str, ...], member: str) -> Iterator[Bind
         yield Binding(local or member, files, member)
         return
     yield Binding(local, files, "")
-    yield Binding(local, files, local)  # a module may be the one thing it exports
+    yield Binding(local, files, local)  # a module may export only that
 
 
 def _without_comments(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.graph.hits import score_adjustment
+from whence.graph.walk import score_adjustment
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal

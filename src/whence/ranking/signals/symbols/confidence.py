@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.core.types import AST, PROVENANCES
-from whence.graph.builder.resolve import PARSED_CONFIDENCE
+from whence.graph.reader import PARSED_CONFIDENCE
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
 from whence.ranking.registry import signal
