@@ -22,7 +22,6 @@ from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.app.agents.hooks import FileTouch
-    from whence.core.settings_schema import Settings
 
 #: A hook gives up after this many seconds: the agent is waiting.
 SECONDS = 1.5
@@ -99,13 +98,6 @@ def _calling_agent(name: str) -> str:
     return "cursor" if os.environ.get("CURSOR_VERSION") else name
 
 
-def _settings(root: Path | None) -> tuple[Settings, Any]:
-    from whence.core import settings  # noqa: PLC0415  -- numpy, which the engine loads, is not needed here
-
-    user_file = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "whence" / settings.USER_FILE
-    return settings.load(root=root, environment=dict(os.environ), user_file=user_file)
-
-
 # session-start
 def _start_session(event: dict[str, Any], agent: str) -> None:
     """Print what is known of the repository, in the agent's format."""
@@ -128,11 +120,12 @@ def _start_session(event: dict[str, Any], agent: str) -> None:
 
 def _repository_notes(root: Path) -> str:
     from whence.app.agents.hooks import REMINDER, latest_notes, notes_summary  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
     from whence.memory.location import TEAM_FOLDER, notes_directory  # noqa: PLC0415
     from whence.source.git import current_branch  # noqa: PLC0415
 
-    settings, provenance = _settings(root)
+    settings, provenance = load_settings(root)
     own = notes_directory(settings, provenance, root, os.environ, Path.home())
     directories = [one for one in dict.fromkeys((own, root / TEAM_FOLDER)) if one.is_dir()]
     notes = latest_notes(directories, root.name, datetime.now(timezone.utc))
@@ -205,8 +198,9 @@ def _record_in_root(root: Path, touches: list[tuple[str, FileTouch]], text: str,
         return  # never searched, so nothing to learn
     from whence.context.feedback.pending import EditedRange, PendingFeedback  # noqa: PLC0415  -- loads SQLite
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
+    from whence.core.settings import load_settings  # noqa: PLC0415
 
-    chosen = _settings(root)[0].learn
+    chosen = load_settings(root)[0].learn
     if not chosen.enabled:
         return
     places = [EditedRange(path, one.first, one.last) for path, one in touches]

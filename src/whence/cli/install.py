@@ -114,7 +114,7 @@ def uninstall(agents: tuple[str, ...], **options: Any) -> int:
 
 # Options.
 def _scope(*, user: bool) -> tuple[InstallScope, Path]:
-    from whence.app.agents.record import records_folder  # noqa: PLC0415
+    from whence.app.agents.changes import records_folder  # noqa: PLC0415
     from whence.app.agents.registry import InstallScope  # noqa: PLC0415
     from whence.source.git import repository_root  # noqa: PLC0415
 

@@ -1,26 +1,32 @@
-"""Planning and writing the change of one file: our parts put in or removed. Planning writes nothing."""
+"""Changing one file of an agent: planning (which writes nothing), writing, and recording what was written.
+
+Records lie in the user's data folder, so that a change can be undone exactly. They hold what we inserted, and of the
+user's text only what we replaced.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from whence.app.agents import json_edits
-from whence.app.agents import record as records
 from whence.app.agents.json_edits import Scaffold
 from whence.app.agents.parts import NOT_OURS, ConfigPart, PartState
-from whence.app.agents.record import InstallRecord, digest
 from whence.app.agents.text_edits import EditError, Splice, TextEdit, apply_splices, invert
 from whence.core.errors import StorageError, UsageError, WhenceError
-from whence.storage.files import part_file, remove_if_empty
+from whence.storage.files import make_private_folder, part_file, remove_if_empty, storage_errors
 
 #: No configuration is longer.
 MAX_BYTES = 20_000_000
 NOTHING_CHANGED = "; nothing was changed"
+RECORD_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,18 @@ class DesiredFile:
 
 
 @dataclass(frozen=True, slots=True)
+class InstallRecord:
+    """What was done to a file."""
+
+    path: Path
+    after: str  # hash of the file as we left it
+    created: bool = False
+    undo: tuple[Splice, ...] = ()
+    scaffolds: Mapping[str, Scaffold] = field(default_factory=dict)  # by the names of parts
+    folders: tuple[Path, ...] = ()  # created for it, outermost first
+
+
+@dataclass(frozen=True, slots=True)
 class FileChange:
     """A file before and after; None is a file that does not exist."""
 
@@ -41,10 +59,8 @@ class FileChange:
     real: Path  # with links resolved
     before: bytes | None
     after: bytes | None
-    undo: tuple[Splice, ...] = ()
-    scaffolds: Mapping[str, Scaffold] = field(default_factory=dict)
-    created: bool = False
-    folders: tuple[Path, ...] = ()
+    record: InstallRecord | None = None  # of the file before the change; None if there is none
+    new_record: InstallRecord | None = None
     notes: tuple[str, ...] = ()  # for the user
 
     @property
@@ -101,20 +117,20 @@ def plan_parts(desired: DesiredFile, record: InstallRecord | None, *, replace_fo
         raise UsageError(f"{desired.path} is a broken link{NOTHING_CHANGED}", hint="remove it, or create its target")
     start = TextEdit(decode(desired.path, before) if before is not None else desired.template)
     try:
-        return _plan_parts(desired, record, FileChange(desired.path, real, before, before), start, replace_foreign=replace_foreign)
+        return _plan_parts(desired, FileChange(desired.path, real, before, before, record), start, replace_foreign=replace_foreign)
     except EditError as error:
         raise refusal(desired.path, error) from error
 
 
-def _plan_parts(
-    desired: DesiredFile, record: InstallRecord | None, change: FileChange, start: TextEdit, *, replace_foreign: bool
-) -> FileChange:
-    edit, notes, scaffolds = start, [], dict(record.scaffolds) if record is not None else {}
+def _plan_parts(desired: DesiredFile, change: FileChange, start: TextEdit, *, replace_foreign: bool) -> FileChange:
+    record = change.record or InstallRecord(change.real, "")
+    edit, notes, scaffolds = start, [], dict(record.scaffolds)
     had_ours = any(part.state(start.text) not in NOT_OURS for part in (*desired.parts, *desired.unwanted))
     for part in desired.parts:
         state = part.state(edit.text)
         if state is PartState.FOREIGN:
-            notes.append(f"{desired.path}: {part.name} was written by hand and is {_foreign_outcome(replace_foreign)}")
+            outcome = "replaced" if replace_foreign else "left as it is (--replace writes ours)"
+            notes.append(f"{desired.path}: {part.name} was written by hand and is {outcome}")
             edit = edit.then(part.put(edit.text)) if replace_foreign else edit
             continue
         if state is PartState.ABSENT:
@@ -122,36 +138,29 @@ def _plan_parts(
         # `put` refuses a blocked part: instructions must not mention a server that the agent does not have.
         edit = edit if state is PartState.SAME else edit.then(part.put(edit.text))
     for part in desired.unwanted:
-        edit = edit.then(part.remove(edit.text, scaffolds.pop(part.name, None) if record is not None else None))
+        edit = edit.then(part.remove(edit.text, scaffolds.pop(part.name, None)))
     undo = edit.undo
-    if record is not None and change.before is not None and digest(change.before) == record.after:
+    if change.before is not None and _digest(change.before) == record.after:
         undo = (*edit.undo, *record.undo)
     elif had_ours:
-        undo = invert(_without_parts(desired.parts, edit.text, scaffolds if record is not None else {}).undo)
-    return replace(
-        change,
-        after=edit.text.encode() if change.before is not None or edit.text != desired.template else None,
-        undo=undo,
-        scaffolds=scaffolds,
-        created=change.before is None or (record is not None and record.created),
-        folders=record.folders if record is not None else (),
-        notes=tuple(notes),
-    )
-
-
-def _foreign_outcome(replaced: bool) -> str:
-    return "replaced" if replaced else "left as it is (--replace writes ours)"
+        undo = invert(_without_parts(desired.parts, edit.text, scaffolds if change.record is not None else {}).undo)
+    created = change.before is None or record.created
+    after = edit.text.encode() if change.before is not None or edit.text != desired.template else None
+    if after is None or not (undo or created):
+        return replace(change, after=after, notes=tuple(notes))
+    new_record = InstallRecord(change.real, _digest(after), created, undo, scaffolds, record.folders)
+    return replace(change, after=after, new_record=new_record, notes=tuple(notes))
 
 
 def plan_removal(desired: DesiredFile, record: InstallRecord | None) -> FileChange:
     """The change that removes our parts: the file as it was before, or, if it was edited since, as it is but for our parts."""
     real = real_path(desired.path)
     before = read_bytes(real)
-    change = FileChange(desired.path, real, before, before, folders=record.folders if record is not None else ())
+    change = FileChange(desired.path, real, before, before, record)
     if before is None:
         return change
     text = decode(desired.path, before)
-    if record is not None and digest(before) == record.after:
+    if record is not None and _digest(before) == record.after:
         if record.created:
             return replace(change, after=None)
         if (original := apply_splices(text, record.undo)) is not None:
@@ -199,25 +208,18 @@ def apply_changes(changes: Sequence[FileChange], folder: Path) -> None:
             created = _missing_folders(change.real.parent)
             done.append(change)
             _write(change.real, change.after)
-            _remember(replace(change, folders=tuple(dict.fromkeys((*change.folders, *created)))), folder)
-        emptied = {one for change in done if change.after is None for one in change.folders}
+            new = change.new_record
+            _put_record(folder, change.real, new and replace(new, folders=tuple(dict.fromkeys((*new.folders, *created)))))
+        emptied = {one for change in done if change.after is None and change.record for one in change.record.folders}
         remove_if_empty(*sorted(emptied, key=lambda one: len(one.parts), reverse=True))
     except (OSError, WhenceError) as error:
         for change in reversed(done):
             with suppress(OSError, WhenceError):
                 _write(change.real, change.before)
-                records.forget(folder, change.real)
+                _put_record(folder, change.real, change.record)
         if isinstance(error, WhenceError):
             raise
         raise StorageError(f"cannot write {error.filename or ''}: {error.strerror or error}{NOTHING_CHANGED}") from error
-
-
-def _remember(change: FileChange, folder: Path) -> None:
-    if change.after is not None and (change.undo or change.created):
-        kept = InstallRecord(change.real, digest(change.after), change.created, change.undo, change.scaffolds, change.folders)
-        records.save(folder, kept)
-    else:
-        records.forget(folder, change.real)
 
 
 def _write(path: Path, data: bytes | None) -> None:
@@ -252,3 +254,66 @@ def _missing_folders(place: Path) -> list[Path]:
         missing.append(place)
         place = place.parent
     return missing[::-1]
+
+
+# Records.
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def records_folder(environment: Mapping[str, str], home: Path) -> Path:
+    """The folder of records: beside the user's notes, not in the cache."""
+    if own := environment.get("WHENCE_DATA_DIR"):
+        return Path(own).expanduser().absolute() / "installed"
+    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "whence" / "installed"
+
+
+def load_record(folder: Path, path: Path) -> InstallRecord | None:
+    """The record of a file; None if there is none or it cannot be read."""
+    try:
+        stored = json.loads(_record_file(folder, path).read_bytes())
+        return _decode(stored) if stored["format"] == RECORD_FORMAT and stored["path"] == os.fspath(path) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _put_record(folder: Path, path: Path, record: InstallRecord | None) -> None:
+    """Write the record of a file; None deletes it, and the folder if it was the last."""
+    place = _record_file(folder, path)
+    if record is None:
+        with suppress(OSError):
+            place.unlink()
+        with suppress(OSError):
+            folder.rmdir()
+        return
+    with storage_errors("write", str(place)):
+        make_private_folder(folder)
+        with part_file(folder, json.dumps(_encode(record), indent=1).encode()) as part:
+            part.replace(place)
+
+
+def _record_file(folder: Path, path: Path) -> Path:
+    return folder / f"{_digest(os.fsencode(path))[:32]}.json"
+
+
+def _encode(record: InstallRecord) -> dict[str, Any]:
+    return {
+        "format": RECORD_FORMAT,
+        "path": os.fspath(record.path),
+        "after": record.after,
+        "created": record.created,
+        "undo": [[one.at, one.removed, one.inserted] for one in record.undo],
+        "made": {name: {"containers": one.containers, "inside": one.blank} for name, one in record.scaffolds.items()},
+        "folders": [os.fspath(one) for one in record.folders],
+    }
+
+
+def _decode(stored: dict[str, Any]) -> InstallRecord:
+    return InstallRecord(
+        path=Path(stored["path"]),
+        after=stored["after"],
+        created=stored["created"],
+        undo=tuple(Splice(at, removed, inserted) for at, removed, inserted in stored["undo"]),
+        scaffolds={name: Scaffold(tuple(map(tuple, one["containers"])), one["inside"]) for name, one in stored["made"].items()},
+        folders=tuple(map(Path, stored["folders"])),
+    )

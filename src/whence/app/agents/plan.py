@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from whence.app.agents import json_edits, toml_edits
-from whence.app.agents import record as records
 from whence.app.agents.changes import (
     NOTHING_CHANGED,
     DesiredFile,
     FileChange,
     decode,
+    load_record,
     plan_parts,
     plan_removal,
     read_bytes,
@@ -119,7 +119,7 @@ def plan_install(
 ) -> list[FileChange]:
     """The changes that configure an agent; `folder` holds the records."""
     return [
-        plan_parts(desired, records.load(folder, real_path(desired.path)), replace_foreign=replace_foreign)
+        plan_parts(desired, load_record(folder, real_path(desired.path)), replace_foreign=replace_foreign)
         for desired in desired_files(agent, scope, command, hooks=hooks)
         if desired.parts or desired.path.exists()
     ]
@@ -137,7 +137,7 @@ def plan_uninstall(agent: Agent, scope: InstallScope, folder: Path, leaving: Col
             notes = (f"{desired.path}: kept, {shared[real].title} reads it too",) if data is not None else ()
             changes.append(FileChange(desired.path, real, data, data, notes=notes))
         else:
-            changes.append(plan_removal(desired, records.load(folder, real)))
+            changes.append(plan_removal(desired, load_record(folder, real)))
     return changes
 
 
