@@ -11,7 +11,7 @@ import pytest
 from whence.core.errors import FleetError, SettingError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import OPERATOR, REFUSAL, Caller, authenticate, may_see, token_hash, visible_rows
-from whence.fleet.milvus.filters import EVERYTHING, NOTHING
+from whence.fleet.milvus.engine import EVERYTHING, NOTHING
 
 KNOWN = {"of-a": ["a"], "of-a-and-b": ["a", "b"], "of-nobody": [], "of-all": ["*"], "é𝄞": ["b"]}
 
@@ -121,7 +121,7 @@ def test_a_file_that_says_something_else_is_refused_and_nobody_let_in(tmp_path, 
 
 @pytest.mark.parametrize("name", ["gone.toml", "gone.json"])
 def test_a_file_that_is_not_there_lets_nobody_in(tmp_path, name):
-    with pytest.raises(SettingError, match="cannot be read"):
+    with pytest.raises(SettingError, match="cannot read"):
         authenticate(FleetSettings(tokens=str(tmp_path / name)), "of-a")
 
 

@@ -15,8 +15,7 @@ from sample_trees import git, whence, write
 from whence.cli.main import main
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import EVERYTHING, equals
+from whence.fleet.milvus.engine import EVERYTHING, Engine, equals
 from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
 from whence.fleet.sources import checkout_path
@@ -78,7 +77,7 @@ def told(done: Done) -> list[dict[str, object]]:
 def test_a_repository_is_added_indexed_listed_and_removed(run: Command, shop: Path, engine: Engine):
     added = run("add", str(shop), "--group", "sales")
     assert (added.code, added.err) == (0, "")
-    assert added.out == f"shop: {shop}, seen by sales; waiting\n"
+    assert added.out == f"shop: {shop}, visible to sales; waiting\n"
     done = run("index")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("shop: 2 of 2 files sent, 0.0")
@@ -88,7 +87,7 @@ def test_a_repository_is_added_indexed_listed_and_removed(run: Command, shop: Pa
     assert listed.out.split()[:4] == ["shop", "ready", "2", "files"]
     removed = run("remove", "shop")
     assert (removed.code, removed.err) == (0, "")
-    assert removed.out.startswith("shop: removed, rows: 1 of repos, 2 of files")
+    assert removed.out.startswith("shop: removed (rows: 1 repos, 2 files")
     assert {name: engine.count(name, EVERYTHING) for name in SCHEMAS} == dict.fromkeys(SCHEMAS, 0)
     assert (shop / "README.md").exists()
     assert run("list") == Done(1, "", "")
@@ -99,14 +98,14 @@ def test_status_says_what_it_cost_and_who_works_on_it(run: Command, shop: Path, 
     run("index")
     lines = run("status").out.splitlines()
     assert lines[0] == "shop: ready"
-    assert lines[1] == f"  {shop}, seen by no group"
-    assert lines[2].startswith(f"  commit {git('rev-parse', 'HEAD', cwd=shop)[:10]} on main, looked at ")
+    assert lines[1] == f"  {shop}, visible to no group"
+    assert lines[2].startswith(f"  commit {git('rev-parse', 'HEAD', cwd=shop)[:10]} on main, checked ")
     assert "2 files, " in lines[3]
     assert "MB sent in" in lines[4]
     assert lines[-1] == "1 repository (1 ready), 2 files"
     lease = Leases(engine, "ada on a train", 60.0, time.time).acquire("shop")
     assert lease is not None
-    assert run("status").out.startswith("shop: ready, worked on by ada on a train\n")
+    assert run("status").out.startswith("shop: ready, leased by ada on a train\n")
     (facts,) = told(run("status", "--json"))
     assert facts["worker"] == "ada on a train"
     assert {"name", "source", "groups", "state", "commit", "files", "units", "bytes_sent", "seconds", "cpu"} <= facts.keys()
@@ -133,7 +132,7 @@ def test_a_url_is_called_by_its_last_two_steps_and_its_checkout_goes_with_it(run
     assert run("add", url).out.startswith("acme/shop: file://")
     run("index")
     assert checkout_path(url, data).is_dir()
-    assert run("remove", "acme/shop").out.endswith("; its checkout here, too\n")
+    assert run("remove", "acme/shop").out.endswith(" and its local checkout\n")
     assert not checkout_path(url, data).exists()
 
 
@@ -142,7 +141,7 @@ def test_a_name_that_is_taken_is_refused(run: Command, shop: Path, tmp_path: Pat
     assert run("add", str(shop)).code == 0
     refused = run("add", str(other))
     assert (refused.code, refused.out) == (2, "")
-    assert "the fleet has another shop" in refused.err
+    assert "the fleet already has a shop" in refused.err
     assert run("add", str(other), "--name", "other").code == 0
     twice = run("add", str(shop), str(other))
     assert (twice.code, twice.err.count("\n")) == (2, 1)
@@ -152,7 +151,7 @@ def test_a_name_that_is_taken_is_refused(run: Command, shop: Path, tmp_path: Pat
 def test_other_groups_are_in_every_row_at_once(run: Command, shop: Path, engine: Engine):
     run("add", str(shop), "--group", "sales")
     run("index")
-    assert "seen by board;" in run("add", str(shop), "--group", "board").out
+    assert "visible to board;" in run("add", str(shop), "--group", "board").out
     for name in ("repos", "files", "texts", "units", "passages", "commits", "packs"):
         assert {tuple(row["groups"]) for row in engine.rows(name, EVERYTHING, ("groups",))} == {("board",)}, name
     scopes = {row["scope"] for row in engine.rows("counts", EVERYTHING, ("scope",))}
@@ -166,7 +165,7 @@ def test_patterns_choose(run: Command, shop: Path, tmp_path: Path, engine: Engin
     assert run("index", "z*").out.startswith("parks/zoo: ")
     assert Registry(engine).get("acme/shop").state == "waiting"
     assert run("list", "acme/*").out.startswith("acme/shop")
-    assert run("index", "nobody") == Done(1, "the fleet has no repository that nobody fits\n", "")
+    assert run("index", "nobody") == Done(1, "no repository in the fleet matches nobody\n", "")
     assert engine.count("files", equals("repo", "acme/shop")) == 0
 
 

@@ -11,8 +11,7 @@ import pytest
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus import engine as engines
-from whence.fleet.milvus.engine import Engine, EngineHit
-from whence.fleet.milvus.filters import EVERYTHING, NOTHING, equals, one_of, overlaps
+from whence.fleet.milvus.engine import EVERYTHING, NOTHING, Engine, EngineHit, equals, one_of, overlaps
 from whence.fleet.milvus.schemas import SCHEMAS
 
 
@@ -158,7 +157,7 @@ def test_several_may_use_one_engine_at_once(either):
 
 def test_collections_of_another_format_are_refused(either, monkeypatch):
     monkeypatch.setattr(engines, "FORMAT", 2)
-    with pytest.raises(FleetError, match=r"_repos at .* is of whence fleet format 1, not of whence fleet format 2") as refused:
+    with pytest.raises(FleetError, match=r"_repos at .* is of whence fleet format 1; expected whence fleet format 2") as refused:
         either.ensure()
     assert "fleet.prefix" in refused.value.hint
 
@@ -166,7 +165,7 @@ def test_collections_of_another_format_are_refused(either, monkeypatch):
 def test_a_collection_of_somebody_else_is_refused(either, monkeypatch):
     with Engine.open(FleetSettings(backend="milvus", address=either.settings.address, prefix=f"{either.settings.prefix}x")) as other:
         other._client.create_collection(f"{other.settings.prefix}_repos", dimension=2)
-        with pytest.raises(FleetError, match="is no collection of a fleet"):
+        with pytest.raises(FleetError, match="is not a collection of a fleet"):
             other.ensure()
         other.drop()
 
@@ -174,7 +173,7 @@ def test_a_collection_of_somebody_else_is_refused(either, monkeypatch):
 def test_a_collection_whose_maker_came_no_further_is_finished(either):
     either.drop()
     with Engine.open(either.settings) as other:
-        other._make(SCHEMAS["units"])
+        other._create(SCHEMAS["units"])
     either.ensure()
     either.put("units", [unit(1, "word")])
     assert [hit.id for hit in either.search_words("units", "word", 10)] == ["u1"]
@@ -202,7 +201,7 @@ def test_several_may_make_what_is_missing_at_once(either):
 
 def test_a_fleet_that_was_never_begun_says_so(either):
     either.drop()
-    with pytest.raises(FleetError, match=f"holds no fleet named {either.settings.prefix}") as refused:
+    with pytest.raises(FleetError, match=f"has no fleet named {either.settings.prefix}") as refused:
         either.count("units")
     assert "whence fleet add" in refused.value.hint
 

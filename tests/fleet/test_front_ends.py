@@ -11,7 +11,7 @@ import pytest
 
 import whence
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
-from whence.app.fleet_checkout import FOLDER, lies_inside, open_checkout
+from whence.app.fleet_checkout import FOLDER, is_safe_path, open_checkout
 from whence.cli.main import main
 from whence.core.errors import FleetError, QueryError, SettingError, UsageError
 from whence.core.settings_schema import FleetSettings
@@ -97,7 +97,7 @@ def test_without_settings_there_is_no_fleet():
 
 @pytest.mark.usefixtures("configured")
 def test_a_fleet_that_was_never_begun_is_said_to_be_none():
-    with pytest.raises(FleetError, match="holds no fleet named nowhere"):
+    with pytest.raises(FleetError, match="has no fleet named nowhere"):
         whence.Fleet.open({"fleet.prefix": "nowhere"})
 
 
@@ -258,8 +258,8 @@ def test_what_differs_from_the_pack_is_read_here(own_data_dir):
     "path", ["../out.py", "/etc/x", "a/../../x", ".git/config", "a/.GIT/hooks/x", "a//b", "", "a\\b", "a\nb", ".git /x"]
 )
 def test_no_path_of_the_engine_leads_out_of_the_folder(path):
-    assert not lies_inside(path)
-    assert lies_inside("a/.github/b.c")
+    assert not is_safe_path(path)
+    assert is_safe_path("a/.github/b.c")
 
 
 @pytest.mark.usefixtures("configured")

@@ -108,12 +108,12 @@ def test_a_renewal_that_came_too_late_to_be_seen_does_not_count(engine, clock, m
 
 
 def test_somebody_who_died_while_drawing_a_number_holds_nobody_up_for_longer_than_its_time(engine, clock, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    monkeypatch.setattr(module, "MAX_WAIT", 0.1)
     dead, two = module.Lease(Leases(engine, "dead", 60, clock), "r"), Leases(engine, "two", 60, clock)
     wish = module.Lease(two, "r")
     assert dead.write(0, module.CHOOSING)
     assert wish.write(1, module.ASKING)
-    assert not two._first(wish)
+    assert not two._is_first(wish)
     wish.release()
     assert two.acquire("r") is None
     clock.time += 60 + 16
@@ -127,17 +127,17 @@ def test_of_two_who_drew_numbers_the_smaller_has_it(engine, clock):
     assert late.write(0, module.CHOOSING)
     assert early.write(1, module.ASKING)
     assert late.write(2, module.ASKING)
-    assert not second._first(late)
-    assert first._first(early)
+    assert not second._is_first(late)
+    assert first._is_first(early)
     assert early.write(1, HOLDING)
-    assert not second._first(late)
+    assert not second._is_first(late)
 
 
 def test_of_two_who_drew_the_same_number_one_has_it(engine, clock):
     both = [Leases(engine, name, 60, clock) for name in ("one", "two")]
     wishes = [module.Lease(one, "r") for one in both]
     assert all(wish.write(1, module.ASKING) for wish in wishes)
-    assert sorted(leases._first(wish) for leases, wish in zip(both, wishes, strict=True)) == [False, True]
+    assert sorted(leases._is_first(wish) for leases, wish in zip(both, wishes, strict=True)) == [False, True]
 
 
 def test_a_claim_can_be_seen_at_every_moment(engine, clock, monkeypatch):

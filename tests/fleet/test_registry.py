@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from whence.core.errors import FleetError, UsageError
-from whence.fleet.milvus.filters import EVERYTHING, equals, overlaps
+from whence.fleet.milvus.engine import EVERYTHING, equals, overlaps
 from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, REMOVING, WAITING, Registry, Repository
 
@@ -30,9 +30,9 @@ def fill(engine, *repos: str) -> None:
 def test_what_is_added_is_listed_by_its_name(either):
     registry = Registry(either)
     assert registry.all() == []
-    added = registry.add("team/b", "https://example.org/b.git", ["team", "all"], wanted=5.0)
+    added = registry.add("team/b", "https://example.org/b.git", ["team", "all"], requested_at=5.0)
     registry.add("a", "/somewhere/a", [])
-    assert added == Repository("team/b", "https://example.org/b.git", ("all", "team"), wanted=5.0)
+    assert added == Repository("team/b", "https://example.org/b.git", ("all", "team"), requested_at=5.0)
     assert registry.get("team/b") == added
     assert registry.get("none") is None
     assert [one.name for one in registry.all()] == ["a", "team/b"]
@@ -42,7 +42,7 @@ def test_what_is_added_is_listed_by_its_name(either):
 def test_what_became_of_one_is_kept(engine):
     registry = Registry(engine)
     done = replace(
-        registry.add("a", "/a", ["g"]), commit="c" * 40, state=READY, indexed_at=1.5, files=3, units=9, cpu=0.25, said="é 𝄞\nline"
+        registry.add("a", "/a", ["g"]), commit="c" * 40, state=READY, indexed_at=1.5, files=3, units=9, cpu=0.25, error="é 𝄞\nline"
     )
     registry.update(done)
     assert registry.get("a") == done
@@ -51,29 +51,31 @@ def test_what_became_of_one_is_kept(engine):
 
 def test_trouble_without_end_is_cut(engine):
     registry = Registry(engine)
-    registry.update(replace(registry.add("a", "/a", []), said="x" * 100_000))
-    assert len(registry.get("a").said) == 2_000
+    registry.update(replace(registry.add("a", "/a", []), error="x" * 100_000))
+    assert len(registry.get("a").error) == 2_000
 
 
 def test_to_add_again_asks_for_it_to_be_indexed_again(engine):
     registry = Registry(engine)
     registry.update(replace(registry.add("a", "/a", ["g"]), state=READY, files=3, indexed_at=4.0))
-    assert registry.add("a", "/a", ["g"], wanted=9.0) == Repository("a", "/a", ("g",), state=WAITING, files=3, indexed_at=4.0, wanted=9.0)
+    assert registry.add("a", "/a", ["g"], requested_at=9.0) == Repository(
+        "a", "/a", ("g",), state=WAITING, files=3, indexed_at=4.0, requested_at=9.0
+    )
 
 
 def test_a_name_stands_for_one_source_and_its_groups(engine):
     registry = Registry(engine)
     registry.add("a", "/a", ["g"])
-    with pytest.raises(UsageError, match="another a, from /a"):
+    with pytest.raises(UsageError, match="already has a a, from /a"):
         registry.add("a", "/elsewhere/a", ["g"])
-    with pytest.raises(UsageError, match="has the groups g"):
+    with pytest.raises(UsageError, match="is visible to g"):
         registry.add("a", "/a", ["g", "everybody"])
     assert registry.get("a").groups == ("g",)
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "/a", "a/", "a//b", "*", "a\nb", 'a"', "a\\b", "\ud800", "x" * 600, "a\0", "@a:b"])
 def test_a_name_is_words_and_steps(engine, name):
-    with pytest.raises(UsageError, match="is no name for a repository"):
+    with pytest.raises(UsageError, match="is not a valid repository name"):
         Registry(engine).add(name, "/a", [])
 
 

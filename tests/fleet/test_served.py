@@ -88,7 +88,7 @@ def test_an_agent_searches_the_repositories_that_its_server_may_see(agent):
 def test_an_agent_is_told_the_same_of_a_foreign_repository_and_of_none(agent):
     foreign, unknown = (agent.call("search", query=f"session repo:{name}", fleet=True) for name in (BLUE, "un/known"))
     assert foreign == unknown
-    assert "no repository that you may see is meant" in foreign
+    assert "no repository that you may see matches" in foreign
 
 
 @pytest.mark.parametrize("wrong", [{"path": "local.py"}, {"root": "here"}, {"query": "in:notes x"}, {"query": "lang:python"}])

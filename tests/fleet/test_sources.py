@@ -74,7 +74,7 @@ def test_a_folder_is_kept_as_a_whole_path(remote: Path, monkeypatch: pytest.Monk
 
 def test_a_part_of_a_repository_is_refused(remote: Path):
     write(remote, {"src/c.py": "x = 1\n"})
-    with pytest.raises(UsageError, match="is a part of"):
+    with pytest.raises(UsageError, match="is inside the repository"):
         normalize_source(str(remote / "src"))
 
 

@@ -1,8 +1,7 @@
-"""A repository of the fleet as a folder of this machine, with an index that can be asked all that an index can (Z8).
+"""A local copy of a fleet repository, with a full index: for questions that a fleet search cannot answer.
 
-Its texts are laid out as files, and the index begins with the portable one of the engine, each part of which is compared
-with its hash and looked through first. What the engine holds may have been written by others: no path leads out of the
-folder, and none to where git keeps what it runs. A folder is kept until the repository is another.
+Texts are written as files, and the index starts from the engine's archive, which is verified first. Others may have
+written to the engine: no path leaves the folder or touches `.git`. A copy is kept until the repository changes.
 """
 
 from __future__ import annotations
@@ -19,110 +18,107 @@ from tempfile import TemporaryDirectory
 from whence.app.index import Index
 from whence.core.errors import ArchiveRefused, FleetError, StorageError, UsageError
 from whence.core.settings import load_settings
-from whence.fleet.access import Caller, may_see, visible_rows
-from whence.fleet.archives import FleetArchive, archive_info, fetch_archive
-from whence.fleet.milvus.engine import Engine, Row
-from whence.fleet.milvus.filters import equals
+from whence.fleet.access import may_see, visible_rows
+from whence.fleet.milvus.engine import Row, equals
 from whence.fleet.registry import Repository
-from whence.fleet.rows import file_key
+from whence.fleet.rows import FleetArchive, archive_info, fetch_archive, file_key
 from whence.fleet.search import Fleet
-from whence.fleet.texts import fetch_texts
 from whence.index.archive_import import unpack_archive
 from whence.index.layout import Layout
 from whence.index.writer import Progress
 
-#: Where folders lie, below the folder of all indexes, and what says that one is whole.
-FOLDER, WHOLE = "fleet-context", "whole"
-#: Texts that are asked for at once.
-AT_ONCE = 200
-#: Seconds after which a folder that was begun and never finished is removed.
-OLD = 3_600
+#: The folder of all copies, below the data folder, and the file that marks a copy as complete.
+FOLDER, COMPLETE = "fleet-context", "whole"
+#: Texts per request.
+BATCH = 200
+#: Seconds after which an unfinished copy is deleted.
+MAX_AGE = 3_600
 
 
 @dataclass(frozen=True, slots=True)
 class FleetCheckout:
-    """A repository that lies here."""
+    """A local copy of a repository."""
 
     repository: Repository
     index: Index
-    reused: bool  # whether it lay here already
-    warnings: tuple[str, ...] = ()  # what a user should know of how it came here
+    reused: bool  # whether the copy was there already
+    warnings: tuple[str, ...] = ()  # to show to the user
 
 
 @contextmanager
 def open_checkout(fleet: Fleet, name: str, where: Path, *, now: float, progress: Progress | None = None) -> Iterator[FleetCheckout]:
-    """The index of one repository that the caller may see, opened; kept in the folder of all indexes."""
-    repository = _one(fleet, name)
-    portable = archive_info(fleet.engine, repository.name, fleet.caller)
-    rows = _files(fleet.engine, fleet.caller, repository.name)
+    """Copy a repository that the caller may see below the data folder `where`, if need be, and open its index."""
+    repository = _resolve(fleet, name)
+    archive = archive_info(fleet.engine, repository.name, fleet.caller)
+    rows = _file_rows(fleet, repository.name)
     if not rows:
-        raise FleetError(f"nothing of {repository.name} is in the fleet yet", hint="whence fleet status says what became of it")
-    place = where / FOLDER / _named(repository, portable, rows)
-    reused = (place / WHOLE).is_file()
+        raise FleetError(f"{repository.name} is not indexed yet", hint="see whence fleet status")
+    place = where / FOLDER / _folder_name(repository, archive, rows)
+    reused = (place / COMPLETE).is_file()
     if not reused:
-        _lay_out(fleet.engine, fleet.caller, repository, rows, place)
-    index, said = _opened(fleet, repository, place / "tree", where, progress)
-    _forget_others(place, where, now)
+        _write_files(fleet, repository, rows, place)
+    index, warnings = _open_index(fleet, repository, place / "tree", where, progress)
+    _delete_outdated(place, where, now)
     with index:
-        yield FleetCheckout(repository, index, reused, said)
+        yield FleetCheckout(repository, index, reused, warnings)
 
 
-def _one(fleet: Fleet, name: str) -> Repository:
-    """The repository of a name. One that the caller may not see is none."""
+def _resolve(fleet: Fleet, name: str) -> Repository:
+    """The visible repository with a name or pattern."""
     found = [one for one in fleet.repositories() if one.name == name] or fleet.repositories(name)
     if len(found) > 1:
-        raise UsageError(f"{name!r} means {len(found)} repositories", hint=f"for instance {found[0].name}")
+        raise UsageError(f"{name!r} matches {len(found)} repositories", hint=f"for instance {found[0].name}")
     if not found:
-        raise UsageError(f"there is no repository {name!r} that you may see", hint="whence search --fleet says which there are")
+        raise UsageError(f"there is no repository {name!r} that you may see", hint="whence fleet list shows them")
     return found[0]
 
 
-def _files(engine: Engine, caller: Caller, name: str) -> list[Row]:
+def _file_rows(fleet: Fleet, name: str) -> list[Row]:
     """The first row of each file of a repository."""
-    which = visible_rows(caller) & equals("repo", name) & equals("part", 0)
-    rows = engine.rows("files", which, ("file", "repo", "groups", "path", "hash"))
-    mine = (row for row in rows if may_see(caller, row) and row["repo"] == name and row["file"] == file_key(name, row["path"]))
-    return sorted(mine, key=lambda row: str(row["path"]))
+    which = visible_rows(fleet.caller) & equals("repo", name) & equals("part", 0)
+    rows = fleet.engine.rows("files", which, ("file", "repo", "groups", "path", "hash"))
+    own = (row for row in rows if may_see(fleet.caller, row) and row["repo"] == name and row["file"] == file_key(name, row["path"]))
+    return sorted(own, key=lambda row: str(row["path"]))
 
 
-def _named(repository: Repository, portable: FleetArchive | None, rows: Iterable[Row]) -> str:
-    """A name that is another one when anything of the repository is: for people, and told apart by all that it holds."""
+def _folder_name(repository: Repository, archive: FleetArchive | None, rows: Iterable[Row]) -> str:
+    """A readable name that changes with any change of the repository."""
     state = hashlib.blake2s(digest_size=8)
-    for part in (portable.digest if portable else "", *(f"{row['path']}\0{row['hash']}" for row in rows)):
+    for part in (archive.digest if archive else "", *(f"{row['path']}\0{row['hash']}" for row in rows)):
         state.update(part.encode("utf-8", "surrogatepass") + b"\n")
-    return f"{_own(repository.name)}-{state.hexdigest()}"
+    return f"{_name_prefix(repository.name)}-{state.hexdigest()}"
 
 
-def _own(name: str) -> str:
-    """What all folders of one repository begin with, and those of no other."""
+def _name_prefix(name: str) -> str:
+    """What the names of all copies of one repository begin with, and those of no other."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-40:].strip("-.") or "repository"
     return f"{plain}-{hashlib.blake2s(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
-def _lay_out(engine: Engine, caller: Caller, repository: Repository, rows: list[Row], place: Path) -> None:
-    """Write the texts of all files to a new folder, which gets its name when it is whole."""
+def _write_files(fleet: Fleet, repository: Repository, rows: list[Row], place: Path) -> None:
+    """Write the texts of all files to a new folder, which is renamed when it is complete."""
     try:
         place.parent.mkdir(0o700, parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="part-", dir=place.parent, ignore_cleanup_errors=True) as scratch:
             made = Path(scratch) / "made"
             (made / "tree").mkdir(0o700, parents=True)
-            for at in range(0, len(rows), AT_ONCE):
-                some = {row["file"]: row["path"] for row in rows[at : at + AT_ONCE] if lies_inside(row["path"])}
-                for key, (text, _) in fetch_texts(engine, caller, dict.fromkeys(some, repository.name)).items():
+            for at in range(0, len(rows), BATCH):
+                some = {row["file"]: row["path"] for row in rows[at : at + BATCH] if is_safe_path(row["path"])}
+                for key, (text, _) in fleet.texts(dict.fromkeys(some, repository.name)).items():
                     _write(made / "tree" / some[key], text)
-            (made / WHOLE).touch(0o600)
-            with suppress(OSError):  # another process was quicker: what it made is the same
+            (made / COMPLETE).touch(0o600)
+            with suppress(OSError):  # another process was faster, with the same result
                 made.rename(place)
-        if not (place / WHOLE).is_file():  # one that was cut off in the middle
+        if not (place / COMPLETE).is_file():  # a copy that was interrupted
             shutil.rmtree(place, ignore_errors=True)
-            raise StorageError(f"{place} cannot be made", hint="try again")
+            raise StorageError(f"cannot create {place}", hint="try again")
     except OSError as error:
         hint = "free some space, or set WHENCE_DATA_DIR to another folder"
         raise StorageError(f"cannot write to {place.parent}: {error.strerror or error}", hint=hint) from error
 
 
-def lies_inside(path: str) -> bool:
-    """Whether a path is that of a file below a folder, and none of git's own."""
+def is_safe_path(path: str) -> bool:
+    """Whether a path stays inside its folder and outside of `.git`."""
     steps = path.split("/")
     if not path or "\\" in path or any(ord(letter) < 32 for letter in path):
         return False
@@ -130,39 +126,39 @@ def lies_inside(path: str) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file that is not there; one whose name cannot be had here is left out, the others come."""
+    """Write a new file. One whose name clashes with another on this file system is skipped."""
     with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
         file.parent.mkdir(0o700, parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8", errors="surrogateescape", newline="") as into:
             into.write(text)
 
 
-def _opened(fleet: Fleet, repository: Repository, tree: Path, where: Path, progress: Progress | None) -> tuple[Index, tuple[str, ...]]:
-    """The index of a folder that was laid out: one that is there, else one that begins with the portable index."""
+def _open_index(fleet: Fleet, repository: Repository, tree: Path, where: Path, progress: Progress | None) -> tuple[Index, tuple[str, ...]]:
+    """Open the index of a copy, starting from the archive if there is no index yet; also returns warnings."""
     layout = Layout(where, tree.resolve())
-    known = layout.exists() and layout.database.stat().st_size
-    pack = None if known else fetch_archive(fleet.engine, repository.name, fleet.caller)
-    if pack is None:
+    exists = layout.exists() and layout.database.stat().st_size
+    fetched = None if exists else fetch_archive(fleet.engine, repository.name, fleet.caller)
+    if fetched is None:
         return Index.open(tree, data_dir=where, progress=progress), ()
-    portable, raw = pack
+    archive, raw = fetched
     try:
         with TemporaryDirectory(prefix="part-", dir=tree.parent.parent, ignore_cleanup_errors=True) as scratch:
             file = Path(scratch) / "pack"
             file.write_bytes(raw)
             made_with = load_settings(layout.root)[0].index_fingerprint()
-            with unpack_archive(file, layout, made_with, portable.digest) as (_, estate):
-                return Index.open(tree, data_dir=where, progress=progress, reuse=estate), ()
+            with unpack_archive(file, layout, made_with, archive.digest) as (_, reusable):
+                return Index.open(tree, data_dir=where, progress=progress, reuse=reusable), ()
     except ArchiveRefused as refused:
-        said = refused.message.replace(str(tree.parent.parent), "").rpartition("/pack ")[2]
-        return Index.open(tree, data_dir=where, progress=progress), (f"the portable index of {repository.name} is not used: it {said}",)
+        reason = refused.message.replace(str(tree.parent.parent), "").rpartition("/pack ")[2]
+        return Index.open(tree, data_dir=where, progress=progress), (f"the index archive of {repository.name} is not used: it {reason}",)
 
 
-def _forget_others(place: Path, where: Path, now: float) -> None:
-    """Remove folders of the same repository as it was before, their indexes, and what was begun and never finished."""
+def _delete_outdated(place: Path, where: Path, now: float) -> None:
+    """Delete earlier copies of the same repository with their indexes, and unfinished copies."""
     own = place.name.rpartition("-")[0]
     for other in place.parent.iterdir():
         with suppress(OSError):
-            left = other.name.startswith("part-") and now - other.stat().st_mtime > OLD
-            if left or (other != place and other.name.rpartition("-")[0] == own):
+            unfinished = other.name.startswith("part-") and now - other.stat().st_mtime > MAX_AGE
+            if unfinished or (other != place and other.name.rpartition("-")[0] == own):
                 shutil.rmtree(Layout(where, (other / "tree").resolve()).directory, ignore_errors=True)
                 shutil.rmtree(other, ignore_errors=True)

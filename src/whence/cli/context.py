@@ -86,7 +86,7 @@ def context(task: str, place: str, **options: Any) -> int:
     task = sys.stdin.buffer.read(MAX_READ).decode("utf-8", "replace") if task == "-" else task
     request = ContextRequest(task, **pick_fields(ContextRequest, options), session=os.environ.get(SESSION, ""))
     if options["repository"] is not None:
-        from whence.cli.fleet_answers import context_fleet  # noqa: PLC0415  -- it needs this module
+        from whence.cli.fleet_search import context_fleet  # noqa: PLC0415  -- it needs this module
 
         return context_fleet(request, place, options)
     target = _target(place, tuple(request.files))

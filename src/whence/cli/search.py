@@ -76,7 +76,7 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     current folder.
     """
     if options["fleet"]:
-        from whence.cli.fleet_answers import search_fleet  # noqa: PLC0415  -- it needs this module
+        from whence.cli.fleet_search import search_fleet  # noqa: PLC0415  -- it needs this module
 
         return search_fleet(SearchRequest(query, **pick_fields(SearchRequest, options)), paths, options)
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):

@@ -56,7 +56,7 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
     line is a part of the score; the last column is the file's rank without it.
     """
     if options["fleet"]:
-        from whence.cli.fleet_answers import why_fleet  # noqa: PLC0415  -- it needs this module
+        from whence.cli.fleet_search import why_fleet  # noqa: PLC0415  -- it needs this module
 
         return why_fleet(query, target, path, options)
     targets = targets_of((path,))

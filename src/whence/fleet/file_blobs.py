@@ -1,15 +1,15 @@
-"""A file as a piece: all that ranking needs to know of it, in a few kilobytes that stand by themselves.
+"""File blobs: everything that ranking needs of one file, in a few kilobytes.
 
-A segment keeps its files together, by term. A piece keeps one file, so that an engine can hold it as a row and a query
-can be ranked over the few hundred files that the engine found, whatever repositories they are of. Terms are kept as
-hashes: a question looks up a handful of them, and one in a million of those meets another by chance.
+A segment stores many files by term. A blob stores one file, so that the engine can keep it as a row, and a query can be
+ranked over the few hundred files that the engine found, in whatever repositories. Terms are stored as hashes: a query
+looks up a handful, and about one in a million collides.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ from whence.index.vectors import SegmentVectors
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import Lists, Steps, decode, unpack_windows
 
-#: The arrays of a piece in their order, with the type of each. A change of it is another format.
+#: The arrays of a blob in order, with their types. Any change is a new FORMAT.
 LAYOUT: Mapping[str, str] = {
     **dict.fromkeys(("files.content", "files.depth"), "|u1"),
     **dict.fromkeys(("files.bytes", "files.name", "files.stem", "files.singular_stem", "files.windows"), "<u4"),
@@ -47,7 +47,7 @@ LAYOUT: Mapping[str, str] = {
     "mentions": "<u4",
     "stem.blob": "|u1",
     "stem.ends": "<u4",
-    "stem.seen": "<u4",  # in how many files of its repository each word of the stem is on a path
+    "stem.seen": "<u4",  # how many paths of the repository contain each word of the stem
     "directory.blob": "|u1",
     "directory.ends": "<u4",
     "directory.seen": "<u4",
@@ -57,67 +57,68 @@ LAYOUT: Mapping[str, str] = {
     "passages.rows": "|i1",
 }
 FORMAT = 2
-#: Rows of units and windows are kept in 16 bits; of a file with more, the rest has no words.
+#: Units and windows are numbered with 16 bits; those beyond have no words.
 MAX_ROWS = (1 << 16) - 1
 _HEAD = struct.Struct(f"<2sB{len(LAYOUT)}I")
 _MAGIC = b"wp"
-#: Vectors cannot be squeezed: they follow the rest as they are, a byte each.
-_AS_IS = "passages.rows"
-#: Of what is read, no piece is larger: an engine may be written to by others.
+#: Vectors do not compress: they follow the rest as they are.
+_UNCOMPRESSED = "passages.rows"
+#: Largest blob that is decompressed: others may have written to the engine.
 MAX_BYTES = 64 << 20
 Arrays = dict[str, Array]
 
 
 @dataclass(frozen=True, slots=True)
 class FileBlob:
-    """One file of an index on its way to an engine."""
+    """One file of an index, ready to be sent to the engine."""
 
     path: str
     language: str
     content: int
     arrays: Arrays
-    unit_words: list[str]  # of each unit, as the engine is to find it
+    unit_words: list[str]  # the words by which the engine finds each unit
     path_words: str
-    parsed: bytes  # its units as they were parsed, packed
+    parsed: bytes  # its parsed units, encoded
 
 
 def encode_blob(arrays: Arrays) -> bytes:
-    """A piece as bytes."""
+    """The arrays of a blob as bytes."""
     columns = {name: np.ascontiguousarray(arrays[name], dtype=kind) for name, kind in LAYOUT.items()}
     head = _HEAD.pack(_MAGIC, FORMAT, *map(len, columns.values()))
-    rows = columns.pop(_AS_IS).tobytes()
-    squeezed = zlib.compress(b"".join(one.tobytes() for one in columns.values()), 6)
-    return head + squeezed + rows
+    rows = columns.pop(_UNCOMPRESSED).tobytes()
+    compressed = zlib.compress(b"".join(one.tobytes() for one in columns.values()), 6)
+    return head + compressed + rows
 
 
 def decode_blob(raw: bytes) -> Arrays:
-    """The arrays of a piece; views of its bytes."""
+    """The arrays of a blob, as views of its bytes."""
     try:
         magic, version, *counts = _HEAD.unpack_from(raw)
         sizes = dict(zip(LAYOUT, counts if (magic, version) == (_MAGIC, FORMAT) else [], strict=True))
-        end = len(raw) - sizes[_AS_IS]
+        end = len(raw) - sizes[_UNCOMPRESSED]
         data = zlib.decompressobj().decompress(raw[_HEAD.size : end], MAX_BYTES)
-        arrays, at = {_AS_IS: np.frombuffer(raw, LAYOUT[_AS_IS], sizes[_AS_IS], end)}, 0
+        arrays, at = {_UNCOMPRESSED: np.frombuffer(raw, LAYOUT[_UNCOMPRESSED], sizes[_UNCOMPRESSED], end)}, 0
         for name, count in sizes.items():
-            if name != _AS_IS:
+            if name != _UNCOMPRESSED:
                 arrays[name] = np.frombuffer(data, LAYOUT[name], count, at)
                 at += arrays[name].nbytes
     except (zlib.error, struct.error, ValueError) as error:
-        raise IndexDamaged("a piece of the fleet cannot be read") from error
+        raise IndexDamaged("a file blob of the fleet cannot be read") from error
     return arrays
 
 
 def make_blobs(snapshot: Snapshot) -> Iterator[FileBlob]:
-    """Every live file of a snapshot as a piece, segment by segment."""
+    """The blob of every live file of a snapshot."""
     vectors = snapshot.vectors.parts_by_unit if snapshot.vectors is not None else {}
     for place, segment in enumerate(snapshot.segments):
         base = snapshot.file_bases[place]
         alive = snapshot.alive[base : base + segment.files]
-        yield from _SegmentBlobs(snapshot, segment, base, vectors.get(snapshot.unit_bases[place])).pieces(np.flatnonzero(alive).tolist())
+        made = _SegmentBlobs(snapshot, segment, base, vectors.get(snapshot.unit_bases[place]))
+        yield from map(made.blob, np.flatnonzero(alive).tolist())
 
 
 class _SegmentBlobs:
-    """A segment on its way to pieces: its postings the other way round, by file."""
+    """A segment with its postings inverted, by file."""
 
     def __init__(self, snapshot: Snapshot, segment: SegmentReader, base: int, vectors: SegmentVectors | None) -> None:
         self._snapshot, self._segment, self._base, self._vectors = snapshot, segment, base, vectors
@@ -129,19 +130,13 @@ class _SegmentBlobs:
         units = decode(Steps(arrays["terms.units"], arrays["terms.first_unit"], arrays["postings.unit"], arrays["postings.code"]))
         windows = decode(Steps(arrays["terms.windows"], arrays["terms.first_window"], *unpack_windows(arrays["postings.window"])))
         self._words, self._windows = _by_row(units, segment.units), _by_row(windows, segment.windows)
-        self._paths = _by_file(arrays["paths.file"], segment.files, arrays["paths.term"], arrays["paths.place"])
+        self._paths = _FileColumns(arrays["paths.file"], segment.files, arrays["paths.term"], arrays["paths.place"])
         mention = np.repeat(arrays["mentions.hash"], np.diff(arrays["mentions.files"]))
-        self._mentions = _by_file(arrays["postings.mention"], segment.files, mention)
+        self._mentions = _FileColumns(arrays["postings.mention"], segment.files, mention)
         self._languages = segment.languages()
-        parts = snapshot.path_parts
-        self._seen = parts.seen_in
 
-    def pieces(self, files: Sequence[int]) -> Iterator[FileBlob]:
-        """The pieces of some files."""
-        for file in files:
-            yield self._piece(file)
-
-    def _piece(self, file: int) -> FileBlob:
+    def blob(self, file: int) -> FileBlob:
+        """The blob of a file, by its row in the segment."""
         segment, arrays = self._segment, self._segment.arrays
         low, high = int(self._unit_starts[file]), int(self._unit_starts[file + 1])
         path, language = segment.paths[file], self._languages[file]
@@ -178,7 +173,7 @@ class _SegmentBlobs:
 
     @staticmethod
     def _rows(lists: tuple[Array, Array, Array], low: int, high: int) -> tuple[Array, Array, Array]:
-        """Term, row within the file and value of the postings of some rows."""
+        """Term, row within the file, and value of the postings of a range of rows."""
         starts, terms, values = lists
         a, b = int(starts[low]), int(starts[high])
         row = np.repeat(np.arange(high - low), np.diff(starts[low : high + 1]))
@@ -196,7 +191,7 @@ class _SegmentBlobs:
             found |= {
                 f"{name}.blob": _bytes(b"".join(texts)),
                 f"{name}.ends": np.cumsum([len(one) for one in texts]),
-                f"{name}.seen": self._seen[mine],
+                f"{name}.seen": parts.seen_in[mine],
             }
         return found
 
@@ -214,24 +209,20 @@ class _SegmentBlobs:
         }
 
     def _engine_words(self, terms: Array, unit: Array, code: Array, units: int) -> list[str]:
-        """The words of each unit for the engine's own retrieval: each as often as it weighs there."""
+        """The words of each unit for the engine's BM25, repeated by weight."""
         times = ENGINE_TIMES[code]
         starts = np.searchsorted(unit, np.arange(units + 1))
         texts = [self._terms[row] for row in terms.tolist()]
-        return [
-            " ".join(f"{text} " * count if count > 1 else text for text, count in zip(texts[a:b], times[a:b].tolist(), strict=True))[
-                :MAX_UNIT_WORDS
-            ]
-            for a, b in zip(starts.tolist(), starts[1:].tolist(), strict=False)
-        ]
+        repeated = [f"{text} " * count if count > 1 else text for text, count in zip(texts, times.tolist(), strict=True)]
+        return [" ".join(repeated[a:b])[:MAX_UNIT_WORDS] for a, b in zip(starts.tolist(), starts[1:].tolist(), strict=False)]
 
 
-#: A unit's words are cut here: no field of the engine takes more.
+#: Characters of a unit's words; the engine's field takes no more.
 MAX_UNIT_WORDS = 60_000
 
 
 def _engine_times() -> Array:
-    """How often the engine is told each code's word: BM25 without regard to length makes of it what our own score is."""
+    """How often to repeat a word of each code, so that the engine's BM25 (without length) approximates our own score."""
     from whence.core.profiles import PROFILES  # noqa: PLC0415
     from whence.retrieval.term_statistics import FieldWeights  # noqa: PLC0415
 
@@ -239,8 +230,8 @@ def _engine_times() -> Array:
     return np.clip(np.round(worth * ENGINE_K1), 1, 12).astype(np.int64)
 
 
-#: The engine's own parameters of BM25.
-ENGINE_K1, ENGINE_B = 2.0, 0.0
+#: The engine's BM25 parameter.
+ENGINE_K1 = 2.0
 ENGINE_TIMES = _engine_times()
 
 
@@ -253,15 +244,15 @@ def _starts(ends: Array) -> Array:
 
 
 def _by_row(lists: Lists, rows: int) -> tuple[Array, Array, Array]:
-    """Posting lists the other way round: where the terms of each row begin, the terms, and their values."""
+    """Posting lists by row: where the terms of each row begin, the terms, and their values."""
     term = np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets))
     order = np.argsort(lists.rows, kind="stable")
     starts = np.searchsorted(lists.rows[order], np.arange(rows + 1))
     return starts, term[order], lists.values[order]
 
 
-class _by_file:  # noqa: N801  -- a function that remembers
-    """Columns of a table with a column of files, by file."""
+class _FileColumns:
+    """Columns of a table, looked up by its column of files."""
 
     def __init__(self, files: Array, count: int, *columns: Array) -> None:
         order = np.argsort(files, kind="stable")

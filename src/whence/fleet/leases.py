@@ -1,9 +1,9 @@
-"""Who works on which repository: at most one at a time, agreed upon through the engine alone.
+"""Leases: at most one worker per repository at a time, agreed on through the engine alone.
 
-This is Lamport's bakery. Whoever wants a repository says so, draws a number above all that are there, and has it when
-nobody with a smaller number wants it or is still drawing. A claim counts until its time is over and a share of that
-longer, by which the clocks of machines may differ; the one who made it gives up at its time. A claim is changed by
-writing the new row before the old one goes, so that at no moment it cannot be seen.
+This is Lamport's bakery algorithm. A worker announces a claim, draws a number above all others, and holds the repository
+once nobody with a smaller number claims it or is still drawing. A claim expires; for others it counts a little longer
+than for its owner, which covers clocks that differ. To change a claim, the new row is written before the old one is
+deleted, so that a claim is visible at every moment.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import EVERYTHING, Filter, below, equals, one_of
+from whence.fleet.milvus.engine import EVERYTHING, Engine, Filter, Row, below, equals, one_of
 from whence.fleet.milvus.schemas import CLAIMS, ID
 
 CHOOSING, ASKING, HOLDING = "choosing", "asking", "holding"
-#: The share of a lease that its claim counts longer for others than for its maker.
+#: How much longer a claim counts for others than for its owner, as a share of the lease.
 GRACE = 0.25
-#: Seconds to wait for somebody who is drawing a number, and between two looks.
-PATIENCE, LOOK = 1.0, 0.02
+#: Seconds to wait for a worker that is drawing a number, and between two looks.
+MAX_WAIT, POLL = 1.0, 0.02
 _FIELDS = (ID, "repo", "worker", "number", "state", "until")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is known of one who wants a repository; `who` is drawn anew for every wish."""
+    """One worker's claim on a repository; every attempt has a new id."""
 
     id: str
     repo: str
@@ -40,12 +39,12 @@ class Claim:
 
     @property
     def order(self) -> tuple[int, str]:
-        """Its place in the row of those who want it."""
+        """The order in which claims are served."""
         return self.number, self.id
 
 
 class Leases:
-    """What a worker may work on. `now` is the time that all machines share."""
+    """Takes leases for one worker. `now` is the wall clock, which all machines share."""
 
     def __init__(self, engine: Engine, worker: str, seconds: float, now: Callable[[], float]) -> None:
         self.engine = engine
@@ -54,16 +53,16 @@ class Leases:
         self.now = now
 
     def acquire(self, repo: str) -> Lease | None:
-        """The right to work on a repository, if nobody else has it or is before us."""
-        self._sweep(repo)
-        if self.claims(equals("repo", repo)):  # somebody has it, or is before us; only who came at the same moment draws numbers
+        """Lease a repository, or return None if another worker has it or is first."""
+        self._delete_expired(repo)
+        if self.claims(equals("repo", repo)):  # taken; numbers only settle ties between workers that arrive together
             return None
         lease = Lease(self, repo)
         try:
             taken = (
                 lease.write(0, CHOOSING)
-                and lease.write(self._number(repo), ASKING)
-                and self._first(lease)
+                and lease.write(self._next_number(repo), ASKING)
+                and self._is_first(lease)
                 and lease.write(lease.number, HOLDING)
             )
         except BaseException:
@@ -74,27 +73,27 @@ class Leases:
         return lease if taken else None
 
     def holders(self) -> dict[str, str]:
-        """The repositories that are worked on, and by whom."""
+        """The repositories that are leased, with their workers."""
         return {claim.repo: claim.worker for claim in self.claims(EVERYTHING) if claim.holding}
 
     def claims(self, which: Filter) -> list[Claim]:
-        """All claims that count."""
-        rows: dict[str, list[dict[str, object]]] = {}
+        """All claims that have not expired."""
+        rows: dict[str, list[Row]] = {}
         for row in self.engine.rows(CLAIMS.name, which, _FIELDS):
             rows.setdefault(str(row[ID]).partition("-")[0], []).append(row)
-        made = [_claim(who, seen) for who, seen in rows.items()]
-        return [claim for claim in made if claim.until + GRACE * self.seconds > self.now()]
+        every = (_claim(key, found) for key, found in rows.items())
+        return [claim for claim in every if claim.until + GRACE * self.seconds > self.now()]
 
-    def _sweep(self, repo: str) -> None:
-        """Remove claims that count no longer."""
+    def _delete_expired(self, repo: str) -> None:
+        """Delete expired claims."""
         self.engine.delete(CLAIMS.name, equals("repo", repo) & below("until", self.now() - 2 * GRACE * self.seconds))
 
-    def _number(self, repo: str) -> int:
+    def _next_number(self, repo: str) -> int:
         return 1 + max((claim.number for claim in self.claims(equals("repo", repo))), default=0)
 
-    def _first(self, lease: Lease) -> bool:
-        """Whether nobody is before us. Whoever is still drawing a number may yet be, and is waited for a little."""
-        until = time.monotonic() + PATIENCE
+    def _is_first(self, lease: Lease) -> bool:
+        """Whether no claim is served before ours. Waits a little for workers that are still drawing a number."""
+        until = time.monotonic() + MAX_WAIT
         while True:
             others = [claim for claim in self.claims(equals("repo", lease.repo)) if claim.id != lease.id]
             if any(claim.holding or (not claim.choosing and claim.order < (lease.number, lease.id)) for claim in others):
@@ -103,11 +102,11 @@ class Leases:
                 return True
             if time.monotonic() > until:
                 return False
-            time.sleep(LOOK)
+            time.sleep(POLL)
 
 
 class Lease:
-    """The right to work on one repository, until its time is over. It may be renewed by another thread than works with it."""
+    """The right to work on one repository until it expires. Another thread may renew it."""
 
     def __init__(self, leases: Leases, repo: str) -> None:
         self.repo = repo
@@ -115,17 +114,17 @@ class Lease:
         self.number = 0
         self.until = float("inf")
         self._leases = leases
-        self._turn = 0
+        self._version = 0
         self._lock = threading.Lock()
         self._ended = False
 
     @property
     def held(self) -> bool:
-        """Whether it still holds, as far as can be told without asking."""
+        """Whether it has not expired, without asking the engine."""
         return not self._ended and self._leases.now() < self.until
 
     def renew(self) -> bool:
-        """Hold it longer. False when it was lost: its time is over, or somebody removed it; then the work is another's."""
+        """Extend it. False if it is lost, because it expired or the claim was deleted: the worker must stop."""
         with self._lock:
             leases = self._leases
             if not self.held or not leases.engine.get(CLAIMS.name, [self._row()], [ID]):
@@ -134,20 +133,20 @@ class Lease:
         return self.write(self.number, HOLDING)
 
     def release(self) -> None:
-        """Let others have it."""
+        """Give it up."""
         with self._lock:
             self._ended = True
             self._leases.engine.delete(CLAIMS.name, one_of(ID, [self._row(0), self._row(1)]))
 
     def write(self, number: int, state: str) -> bool:
-        """Say what we want from now on. False when the time was over before that could be seen by others."""
+        """Change the claim. False if it expired before others could see the change."""
         with self._lock:
             leases, before = self._leases, self.until
             if not self.held:
                 return False
             until = leases.now() + leases.seconds
             row = {
-                ID: self._row(self._turn + 1),
+                ID: self._row(self._version + 1),
                 "repo": self.repo,
                 "worker": leases.worker,
                 "number": number,
@@ -156,23 +155,23 @@ class Lease:
             }
             leases.engine.put(CLAIMS.name, [row])
             leases.engine.delete(CLAIMS.name, one_of(ID, [self._row()]))
-            self._turn, self.number, self.until = self._turn + 1, number, until
+            self._version, self.number, self.until = self._version + 1, number, until
             self._ended = leases.now() >= before
             return not self._ended
 
-    def _row(self, turn: int | None = None) -> str:
-        return f"{self.id}-{(self._turn if turn is None else turn) % 2}"
+    def _row(self, version: int | None = None) -> str:
+        return f"{self.id}-{(self._version if version is None else version) % 2}"
 
 
-def _claim(who: str, rows: list[dict[str, object]]) -> Claim:
-    """One claim of the one or two rows that it has just now: where they differ, what is safer for others."""
-    last = max(rows, key=lambda row: float(str(row["until"])))
+def _claim(key: str, rows: list[Row]) -> Claim:
+    """A claim from its one or two rows; where they differ, the value that is safer for others."""
+    last = max(rows, key=lambda row: float(row["until"]))
     return Claim(
-        id=who,
-        repo=str(last["repo"]),
-        worker=str(last["worker"]),
-        number=max(int(str(row["number"])) for row in rows),
+        id=key,
+        repo=last["repo"],
+        worker=last["worker"],
+        number=max(int(row["number"]) for row in rows),
         choosing=any(row["state"] == CHOOSING for row in rows),
         holding=any(row["state"] == HOLDING for row in rows),
-        until=max(float(str(row["until"])) for row in rows),
+        until=float(last["until"]),
     )

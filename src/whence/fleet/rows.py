@@ -1,7 +1,7 @@
-"""What rows of the engine are called, and bytes as the text that they hold.
+"""Rows of the engine: their keys, how they are built, and how a caller reads them back.
 
-Keys follow from what they are of, so that writing a row twice is writing it once: whatever two workers do at the same
-time, nothing is missing and nothing is doubled.
+Keys are derived from content, so writes are idempotent: whatever two workers do at the same time, no row is missing or
+doubled. Blobs are base64 in fields of bounded length; longer ones continue in further rows (`part` of `parts`).
 """
 
 from __future__ import annotations
@@ -9,22 +9,34 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.fleet.file_blobs import FileBlob, encode_blob
+from whence.fleet.access import OPERATOR, Caller, may_see, visible_rows
+from whence.fleet.file_blobs import Arrays, FileBlob, decode_blob, encode_blob
+from whence.fleet.milvus.engine import Engine, Row, equals
 from whence.fleet.milvus.schemas import MAX_NAME, SKETCH_BITS
+from whence.index.history import load_commits
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
+from whence.index.snapshot import Snapshot
 from whence.storage.arrayfile import StringTable
 
-#: Letters of one field of a row; what is longer is kept in several rows.
+#: Characters of a blob in one row.
 MAX_PART = 64_000
+#: Limits of text fields in bytes, and of the list of files that a commit touched.
+MAX_WORDS, MAX_PATH, MAX_TOUCHED = 65_000, 4_096, 60_000
+#: Longest text that is decompressed: others may have written to the engine.
+MAX_TEXT = 64 << 20
+_HEAD = struct.Struct("<I")
+_PART_FIELDS = ("file", "repo", "groups", "part", "parts", "blob")
 
 
 def file_key(repository: str, path: str) -> str:
@@ -32,160 +44,19 @@ def file_key(repository: str, path: str) -> str:
     return _digest("file", repository, path)
 
 
-def commit_key(repository: str, commit: str) -> str:
-    """The key of a commit."""
-    return _digest("commit", repository, commit)
-
-
 def bucket_key(scope: str, bucket: int) -> str:
-    """The key of a bucket of counts: of a repository, of a group (`@name`), or of everything (`*`)."""
+    """The key of a bucket of term counts: of a repository, of a group (`@name`), or of all (`*`)."""
     return _digest("bucket", scope, str(bucket))
 
 
 def archive_key(repository: str) -> str:
-    """The key of a repository's portable index."""
+    """The key of a repository's index archive."""
     return _digest("pack", repository)
 
 
 def part_key(key: str, part: int) -> str:
-    """The key of one of several rows that are one thing."""
+    """The key of one part of a blob."""
     return f"{key}.{part}"
-
-
-def split_blob(raw: bytes) -> list[str]:
-    """Bytes as text of bounded length; at least one part."""
-    text = base64.b64encode(raw).decode("ascii")
-    return [text[at : at + MAX_PART] for at in range(0, len(text), MAX_PART)] or [""]
-
-
-def join_blob(parts: Sequence[str]) -> bytes:
-    """The bytes again."""
-    try:
-        return binascii.a2b_base64("".join(parts), strict_mode=True)
-    except (binascii.Error, ValueError) as error:
-        raise IndexDamaged("a row of the fleet cannot be read") from error
-
-
-def _digest(*parts: str) -> str:
-    text = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return hashlib.blake2s(text, digest_size=16).hexdigest()
-
-
-_HEAD = struct.Struct("<I")
-#: Of what is read, no text is larger: an engine may be written to by others.
-MAX_TEXT = 64 << 20
-
-
-def encode_text(text: str, parsed: bytes) -> bytes:
-    """A text without its secrets, and its units as they were parsed, as bytes."""
-    raw = text.encode("utf-8", "replace")
-    return zlib.compress(_HEAD.pack(len(raw)) + raw + parsed, 6)
-
-
-def decode_text(raw: bytes) -> tuple[str, bytes]:
-    """The text and what was parsed of it."""
-    try:
-        data = zlib.decompressobj().decompress(raw, MAX_TEXT)
-        (length,) = _HEAD.unpack_from(data)
-        (text,) = struct.unpack_from(f"{length}s", data, _HEAD.size)
-        return text.decode("utf-8"), data[_HEAD.size + length :]
-    except (zlib.error, struct.error, ValueError) as error:
-        raise IndexDamaged("a text of the fleet cannot be read") from error
-
-
-Row = dict[str, Any]
-#: Bytes of fields at most; engines count bytes.
-MAX_WORDS, MAX_PATH = 65_000, 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose rows they are, and who may see them."""
-
-    repository: str
-    groups: tuple[str, ...]
-
-    def row(self, key: str, **fields: Any) -> Row:
-        """A row of this repository."""
-        return {"id": key, "repo": self.repository, "groups": list(self.groups), **fields}
-
-    def file_key(self, path: str) -> str:
-        """The key of one of its files."""
-        return file_key(self.repository, path)
-
-
-def blob_state(piece: FileBlob, content: bytes, fingerprint: str) -> str:
-    """What decides whether a file is sent again: its content, what it was made with, and roughly how it stands among the others.
-
-    How often others mention it and how lately it was changed move with every commit: of that only what is twice as much,
-    or half, is news. Else every commit would send every file.
-    """
-    arrays = piece.arrays
-    around = [np.round(np.log2(1.0 + arrays[name].astype(np.float64))) for name in ("files.centrality", "stem.seen", "directory.seen")]
-    recent = np.round(np.log2(np.maximum(arrays["files.recency"].astype(np.float64), 1 / 16)))
-    columns = (*around, recent, arrays["files.outdated"].astype(np.float64))
-    rest = b"".join(np.asarray(one, np.int8).tobytes() + b"." for one in columns)
-    digest = hashlib.blake2s(fingerprint.encode() + b"\0" + rest, digest_size=8).hexdigest()
-    return f"{content.hex()}.{digest}"
-
-
-def file_rows(owner: Owner, piece: FileBlob, state: str) -> list[Row]:
-    """The rows of a file: its piece, and in the first the words of its path."""
-    key, blobs = owner.file_key(piece.path), split_blob(encode_blob(piece.arrays))
-    return [
-        owner.row(
-            part_key(key, part),
-            file=key,
-            part=part,
-            parts=len(blobs),
-            path=truncate(piece.path, MAX_PATH),
-            hash=state,
-            language=piece.language,
-            content=CONTENTS[piece.content],
-            words="" if part else truncate(piece.path_words, MAX_WORDS),
-            blob=blob,
-        )
-        for part, blob in enumerate(blobs)
-    ]
-
-
-def text_rows(owner: Owner, piece: FileBlob, text: str) -> list[Row]:
-    """The rows of a file's text."""
-    key, blobs = owner.file_key(piece.path), split_blob(encode_text(text, piece.parsed))
-    return [owner.row(part_key(key, part), file=key, part=part, parts=len(blobs), blob=blob) for part, blob in enumerate(blobs)]
-
-
-def unit_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
-    """One row for each unit."""
-    key, arrays = owner.file_key(piece.path), piece.arrays
-    names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
-    for number, (words, kind) in enumerate(zip(piece.unit_words, arrays["units.kind"].tolist(), strict=True)):
-        yield owner.row(
-            unit_key(key, number),
-            file=key,
-            number=number,
-            name=truncate(names[number], MAX_NAME),
-            kind=KIND_NAMES[kind],
-            language=piece.language,
-            content=CONTENTS[piece.content],
-            words=truncate(words, MAX_WORDS),
-        )
-
-
-def passage_rows(owner: Owner, piece: FileBlob) -> Iterator[Row]:
-    """One row for each passage: the signs of its vector, of a wide one those of its first numbers."""
-    key, count = owner.file_key(piece.path), passage_count(piece)
-    if not count:
-        return
-    signs = piece.arrays["passages.rows"].reshape(count, -1)[:, :SKETCH_BITS] > 0
-    signs = np.pad(signs, ((0, 0), (0, SKETCH_BITS - signs.shape[1])))
-    for number, bits in enumerate(np.packbits(signs, axis=1)):
-        yield owner.row(passage_key(key, number), file=key, sketch=bits.tobytes())
-
-
-def passage_count(piece: FileBlob) -> int:
-    """How many passages a piece has."""
-    return len(piece.arrays["passages.first"])
 
 
 def unit_key(file: str, number: int) -> str:
@@ -199,19 +70,235 @@ def passage_key(file: str, number: int) -> str:
 
 
 def passage_number(key: str) -> int:
-    """Which of its file's passages a key is of."""
+    """The number of a passage within its file."""
     return int(key.rpartition(".p")[2])
 
 
-def truncate(text: str, most: int) -> str:
-    """Text as an engine takes it: Unicode, and no more bytes than its field has. Words are not cut in two."""
+def _digest(*parts: str) -> str:
+    text = "\0".join(parts).encode("utf-8", "surrogateescape")
+    return hashlib.blake2s(text, digest_size=16).hexdigest()
+
+
+def split_blob(raw: bytes) -> list[str]:
+    """Bytes as base64 in parts that fit into a row each; at least one."""
+    text = base64.b64encode(raw).decode("ascii")
+    return [text[at : at + MAX_PART] for at in range(0, len(text), MAX_PART)] or [""]
+
+
+def join_blob(parts: Sequence[str]) -> bytes:
+    """The bytes of all parts."""
+    try:
+        return binascii.a2b_base64("".join(parts), strict_mode=True)
+    except (binascii.Error, ValueError) as error:
+        raise IndexDamaged("a row of the fleet cannot be read") from error
+
+
+def encode_text(text: str, parsed: bytes) -> bytes:
+    """A file's text (secrets removed) and its parsed units as bytes."""
+    raw = text.encode("utf-8", "replace")
+    return zlib.compress(_HEAD.pack(len(raw)) + raw + parsed, 6)
+
+
+def decode_text(raw: bytes) -> tuple[str, bytes]:
+    """The text and the parsed units."""
+    try:
+        data = zlib.decompressobj().decompress(raw, MAX_TEXT)
+        (length,) = _HEAD.unpack_from(data)
+        (text,) = struct.unpack_from(f"{length}s", data, _HEAD.size)
+        return text.decode("utf-8"), data[_HEAD.size + length :]
+    except (zlib.error, struct.error, ValueError) as error:
+        raise IndexDamaged("a text of the fleet cannot be read") from error
+
+
+def truncate(text: str, limit: int) -> str:
+    """Text as the engine accepts it: valid Unicode of at most `limit` bytes, cut between words."""
     raw = text.encode("utf-8", "backslashreplace")
-    if len(raw) <= most:
+    if len(raw) <= limit:
         return raw.decode()
-    cut = raw[:most].decode("utf-8", "ignore")
+    cut = raw[:limit].decode("utf-8", "ignore")
     return cut.rpartition(" ")[0] or cut
 
 
 def same_groups(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two lists of groups mean the same."""
+    """Whether two lists name the same groups."""
     return sorted(one) == sorted(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The repository of rows, and the groups that may see them."""
+
+    repository: str
+    groups: tuple[str, ...]
+
+    def row(self, key: str, **fields: Any) -> Row:
+        """A row of this repository."""
+        return {"id": key, "repo": self.repository, "groups": list(self.groups), **fields}
+
+    def file_key(self, path: str) -> str:
+        """The key of one of its files."""
+        return file_key(self.repository, path)
+
+
+def blob_state(blob: FileBlob, content: bytes, fingerprint: str) -> str:
+    """A digest that changes when a file must be sent again.
+
+    It covers the file's content, what it was indexed with, and its columns that depend on other files and on history.
+    Those move with every commit, so they count only when they double or halve; else every commit would send every file.
+    """
+    arrays = blob.arrays
+    around = [np.round(np.log2(1.0 + arrays[name].astype(np.float64))) for name in ("files.centrality", "stem.seen", "directory.seen")]
+    recent = np.round(np.log2(np.maximum(arrays["files.recency"].astype(np.float64), 1 / 16)))
+    columns = (*around, recent, arrays["files.outdated"].astype(np.float64))
+    rest = b"".join(np.asarray(one, np.int8).tobytes() + b"." for one in columns)
+    digest = hashlib.blake2s(fingerprint.encode() + b"\0" + rest, digest_size=8).hexdigest()
+    return f"{content.hex()}.{digest}"
+
+
+def file_rows(owner: Owner, blob: FileBlob, state: str) -> list[Row]:
+    """The rows of a file's blob; the first also has the words of its path."""
+    key, parts = owner.file_key(blob.path), split_blob(encode_blob(blob.arrays))
+    return [
+        owner.row(
+            part_key(key, part),
+            file=key,
+            part=part,
+            parts=len(parts),
+            path=truncate(blob.path, MAX_PATH),
+            hash=state,
+            language=blob.language,
+            content=CONTENTS[blob.content],
+            words="" if part else truncate(blob.path_words, MAX_WORDS),
+            blob=text,
+        )
+        for part, text in enumerate(parts)
+    ]
+
+
+def text_rows(owner: Owner, blob: FileBlob, text: str) -> list[Row]:
+    """The rows of a file's text."""
+    key, parts = owner.file_key(blob.path), split_blob(encode_text(text, blob.parsed))
+    return [owner.row(part_key(key, part), file=key, part=part, parts=len(parts), blob=one) for part, one in enumerate(parts)]
+
+
+def unit_rows(owner: Owner, blob: FileBlob) -> Iterator[Row]:
+    """One row per unit."""
+    key, arrays = owner.file_key(blob.path), blob.arrays
+    names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
+    for number, (words, kind) in enumerate(zip(blob.unit_words, arrays["units.kind"].tolist(), strict=True)):
+        yield owner.row(
+            unit_key(key, number),
+            file=key,
+            number=number,
+            name=truncate(names[number], MAX_NAME),
+            kind=KIND_NAMES[kind],
+            language=blob.language,
+            content=CONTENTS[blob.content],
+            words=truncate(words, MAX_WORDS),
+        )
+
+
+def passage_rows(owner: Owner, blob: FileBlob) -> Iterator[Row]:
+    """One row per passage, with the sign bits of the first dimensions of its vector."""
+    key, count = owner.file_key(blob.path), passage_count(blob)
+    if not count:
+        return
+    signs = blob.arrays["passages.rows"].reshape(count, -1)[:, :SKETCH_BITS] > 0
+    signs = np.pad(signs, ((0, 0), (0, SKETCH_BITS - signs.shape[1])))
+    for number, bits in enumerate(np.packbits(signs, axis=1)):
+        yield owner.row(passage_key(key, number), file=key, sketch=bits.tobytes())
+
+
+def passage_count(blob: FileBlob) -> int:
+    """How many passages a file has."""
+    return len(blob.arrays["passages.first"])
+
+
+def commit_rows(owner: Owner, snapshot: Snapshot) -> Iterator[Row]:
+    """One row per commit: the words of its message and the files that it changed. Its key is derived from both and its time."""
+    if snapshot.commits is None:
+        return
+    seen: Counter[str] = Counter()
+    for time, terms, paths in load_commits(snapshot.commits).listed():
+        words, touched = truncate(" ".join(terms), MAX_WORDS), _path_list(paths)
+        digest = hashlib.blake2s(f"{time}\n{words}\n{touched}".encode(), digest_size=16).hexdigest()
+        seen[digest] += 1
+        key = _digest("commit", owner.repository, f"{digest} {seen[digest]}")
+        yield owner.row(key, words=words, touched=touched, terms=len(terms))
+
+
+def _path_list(paths: list[str]) -> str:
+    """Paths as JSON, as many as fit."""
+    while len(text := json.dumps(paths)) > MAX_TOUCHED:
+        paths = paths[:-1]
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedFile:
+    """A file's blob, fetched from the engine."""
+
+    key: str
+    repository: str
+    path: str
+    blob: Arrays
+
+
+def fetch_blobs(engine: Engine, caller: Caller, keys: Iterable[str], repositories: frozenset[str]) -> list[FetchedFile]:
+    """The blobs of files by their keys, of those repositories and as far as the caller may see them."""
+    found = _fetch_parts(engine, "files", keys, lambda row: may_see(caller, row) and row["repo"] in repositories, ("path",))
+    return [FetchedFile(key, row["repo"], row["path"], decode_blob(raw)) for key, (row, raw) in found.items()]
+
+
+def fetch_texts(engine: Engine, caller: Caller, files: Mapping[str, str]) -> dict[str, tuple[str, bytes]]:
+    """The text and parsed units of files, given as key and repository, as far as the caller may see them."""
+    found = _fetch_parts(engine, "texts", files, lambda row: may_see(caller, row) and files.get(row["file"]) == row["repo"])
+    return {key: decode_text(raw) for key, (_, raw) in found.items()}
+
+
+def _fetch_parts(
+    engine: Engine, name: str, keys: Iterable[str], is_visible: Callable[[Row], bool], fields: Sequence[str] = ()
+) -> dict[str, tuple[Row, bytes]]:
+    """The first row and the whole blob of each file; files that a worker is just replacing are left out."""
+    wanted = (*_PART_FIELDS, *fields)
+    first = [row for row in engine.get(name, [part_key(key, 0) for key in keys], wanted) if is_visible(row)]
+    parts: dict[str, list[str]] = {row["file"]: [row["blob"]] for row in first}
+    more = [part_key(row["file"], part) for row in first for part in range(1, int(row["parts"]))]
+    for row in engine.get(name, more, wanted):
+        if is_visible(row) and row["file"] in parts:
+            parts[row["file"]].append(row["blob"])
+    return {row["file"]: (row, join_blob(parts[row["file"]])) for row in first if len(parts[row["file"]]) == int(row["parts"])}
+
+
+@dataclass(frozen=True, slots=True)
+class FleetArchive:
+    """A repository's index archive in the engine."""
+
+    commit: str
+    digest: str
+    parts: int
+
+
+def archive_info(engine: Engine, repository: str, caller: Caller = OPERATOR) -> FleetArchive | None:
+    """The archive of a repository, without its bytes."""
+    return complete_archive(_archive_rows(engine, repository, caller))
+
+
+def fetch_archive(engine: Engine, repository: str, caller: Caller = OPERATOR) -> tuple[FleetArchive, bytes] | None:
+    """The archive of a repository; None where the caller may see none, or a worker is just replacing it."""
+    rows = _archive_rows(engine, repository, caller, "blob")
+    archive = complete_archive(rows)
+    return None if archive is None else (archive, join_blob([row["blob"] for row in sorted(rows, key=lambda row: int(row["part"]))]))
+
+
+def _archive_rows(engine: Engine, repository: str, caller: Caller, *more: str) -> list[Row]:
+    fields = ("repo", "groups", "part", "parts", "commit", "digest", *more)
+    rows = engine.rows("packs", visible_rows(caller) & equals("repo", repository), fields)
+    return [row for row in rows if may_see(caller, row) and row["repo"] == repository]
+
+
+def complete_archive(rows: Sequence[Row]) -> FleetArchive | None:
+    """The archive that some rows hold, if they are exactly its parts."""
+    kinds = {FleetArchive(row["commit"], row["digest"], row["parts"]) for row in rows}
+    one = next(iter(kinds), None)
+    return one if one is not None and len(kinds) == 1 and sorted(row["part"] for row in rows) == list(range(one.parts)) else None

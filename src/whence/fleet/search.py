@@ -1,30 +1,35 @@
-"""One question to a fleet, from words to ranked files: found in the engine, ranked here, with the same ledger as ever."""
+"""Fleet search: the engine proposes candidate files, this process fetches and ranks them with the usual ledger.
+
+The engine's BM25 counts all rows, including those that the caller may not see. So only its order decides what is fetched;
+none of its scores becomes part of an answer.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from whence.core.errors import QueryError, UsageError
 from whence.core.settings import load_settings
 from whence.core.settings_schema import Settings
-from whence.core.types import DocumentFrequency
 from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
 from whence.fleet.access import Caller, authenticate, may_see, visible_rows
-from whence.fleet.candidates import CandidateFilter, find_candidates
-from whence.fleet.counts import ALL, TOTALS, CountTable, group_scope, merge_tables, read_counts
-from whence.fleet.file_blobs import decode_blob as unpacked_piece
-from whence.fleet.milvus.engine import Engine, Row
-from whence.fleet.milvus.filters import Filter, equals, one_of
+from whence.fleet.counts import ALL, TermCounts, group_scope, read_counts
+from whence.fleet.milvus.engine import EVERYTHING, Engine, EngineHit, Filter, equals, one_of
 from whence.fleet.registry import Registry, Repository, RepositoryScope, matches, split_scope
-from whence.fleet.remote_reader import FetchedFile, RemoteReader, TermCounts
-from whence.fleet.rows import file_key, join_blob, part_key
-from whence.fleet.texts import fetch_texts
+from whence.fleet.remote_reader import RemoteReader
+from whence.fleet.rows import FetchedFile, fetch_blobs, fetch_texts, file_key
 from whence.index.segment_writer import CONTENTS, name_hash
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
@@ -32,31 +37,43 @@ from whence.query.lexer import PHRASE, REGEX, WORD, syntax_error
 from whence.query.parser import Leaf, ParsedQuery
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.receipt import Why
+from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS
+from whence.retrieval.dense import MAX_ENCODED
 from whence.search.request import SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
 from whence.search.searcher import NamedUnits, Searcher
 from whence.source.read import strip_secrets
 from whence.storage.arrayfile import Array
+from whence.text.bm25 import idf
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from whence.search.request import SearchOptions
 
-#: Seconds for which the list of repositories is remembered: who adds one, or takes somebody's right away, waits no longer.
+#: Seconds for which the list of repositories is cached: the longest that a new or revoked one takes to be noticed.
 REGISTRY_SECONDS = 2.0
-#: Repositories that are named one by one to the engine; more are told apart when their rows come back.
+#: Most repositories that a filter names one by one; beyond, rows are dropped after they were fetched.
 MAX_NAMED = 1_000
-#: Conditions whose value is words that the engine can be asked for.
-_SPOKEN = frozenset({"word", "phrase", "sym"})
-_PART = ("file", "repo", "groups", "path", "part", "parts", "blob")
-#: What is said where nothing is meant that the caller may see: the same of what is another's and of what is not there.
-NOBODY = "no repository that you may see is meant"
-NOTHING_LEFT = "nothing that was found meets these conditions"
+#: Candidates: at least so many files, and so many for each requested result.
+FILES, FILES_PER_RESULT = 48, 4
+#: Rows that each retriever returns: per file fetched, or in all.
+UNITS, PASSAGES, PATHS, COMMITS, NAMES = 3.0, 3.0, 0.5, 60, 100
+#: The constant of reciprocal rank fusion.
+RANK_CONSTANT = 60
+#: How many terms of a query the engine searches for, the weightiest: a pasted document has thousands.
+MAX_TERMS = 40
+#: How often the weightiest term is repeated in the engine's query.
+MAX_REPEATS = 4
+#: Conditions whose value is text that the engine can search for.
+_TEXT_CONDITIONS = frozenset({"word", "phrase", "sym"})
+#: The same whether repositories do not exist or belong to others.
+NO_REPOSITORY = "no repository that you may see matches"
+NOTHING_LEFT = "no candidate meets these conditions"
 
 
 class FleetResult(SearchResult):
-    """One file of an answer, and the repository that it is of."""
+    """A result with its repository."""
 
     def __init__(self, source: RemoteReader, found: Any) -> None:
         super().__init__(source, found)
@@ -64,19 +81,19 @@ class FleetResult(SearchResult):
 
     @property
     def text(self) -> str | None:
-        """The text of the whole file, as it was indexed."""
+        """The text of the whole file as it was indexed."""
         return self._source.read_text(self.path)
 
 
 class FleetResponse(SearchResponse):
-    """The results of a search over a fleet."""
+    """The results of a fleet search."""
 
     def __init__(
-        self, *given: Any, repositories: Mapping[str, int] | None = None, searched: Sequence[Repository] = (), **named: Any
+        self, *results: Any, repository_counts: Mapping[str, int] | None = None, searched: Sequence[Repository] = (), **fields: Any
     ) -> None:
-        super().__init__(*given, **named)
-        self.repository_counts = dict(repositories or {})  # of the files that were ranked, how many are of each
-        self.searched = tuple(searched)  # the repositories that were asked
+        super().__init__(*results, **fields)
+        self.repository_counts = dict(repository_counts or {})  # ranked files by repository
+        self.searched = tuple(searched)
 
     @property
     def files(self) -> list[FleetResult]:
@@ -85,7 +102,7 @@ class FleetResponse(SearchResponse):
 
 
 class Fleet:
-    """A fleet that can be asked, as one caller sees it. Open it with `Fleet.open`; it is a context manager."""
+    """A fleet as one caller sees it. Open it with `Fleet.open`; it is a context manager."""
 
     def __init__(self, engine: Engine, settings: Settings, caller: Caller) -> None:
         self.engine, self.settings, self.caller = engine, settings, caller
@@ -94,10 +111,10 @@ class Fleet:
 
     @classmethod
     def open(cls, settings: Mapping[str, Any] | None = None, *, token: str = "", command_line: Mapping[str, Any] | None = None) -> Self:
-        """Open the fleet that the user's settings name, as the caller whom a token stands for (default: setting fleet.caller).
+        """Open the fleet of the user's settings as the caller of a token (default: setting fleet.caller).
 
-        `settings` are dotted names with values, for instance `{"fleet.address": "http://localhost:19530"}`. No file of a
-        repository is read for them.
+        `settings` are values by dotted name, for instance `{"fleet.address": "http://localhost:19530"}`. Settings files
+        of repositories are ignored.
         """
         merged, _ = load_settings(None, call=settings, command_line=command_line)
         caller = authenticate(merged.fleet, token or merged.fleet.caller)
@@ -110,33 +127,34 @@ class Fleet:
         return cls(engine, merged, caller)
 
     def close(self) -> None:
-        """Let the engine go."""
+        """Close the connection."""
         self.engine.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *trouble: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @cached_property
     def encoder(self) -> Encoder | None:
-        """The model that questions are read with."""
+        """The model that encodes queries."""
         return open_encoder(self.settings.index.model)
 
     def repositories(self, pattern: str = "") -> list[Repository]:
-        """The repositories that the caller may see, by name; those that a pattern names."""
+        """The repositories that the caller may see and that match a pattern, sorted by name."""
         seen, known = self._known
         if time.monotonic() - seen > REGISTRY_SECONDS:
-            known = tuple(one for one in self._registry.all(visible_rows(self.caller)) if self._sees(one.groups))
+            visible = self._registry.all(visible_rows(self.caller))
+            known = tuple(one for one in visible if may_see(self.caller, {"groups": one.groups}))
             self._known = time.monotonic(), known
         return sorted((one for one in known if not pattern or matches(one.name, pattern)), key=lambda one: one.name)
 
     def search(self, query: str | SearchRequest, **options: Unpack[SearchOptions]) -> FleetResponse:
-        """The best files of all repositories for a query, best first; `repo:PATTERN` in it chooses among them."""
+        """The best files of all repositories for a query; `repo:PATTERN` in it selects repositories."""
         request, scope = self._scoped(SearchRequest.of(query, **options))
         if not scope.repositories:
-            return FleetResponse(notes=(NOBODY,))
+            return FleetResponse(notes=(NO_REPOSITORY,))
         reader = self._reader(request, scope)
         if reader is None:
             return FleetResponse(notes=tuple(filter(None, (request.parsed.reading,))), searched=scope.repositories)
@@ -144,22 +162,22 @@ class Fleet:
         found = response.found
         results = [FleetResult(reader, one) for one in found]
         reader.fetch([one.path for one in results])
-        repositories = _counted(reader.locate(reader.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else []))
+        ranked = [reader.locate(reader.snapshot.path(hit.file))[0] for hit in (found[0].ranked.hits if found else [])]
         return FleetResponse(
             results,
             confidence=response.confidence,
             notes=response.notes,
             found=found,
-            repositories=repositories,
+            repository_counts=dict(sorted(Counter(ranked).items(), key=lambda pair: (-pair[1], pair[0]))),
             searched=scope.repositories,
         )
 
     def why(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Why:
-        """Why a file, given as REPOSITORY/PATH, stands where it stands in the answer to a query."""
-        asked = SearchRequest.of(query, **options)
-        request, scope = self._scoped(asked)
+        """Explain the rank of a file, given as REPOSITORY/PATH, for a query."""
+        original = SearchRequest.of(query, **options)
+        request, scope = self._scoped(original)
         if not request.parsed.text.strip():
-            raise UsageError("a query without words ranks nothing", hint="add a word to ask why something comes first")
+            raise UsageError("a query without words ranks nothing", hint="add a word to rank by")
         reader = self._reader(request, scope, include=self._keys_of(target, scope))
         if reader is None:
             raise _unknown(target)
@@ -168,122 +186,200 @@ class Fleet:
             searcher.find(target)
         except UsageError as error:
             raise _unknown(target) from error
-        return replace(searcher.why(request, target), query=strip_secrets(asked.query))
+        return replace(searcher.why(request, target), query=strip_secrets(original.query))
 
-    # Which repositories.
     def _scoped(self, request: SearchRequest) -> tuple[SearchRequest, RepositoryScope]:
-        """The request without what chooses repositories, and what it is asked of."""
-        question, scope = split_scope(request.parsed.query, self.repositories())
-        scoped = replace(request, query=question)
+        """The request without its `repo:` operators, and the repositories that they select."""
+        query, scope = split_scope(request.parsed.query, self.repositories())
+        scoped = replace(request, query=query)
         if scoped.parsed.is_for_notes:
             raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
         return scoped, scope
 
     def _keys_of(self, target: str, scope: RepositoryScope) -> list[str]:
-        """The keys of the files that a target may mean."""
+        """The keys of the files that a target may name."""
         path = re.sub(r"(?::\d+|#.*)$", "", target)
         return [file_key(one.name, path[len(one.name) + 1 :]) for one in scope.repositories if path.startswith(one.name + "/")]
 
-    # From a question to a reader of what could answer it.
     def _reader(self, request: SearchRequest, scope: RepositoryScope, include: Sequence[str] = ()) -> RemoteReader | None:
+        """A reader of the files that may answer a request, and of those with some keys; None if there are none."""
         parsed, plan = request.parsed, self._plan(request)
-        narrowing = CandidateFilter(self._seen(scope), _held(request.filters(self.settings.search.content)))
-        wanted = (self.settings.search.k if request.k is None else request.k) * (4 if parsed.conditions else 1)
-        encoder = self.encoder if self._same_model(scope) else None
+        narrowing = CandidateFilter(self._visible_in(scope), _content_filter(request.filters(self.settings.search.content)))
+        results = (self.settings.search.k if request.k is None else request.k) * (4 if parsed.conditions else 1)
+        encoder = self.encoder if self._has_our_vectors(scope) else None
         counts = self._counts(plan, scope)
         names = [leaf.value for leaf in parsed.leaves() if leaf.field == "sym" and not leaf.negated]
-        found = find_candidates(self.engine, plan, narrowing, encoder, wanted, counts, names)
-        files = self._files([*include, *found.files], scope)
+        found = find_candidates(self.engine, plan, narrowing, encoder, results, counts, names)
+        files = fetch_blobs(self.engine, self.caller, [*include, *found.files], scope.names)
         if not files:
             return None
-        reader = RemoteReader(self.settings, files, counts, found.precedents, encoder, self._texts)
+        reader = RemoteReader(self.settings, files, counts, found.precedents, encoder, self.texts)
         if request.pattern is not None or any(leaf.field in (WORD, PHRASE, REGEX) for leaf in parsed.leaves()):
-            reader.fetch(reader.snapshot.paths)  # they are read one by one: better asked for together
+            reader.fetch(reader.snapshot.paths)  # every text will be read: one request instead of many
         return reader
 
-    def _texts(self, files: Mapping[str, str]) -> Mapping[str, tuple[str, bytes]]:
+    def texts(self, files: Mapping[str, str]) -> Mapping[str, tuple[str, bytes]]:
+        """The text and parsed units of files, given as key and repository, as far as the caller may see them."""
         return fetch_texts(self.engine, self.caller, files)
 
+    def file_blobs(self, keys: Sequence[str]) -> list[FetchedFile]:
+        """The blobs of files by their keys, as far as the caller may see them."""
+        return fetch_blobs(self.engine, self.caller, keys, frozenset(one.name for one in self.repositories()))
+
     def _plan(self, request: SearchRequest) -> QueryPlan:
-        """What the engine is asked for: the words that are ranked, or else those that a condition speaks of."""
-        name, read = request.profile or self.settings.search.profile, request.parsed
+        """What to search the engine for: the ranked words, or else the text of conditions."""
+        name, parsed = request.profile or self.settings.search.profile, request.parsed
         check_profile(name)
         ranking = self.settings.profiles[name]
-        spoken = (leaf.value for leaf in read.leaves() if leaf.field in _SPOKEN and not leaf.negated)
-        text = read.text.strip() or " ".join(spoken)
+        values = (leaf.value for leaf in parsed.leaves() if leaf.field in _TEXT_CONDITIONS and not leaf.negated)
+        text = parsed.text.strip() or " ".join(values)
         if not text:
             raise QueryError(
-                "a fleet is searched by words" if read.conditions else "the query is empty",
+                "a fleet search needs words" if parsed.conditions else "the query is empty",
                 hint="add a word, a phrase in quotes or a name, as sym:Client",
             )
         return make_plan(text, decay=ranking.decay, quoted=ranking.quoted)
 
-    def _seen(self, scope: RepositoryScope) -> Filter:
-        """Rows that the caller may see, of the repositories that were chosen."""
+    def _visible_in(self, scope: RepositoryScope) -> Filter:
+        """Rows that the caller may see, of the selected repositories."""
         if not scope.explicit or len(scope.repositories) > MAX_NAMED:
             return visible_rows(self.caller)
         return visible_rows(self.caller) & one_of("repo", scope.names)
 
-    def _same_model(self, scope: RepositoryScope) -> bool:
-        """Whether the vectors of the fleet are of the model that questions are read with."""
+    def _has_our_vectors(self, scope: RepositoryScope) -> bool:
+        """Whether any repository has vectors of the model that encodes queries."""
         encoder = self.encoder
         return encoder is not None and any(encoder.fingerprint in one.fingerprint for one in scope.repositories)
 
-    def _files(self, keys: Sequence[str], scope: RepositoryScope) -> list[FetchedFile]:
-        """The pieces of some files. Whatever the engine gives is looked at once more, whether it is the caller's to see."""
-        first = [row for row in self.engine.get("files", [part_key(key, 0) for key in keys], _PART) if self._may_see(row, scope)]
-        more = [part_key(row["file"], part) for row in first for part in range(1, int(row["parts"]))]
-        blobs: dict[str, list[str]] = {row["file"]: [row["blob"]] for row in first}
-        for row in self.engine.get("files", more, _PART) if more else ():
-            if self._may_see(row, scope) and row["file"] in blobs:
-                blobs[row["file"]].append(row["blob"])  # they come in the order of their keys
-        whole = [row for row in first if len(blobs[row["file"]]) == int(row["parts"])]  # another may be writing it
-        return [FetchedFile(row["file"], row["repo"], row["path"], unpacked_piece(join_blob(blobs[row["file"]]))) for row in whole]
-
-    def file_blobs(self, keys: Sequence[str]) -> list[FetchedFile]:
-        """The pieces of some files, given by their keys, as far as the caller may see them."""
-        return self._files(keys, RepositoryScope(tuple(self.repositories()), explicit=False))
-
-    def _sees(self, groups: Sequence[str]) -> bool:
-        return may_see(self.caller, {"groups": groups})
-
-    def _may_see(self, row: Row, scope: RepositoryScope) -> bool:
-        return may_see(self.caller, row) and row["repo"] in scope.names
-
     def _counts(self, plan: QueryPlan, scope: RepositoryScope) -> TermCounts:
-        """What is counted over all that the question is asked of, and of nothing else: numbers tell, too."""
-        only = scope.repositories[0].name if len(scope.repositories) == 1 else None
+        """Term counts over what is searched and nothing else: counts of other repositories would leak through scores."""
         groups = self.caller.groups
-        scopes = [only] if only is not None else [ALL] if groups is None else [group_scope(group) for group in sorted(groups)]
-        hashes = {name_hash(term.text) for term in plan.terms} | {name_hash(word) for word in (*plan.exact, *plan.identifiers, plan.symbol)}
-        table = merge_tables([CountTable.empty(), *(read_counts(self.engine, scope, {TOTALS, *hashes}) for scope in scopes)])
-        totals = table.holding(TOTALS) or DocumentFrequency(0, 0, 0)
-        terms = {hashed: known for hashed in hashes if (known := table.holding(hashed)) is not None}
-        return TermCounts(totals.files, totals.units, totals.windows, terms, {hashed: table.files_mentioning(hashed) for hashed in hashes})
+        if len(scope.repositories) == 1:
+            scopes = [scope.repositories[0].name]
+        else:
+            scopes = [ALL] if groups is None else [group_scope(group) for group in sorted(groups)]
+        words = (*(term.text for term in plan.terms), *plan.exact, *plan.identifiers, plan.symbol)
+        return read_counts(self.engine, scopes, {name_hash(word) for word in words})
 
 
 def _unknown(target: str) -> UsageError:
-    """What is said of a file that is not there and of one that is another's: there is no difference."""
-    return UsageError(f"there is no {target!r} that you may see", hint="name it as REPOSITORY/PATH")
+    """The same error whether a file does not exist or belongs to others."""
+    return UsageError(f"there is no {target!r} that you may see", hint="TARGET is REPOSITORY/PATH")
 
 
-def _held(filters: Filters) -> Filter:
-    """What rows of files and units are to be of."""
-    kept = equals("content", filters.content) if filters.content in CONTENTS else Filter("")
-    return kept & one_of("language", filters.languages) if filters.languages else kept
+def _content_filter(filters: Filters) -> Filter:
+    """Rows of files and units with the requested content and languages."""
+    content = equals("content", filters.content) if filters.content in CONTENTS else EVERYTHING
+    return content & one_of("language", filters.languages) if filters.languages else content
 
 
 def _named_units(snapshot: Snapshot) -> NamedUnits:
     def named(parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
         if leaf.field == "sym":
             return snapshot.definitions(leaf.value), []
-        raise syntax_error(f"{leaf.field}: asks for the graph of one repository; whence context --fleet fetches it", parsed.query, leaf.at)
+        raise syntax_error(f"{leaf.field}: needs the graph of one repository; use whence context --fleet", parsed.query, leaf.at)
 
     return named
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name in names:
-        found[name] = found.get(name, 0) + 1
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Keys of the files that may answer, likeliest first, and the weight of past commits for some of them."""
+
+    files: list[str] = field(default_factory=list)
+    precedents: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFilter:
+    """Rows that the engine leaves out: all kinds of rows by access, and those of files and units by content."""
+
+    access: Filter
+    content: Filter = EVERYTHING
+
+
+def find_candidates(
+    engine: Engine,
+    plan: QueryPlan,
+    narrowing: CandidateFilter,
+    encoder: Encoder | None,
+    results: int,
+    counts: TermCounts,
+    names: Sequence[str] = (),
+) -> Candidates:
+    """The files that rank high in any of the engine's searches, by words, binary vectors, paths, names and past commits.
+
+    Files that define one of the `names` come first.
+    """
+    count = max(FILES, FILES_PER_RESULT * results)
+    both = narrowing.access & narrowing.content
+    words = _engine_query(plan)
+    rankings: list[Iterable[str]] = [
+        _file_keys(engine.search_words("units", words, int(UNITS * count), both)),
+        _file_keys(engine.search_words("files", words, int(PATHS * count), both & equals("part", 0))),
+    ]
+    if encoder is not None and plan.terms:
+        rankings.append(_file_keys(engine.search_bits("passages", _query_bits(encoder, plan), int(PASSAGES * count), narrowing.access)))
+    for name in dict.fromkeys(names):
+        named = islice(engine.rows("units", both & equals("name", name), ("file",)), NAMES)
+        rankings.insert(0, dict.fromkeys(row["file"] for row in named))
+    if plan.symbol and plan.symbol not in names:  # a unit of that name has its words, so postings suffice
+        rankings.insert(0, _file_keys(engine.search_words("units", words, NAMES, both & equals("name", plan.symbol))))
+    commits = engine.search_words("commits", words, COMMITS, narrowing.access, ("repo", "touched", "terms", "words"))
+    past, precedents = _touched_files(commits, _term_weights(plan, counts))
+    rankings.append(past)
+    return Candidates(_fused(rankings)[:count], precedents)
+
+
+def _engine_query(plan: QueryPlan) -> str:
+    """The terms of a query, repeated by weight."""
+    terms = sorted(plan.terms, key=lambda term: -term.weight)[:MAX_TERMS]
+    least = min((term.weight for term in terms), default=1.0) or 1.0
+    return " ".join(" ".join([term.text] * max(1, min(MAX_REPEATS, round(term.weight / least)))) for term in terms)
+
+
+def _query_bits(encoder: Encoder, plan: QueryPlan) -> bytes:
+    """The binary vector of a query."""
+    rows: Array = encoder.encode_query(plan.text[:MAX_ENCODED]).rows
+    return np.packbits(rows.mean(axis=0) > 0).tobytes()
+
+
+def _file_keys(hits: Sequence[EngineHit]) -> Iterable[str]:
+    """The files of hits in order, each once: a row's key begins with its file's."""
+    return dict.fromkeys(hit.id.partition(".")[0] for hit in hits)
+
+
+def _term_weights(plan: QueryPlan, counts: TermCounts) -> dict[str, float]:
+    """The weight of each term in a commit message: higher the fewer files contain it."""
+    held = {term.text: counts.terms.get(name_hash(term.text)) for term in plan.terms}
+    return {term.text: term.weight * idf(counts.files, known.files if (known := held[term.text]) else 0) for term in plan.terms}
+
+
+def _touched_files(hits: Sequence[EngineHit], weights: Mapping[str, float]) -> tuple[list[str], dict[str, float]]:
+    """The files that similar commits changed, best first, and their scores."""
+    scores: dict[str, list[float]] = {}
+    for hit in hits:
+        paths = _paths(hit.fields["touched"])
+        similarity = sum(weights.get(word, 0.0) for word in dict.fromkeys(hit.fields["words"].split()))
+        score = similarity / (0.5 + 0.5 * math.sqrt(max(hit.fields["terms"], 1) / USUAL_TERMS)) / math.sqrt(max(len(paths), 1))
+        for path in paths:
+            scores.setdefault(file_key(hit.fields["repo"], path), []).append(score)
+    sums = {key: sum(score * COMMIT_DECAY**at for at, score in enumerate(sorted(found, reverse=True))) for key, found in scores.items()}
+    return sorted(sums, key=lambda key: (-sums[key], key)), sums
+
+
+def _paths(touched: str) -> list[str]:
+    try:
+        found = json.loads(touched)
+    except ValueError:
+        return []
+    return [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
+
+
+def _fused(rankings: Sequence[Iterable[str]]) -> list[str]:
+    """Reciprocal rank fusion."""
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for place, key in enumerate(ranking):
+            scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + place + 1)
+    return sorted(scores, key=lambda key: (-scores[key], key))

@@ -1,8 +1,8 @@
-"""An index on its way to the engine: what is not there yet is sent, what is no more is deleted.
+"""Sync: bring the engine's rows of a repository up to date with its index.
 
-Rows have keys that follow from what they are of, and a file's own row comes after all that belongs to it: whoever is
-cut off has sent whole files, and whoever repeats it ends with the same rows. New rows come before deletions, so that
-whoever searches meanwhile misses nothing; the repository's row comes last.
+Row keys are derived from content, and a file's own row is written after everything that belongs to it: an interrupted
+sync has sent whole files, and repeating it ends with the same rows. New rows come before deletions, so that a concurrent
+search misses nothing. The repository's row comes last.
 """
 
 from __future__ import annotations
@@ -13,59 +13,72 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from whence.fleet import file_blobs
-from whence.fleet.archives import send_archive
-from whence.fleet.commits import send_commits
-from whence.fleet.counts import AT_ONCE, TermCounter, delete_keys, write_counts
+from whence.fleet.counts import TermCounter, write_counts
 from whence.fleet.file_blobs import FileBlob, make_blobs
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import equals, one_of
+from whence.fleet.milvus.engine import DELETE_BATCH, Engine, Row, equals, one_of
 from whence.fleet.milvus.schemas import MAX_NAME
 from whence.fleet.registry import READY, WAITING, WORKING, Registry, Repository
 from whence.fleet.rows import (
     Owner,
-    Row,
+    archive_key,
     blob_state,
+    commit_rows,
+    complete_archive,
     file_rows,
+    part_key,
     passage_count,
     passage_number,
     passage_rows,
     same_groups,
+    split_blob,
     text_rows,
     truncate,
     unit_rows,
 )
+from whence.index.archive import write_archive
+from whence.index.changes import hash_committed_files
+from whence.index.snapshot import Snapshot
 from whence.index.store import FORMAT
 from whence.index.writer import IndexWriter
+from whence.source import git
+from whence.source.history import list_blobs
 
 Progress = Callable[[int, int], None]
 #: Files whose rows are sent together, and rows of one message.
-FILES_AT_ONCE, ROWS_AT_ONCE = 100, 1_000
-#: Collections whose rows belong to a file.
-OF_FILES = ("units", "passages", "texts", "files")
-#: What tells one row of a file from another.
-_NUMBERED: Mapping[str, tuple[str, ...]] = {"units": ("number",), "passages": (), "texts": ("part", "parts"), "files": ("part", "parts")}
+FILE_BATCH, ROW_BATCH = 100, 1_000
+#: Collections whose rows belong to a file, with the fields that number a file's rows.
+FILE_COLLECTIONS: Mapping[str, tuple[str, ...]] = {
+    "units": ("number",),
+    "passages": (),
+    "texts": ("part", "parts"),
+    "files": ("part", "parts"),
+}
+#: Largest archive in bytes: building a larger index anew is faster than transferring it.
+MAX_ARCHIVE = 512 << 20
 
 
 @dataclass(slots=True)
 class SyncSummary:
-    """What was sent and deleted, and what the engine holds of the repository now."""
+    """What a sync sent and deleted."""
 
-    files: int = 0  # that were sent
-    removed_files: int = 0  # files that are no more
-    rows: int = 0
+    files: int = 0  # sent
+    removed_files: int = 0
+    rows: int = 0  # sent
     deleted: int = 0  # rows
     bytes: int = 0
-    repository: Repository | None = None  # its row as it was left
+    repository: Repository | None = None  # its row afterwards
 
     @property
     def is_empty(self) -> bool:
-        """Whether the engine had it all."""
+        """Whether the engine was up to date."""
         return not (self.rows or self.deleted)
 
     def add(self, rows: int, sent: int, deleted: int = 0) -> None:
-        """So much more."""
+        """Add rows, bytes and deletions."""
         self.rows += rows
         self.bytes += sent
         self.deleted += deleted
@@ -73,7 +86,7 @@ class SyncSummary:
 
 @dataclass(frozen=True, slots=True)
 class SyncCost:
-    """When work on a repository began, by the clock and by the processor's."""
+    """Clocks at the start of the work on a repository."""
 
     clock: float = field(default_factory=time.monotonic)
     cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
@@ -83,12 +96,12 @@ class SyncCost:
         return time.monotonic() - self.clock
 
     def cpu_seconds(self) -> float:
-        """Seconds of processors since, our own and those of processes that were started and have ended."""
+        """CPU seconds since, including child processes that have ended."""
         return sum(os.times()[:4]) - self.cpu
 
 
 def fingerprint(model: str) -> str:
-    """What rows are made with: vectors are compared with those of the same model only, and pieces have a form."""
+    """What rows were made with: vectors of different models cannot be compared, and blobs have a format."""
     return f"{model or 'none'} {file_blobs.FORMAT}.{FORMAT}"
 
 
@@ -101,129 +114,133 @@ def sync_index(
     at: float | None = None,
     cost: SyncCost | None = None,
     progress: Progress | None = None,
-    go_on: Callable[[], None] | None = None,
+    check_lease: Callable[[], None] | None = None,
 ) -> SyncSummary:
-    """Bring the rows of a repository up to an open index; `go_on` may raise to leave off, and is asked before each message.
+    """Bring the rows of a repository up to date with an open index.
 
-    With `force` everything is sent, also what is there already. `at` is the time to note; else it is that of the index.
+    `force` sends rows that are there already. `at` is the time to record (default: when the index was made). `check_lease`
+    is called before each message, and raises to stop the sync.
     """
-    cost, go_on = cost or SyncCost(), go_on or _always
-    owner, sent = Owner(repository.name, tuple(repository.groups)), SyncSummary()
-    sending = _FileSync(engine, repository, index, sent, go_on)
-    expected = sending.files(force=force, progress=progress or _unseen)
-    go_on()
-    sending.clean_up(expected, everything=force or repository.state != READY)
-    sent.add(*send_commits(engine, owner, index.reader.snapshot, force=force))
-    go_on()
-    rows, size = write_counts(engine, owner.repository, sending.counting.table(), owner.repository, owner.groups, force=force)
-    sent.add(rows, size)
-    go_on()
-    sent.add(*send_archive(engine, owner, index, known=not force and repository.fingerprint == fingerprint(index.model)))
-    go_on()
-    sent.repository = _finished(engine, repository, index, expected, sent, cost, index.freshness.indexed_at if at is None else at)
-    return sent
+    cost, check_lease = cost or SyncCost(), check_lease or _no_check
+    owner, summary = Owner(repository.name, tuple(repository.groups)), SyncSummary()
+    files = _FileSync(engine, repository, index, summary, check_lease)
+    expected = files.send(force=force, progress=progress or no_progress)
+    check_lease()
+    files.clean_up(expected, everything=force or repository.state != READY)
+    summary.add(*_send_commits(engine, owner, index.reader.snapshot, force=force))
+    check_lease()
+    summary.add(*write_counts(engine, owner.repository, files.counter.table(), owner.repository, owner.groups, force=force))
+    check_lease()
+    reuse = not force and repository.fingerprint == fingerprint(index.model)
+    summary.add(*_send_archive(engine, owner, index, reuse=reuse))
+    check_lease()
+    at = index.freshness.indexed_at if at is None else at
+    summary.repository = _write_repository(engine, repository, index, expected, summary, cost, at)
+    return summary
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRows:
-    """How many rows of a file there are to be."""
+    """How many rows of a file there should be."""
 
     units: int
     passages: int
-    new: bool  # it was sent now
+    sent: bool
 
 
 class _FileSync:
-    """One repository on its way."""
+    """Sends the rows that belong to files."""
 
-    def __init__(self, engine: Engine, repository: Repository, index: IndexWriter, sent: SyncSummary, go_on: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: Engine, repository: Repository, index: IndexWriter, summary: SyncSummary, check_lease: Callable[[], None]
+    ) -> None:
         self._engine, self._repository, self._index = engine, repository, index
-        self._owner, self._fingerprint = Owner(repository.name, tuple(repository.groups)), fingerprint(index.model)
-        self._sent, self._go_on, self._began = sent, go_on, False
-        self._mine = equals("repo", repository.name)
-        self._gone: set[str] = set()
-        self.counting = TermCounter()
+        self._summary, self._check_lease = summary, check_lease
+        self._owner = Owner(repository.name, tuple(repository.groups))
+        self._own_rows = equals("repo", repository.name)
+        self._fingerprint = fingerprint(index.model)
+        self._removed: set[str] = set()
+        self._marked = False
+        self.counter = TermCounter()
 
-    def files(self, *, force: bool, progress: Progress) -> dict[str, ExpectedRows]:
-        """Send the files that are not there as they are; what is expected of every one."""
-        known = self._known()
+    def send(self, *, force: bool, progress: Progress) -> dict[str, ExpectedRows]:
+        """Send the files whose rows are missing or outdated; returns the expected rows of every file, by key."""
+        known = self._known_states()
         contents = {path: content for path, content, _, _, _, row, _ in self._index.store.file_rows() if row >= 0}
         expected: dict[str, ExpectedRows] = {}
-        waiting: list[tuple[FileBlob, str]] = []
-        total = self._index.reader.snapshot.live_files
-        for done, piece in enumerate(make_blobs(self._index.reader.snapshot), 1):
-            self.counting.add(piece.arrays)
-            key, state = self._owner.file_key(piece.path), blob_state(piece, contents.get(piece.path, b""), self._fingerprint)
-            new = force or known.get(key) != state
-            expected[key] = ExpectedRows(len(piece.unit_words), passage_count(piece), new)
-            if new:
-                waiting.append((piece, state))
-            if len(waiting) == FILES_AT_ONCE:
-                self._send(waiting)
-                waiting = []
-            progress(done, total)
-        self._send(waiting)
-        self._gone = known.keys() - expected.keys()
-        self._sent.removed_files = len(self._gone)
+        pending: list[tuple[FileBlob, str]] = []
+        snapshot = self._index.reader.snapshot
+        for done, blob in enumerate(make_blobs(snapshot), 1):
+            self.counter.add(blob.arrays)
+            key, state = self._owner.file_key(blob.path), blob_state(blob, contents.get(blob.path, b""), self._fingerprint)
+            outdated = force or known.get(key) != state
+            expected[key] = ExpectedRows(len(blob.unit_words), passage_count(blob), outdated)
+            if outdated:
+                pending.append((blob, state))
+            if len(pending) == FILE_BATCH:
+                self._send_batch(pending)
+                pending = []
+            progress(done, snapshot.live_files)
+        self._send_batch(pending)
+        self._removed = known.keys() - expected.keys()
+        self._summary.removed_files = len(self._removed)
         return expected
 
-    def _known(self) -> dict[str, str]:
-        """The state of each file that is there; empty where parts are missing, of two states, or seen by others than should."""
+    def _known_states(self) -> dict[str, str]:
+        """The state of each file in the engine; empty if parts are missing, of two states, or visible to other groups."""
         parts: dict[str, list[tuple[int, int, str]]] = {}
-        for row in self._engine.rows("files", self._mine, ("file", "part", "parts", "hash", "groups")):
+        for row in self._engine.rows("files", self._own_rows, ("file", "part", "parts", "hash", "groups")):
             state = row["hash"] if same_groups(row["groups"], self._owner.groups) else ""
             parts.setdefault(row["file"], []).append((row["part"], row["parts"], state))
         return {key: _state(found) for key, found in parts.items()}
 
-    def _send(self, files: list[tuple[FileBlob, str]]) -> None:
-        """What belongs to files first, then their own rows."""
-        owner, index = self._owner, self._index
-        self._put("units", (row for piece, _ in files for row in unit_rows(owner, piece)))
-        self._put("passages", (row for piece, _ in files for row in passage_rows(owner, piece)))
-        self._put("texts", (row for piece, _ in files for row in text_rows(owner, piece, index.reader.read_text(piece.path) or "")))
-        self._put("files", (row for piece, state in files for row in file_rows(owner, piece, state)))
-        self._sent.files += len(files)
+    def _send_batch(self, files: list[tuple[FileBlob, str]]) -> None:
+        owner, reader = self._owner, self._index.reader
+        self._put("units", (row for blob, _ in files for row in unit_rows(owner, blob)))
+        self._put("passages", (row for blob, _ in files for row in passage_rows(owner, blob)))
+        self._put("texts", (row for blob, _ in files for row in text_rows(owner, blob, reader.read_text(blob.path) or "")))
+        self._put("files", (row for blob, state in files for row in file_rows(owner, blob, state)))
+        self._summary.files += len(files)
 
     def _put(self, name: str, rows: Iterator[Row]) -> None:
-        while some := list(islice(rows, ROWS_AT_ONCE)):
-            self._go_on()
-            self._begin()
-            self._sent.add(len(some), self._engine.put(name, some))
+        while some := list(islice(rows, ROW_BATCH)):
+            self._check_lease()
+            self._mark_working()
+            self._summary.add(len(some), self._engine.put(name, some))
 
-    def _begin(self) -> None:
-        """Say that the rows are changing, before the first does: whoever comes after a cut looks through all of them."""
-        if not self._began:
+    def _mark_working(self) -> None:
+        """Set the repository's state before its first row changes: after an interruption, the next sync checks all rows."""
+        if not self._marked:
             registry = Registry(self._engine)
             registry.update(replace(registry.get(self._owner.repository) or self._repository, state=WORKING))
-            self._began = True
+            self._marked = True
 
     def clean_up(self, expected: Mapping[str, ExpectedRows], *, everything: bool) -> None:
-        """Delete rows that belong to nothing: of the files that were sent and of those that are no more, or of all."""
-        changed = sorted(self._gone | {key for key, one in expected.items() if one.new})
+        """Delete stale rows: of the files that were sent or removed, or of all files."""
+        changed = sorted(self._removed | {key for key, one in expected.items() if one.sent})
         if changed:
-            self._begin()
-        some = [self._mine & one_of("file", changed[at : at + AT_ONCE]) for at in range(0, len(changed), AT_ONCE)]
-        for name in OF_FILES:
-            self._go_on()
-            for which in [self._mine] if everything else some:
-                useless = _useless(name, self._engine.rows(name, which, ("id", "file", *_NUMBERED[name])), expected)
-                self._sent.deleted += delete_keys(self._engine, name, useless)
+            self._mark_working()
+        some = [self._own_rows & one_of("file", changed[at : at + DELETE_BATCH]) for at in range(0, len(changed), DELETE_BATCH)]
+        for name, numbering in FILE_COLLECTIONS.items():
+            self._check_lease()
+            for which in [self._own_rows] if everything else some:
+                stale = _stale(name, self._engine.rows(name, which, ("id", "file", *numbering)), expected)
+                self._summary.deleted += self._engine.delete_ids(name, stale)
 
 
 def _state(parts: Sequence[tuple[int, int, str]]) -> str:
-    """The state of a file by its parts."""
+    """The state of a file, if its parts are complete and agree."""
     numbers, totals, states = zip(*parts, strict=True)
-    whole = len(set(totals)) == len(set(states)) == 1 and sorted(numbers) == list(range(totals[0]))
-    return str(states[0]) if whole else ""
+    complete = len(set(totals)) == len(set(states)) == 1 and sorted(numbers) == list(range(totals[0]))
+    return str(states[0]) if complete else ""
 
 
-def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, ExpectedRows]) -> list[str]:
-    """The rows of a collection that belong to no file, or to a file that had more of them once."""
+def _stale(name: str, rows: Iterable[Row], expected: Mapping[str, ExpectedRows]) -> list[str]:
+    """The ids of rows whose file is gone, or has fewer of them now."""
     found = list(rows)
     parts = {row["file"]: row["parts"] for row in found if row.get("part") == 0}
 
-    def most(row: Row) -> tuple[int, int]:
-        """The number of a row within its file, and how many there are to be."""
+    def number_and_limit(row: Row) -> tuple[int, int]:
         one = expected[row["file"]]
         if name == "units":
             return row["number"], one.units
@@ -231,25 +248,72 @@ def _useless(name: str, rows: Iterable[Row], expected: Mapping[str, ExpectedRows
             return passage_number(row["id"]), one.passages
         return row["part"], parts.get(row["file"], 0)
 
-    return [row["id"] for row in found if row["file"] not in expected or operator.ge(*most(row))]
+    return [row["id"] for row in found if row["file"] not in expected or operator.ge(*number_and_limit(row))]
 
 
-def _finished(
+def _send_commits(engine: Engine, owner: Owner, snapshot: Snapshot, *, force: bool) -> tuple[int, int, int]:
+    """Send missing commits and delete those that are gone; returns the rows and bytes sent, and the rows deleted."""
+    made = {row["id"]: row for row in commit_rows(owner, snapshot)}
+    existing = {row["id"]: row["groups"] for row in engine.rows("commits", equals("repo", owner.repository), ("id", "groups"))}
+    new = [row for key, row in made.items() if force or key not in existing or not same_groups(existing[key], owner.groups)]
+    sent = engine.put("commits", new)
+    return len(new), sent, engine.delete_ids("commits", existing.keys() - made.keys())
+
+
+def _send_archive(engine: Engine, owner: Owner, index: IndexWriter, *, reuse: bool) -> tuple[int, int, int]:
+    """Send the index archive of the commit; returns the rows and bytes sent, and the rows deleted.
+
+    A tree that differs from its commit has no archive. With `reuse`, an archive of this commit that is there is kept.
+    """
+    fields = ("id", "part", "parts", "commit", "digest", "groups")
+    existing = list(engine.rows("packs", equals("repo", owner.repository), fields))
+    committed = _committed_files(index)
+    if committed is None:
+        return 0, 0, engine.delete_ids("packs", (row["id"] for row in existing))
+    commit, files = committed
+    archive = complete_archive(existing)
+    if reuse and archive is not None and archive.commit == commit and all(same_groups(row["groups"], owner.groups) for row in existing):
+        return 0, 0, 0
+    with TemporaryDirectory(dir=index.layout.directory) as scratch:
+        file = Path(scratch) / "pack"
+        manifest = write_archive(index.store, index.layout, index.settings.index, files, commit, file)
+        parts = split_blob(file.read_bytes()) if file.stat().st_size <= MAX_ARCHIVE else []
+    key = archive_key(owner.repository)
+    rows = [
+        owner.row(part_key(key, part), part=part, parts=len(parts), digest=manifest.digest, commit=commit, blob=blob)
+        for part, blob in enumerate(parts)
+    ]
+    sent = engine.put("packs", rows)
+    return len(rows), sent, engine.delete_ids("packs", {row["id"] for row in existing} - {row["id"] for row in rows})
+
+
+def _committed_files(index: IndexWriter) -> tuple[str, dict[str, bytes]] | None:
+    """The commit and the content of its files, if every indexed file is as committed."""
+    head = git.read_head(index.root)
+    blobs = list_blobs(index.root, head.commit) if head is not None and head.commit == index.freshness.commit else None
+    if head is None or blobs is None:
+        return None
+    indexed = {path: content for path, content, _, _, _, row, _ in index.store.file_rows() if row >= 0}
+    files = hash_committed_files(os.fspath(index.root), indexed, blobs, index.settings.index.max_file_bytes)
+    return (head.commit, files) if indexed and files == indexed else None
+
+
+def _write_repository(
     engine: Engine,
     repository: Repository,
     index: IndexWriter,
     expected: Mapping[str, ExpectedRows],
-    sent: SyncSummary,
+    summary: SyncSummary,
     cost: SyncCost,
     at: float,
 ) -> Repository:
-    """Write the row of a repository that is in the engine. What was asked of it meanwhile is still to be done."""
+    """Write the row of a synced repository. If another sync was requested meanwhile, it goes back to waiting."""
     registry, fresh = Registry(engine), index.freshness
     now = registry.get(repository.name) or repository
     found = replace(
         now,
-        state=READY if (now.wanted, now.groups) == (repository.wanted, repository.groups) else WAITING,
-        said="",
+        state=READY if (now.requested_at, now.groups) == (repository.requested_at, repository.groups) else WAITING,
+        error="",
         commit=fresh.commit,
         branch=truncate(fresh.branch, MAX_NAME),
         indexed_at=at,
@@ -259,15 +323,15 @@ def _finished(
         bytes_source=sum(size for _, _, size in index.store.languages()),
         fingerprint=fingerprint(index.model),
     )
-    if not sent.is_empty or not now.indexed_at:  # a look that found nothing new leaves what the last work came to
-        found = replace(found, bytes_sent=sent.bytes, seconds=cost.seconds(), cpu=cost.cpu_seconds())
+    if not summary.is_empty or not now.indexed_at:  # a sync without changes keeps the cost of the last one
+        found = replace(found, bytes_sent=summary.bytes, seconds=cost.seconds(), cpu=cost.cpu_seconds())
     registry.update(found)
     return found
 
 
-def _always() -> None:
-    """Nothing speaks against it."""
+def _no_check() -> None:
+    """Without a lease there is nothing to check."""
 
 
-def _unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+def no_progress(done: int, total: int) -> None:
+    """Progress that nobody watches."""

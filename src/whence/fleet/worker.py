@@ -1,7 +1,7 @@
-"""The loop of a worker: one repository after the other is leased, checked out, indexed and sent.
+"""The worker: lease, check out, index and sync one repository after the other.
 
-Any number of workers on any number of machines share nothing but the engine. A lease saves them from doing the same work
-twice; that nothing is missing or doubled follows from the keys of rows, whoever writes them.
+Any number of workers on any number of machines share nothing but the engine. Leases keep them from doing the same work
+twice; correctness does not depend on them, since writes are idempotent.
 """
 
 from __future__ import annotations
@@ -20,21 +20,19 @@ from whence.core.settings import load_settings
 from whence.embed.registry import open_encoder
 from whence.fleet.counts import ALL, refresh_totals
 from whence.fleet.leases import Lease, Leases
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import equals
+from whence.fleet.milvus.engine import Engine, equals
 from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS
 from whence.fleet.registry import FAILED, READY, REMOVING, WAITING, WORKING, Registry, Repository
 from whence.fleet.sources import RemoteHead, checkout, is_url, remote_head
-from whence.fleet.sync import SyncCost, SyncSummary, fingerprint, sync_index
+from whence.fleet.sync import Progress, SyncCost, SyncSummary, fingerprint, no_progress, sync_index
 from whence.index.writer import IndexWriter
 
-Progress = Callable[[int, int], None]
-#: Seconds between two looks at what others hold.
-LOOK = 0.25
-#: A lease is renewed so many times before it would end.
+#: Seconds between two looks at the repositories that others have leased.
+POLL = 0.25
+#: How often a lease is renewed before it would expire.
 RENEWALS = 4
-#: What became of a repository.
-SENT, UNCHANGED, TROUBLE, LOST, REMOVED = "sent", "unchanged", "failed", "lost", "removed"
+#: Outcomes. The strings are part of the JSON output.
+SENT, UNCHANGED, SYNC_FAILED, LOST, REMOVED = "sent", "unchanged", "failed", "lost", "removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +46,46 @@ class SyncOutcome:
 
 
 class LeaseLost(Exception):
-    """The lease ended while the work went on."""
+    """The lease expired during the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How a worker goes about it."""
+    """What a worker does, and how it reports progress."""
 
     data_dir: Path
-    values: Mapping[str, Any]  # settings of the command line, by dotted names
+    values: Mapping[str, Any]  # command-line settings by dotted name
     force: bool = False
     selects: Callable[[Repository], bool] = lambda repository: True  # noqa: ARG005
-    progress: Callable[[str], AbstractContextManager[Progress]] = lambda label: nullcontext(_unseen)  # noqa: ARG005
+    progress: Callable[[str], AbstractContextManager[Progress]] = lambda label: nullcontext(no_progress)  # noqa: ARG005
 
 
-def work(engine: Engine, registry: Registry, leases: Leases, ways: WorkerOptions) -> Iterator[SyncOutcome]:
-    """Work until nothing is left to do: what others hold is waited for, and taken over when they are no more."""
+def work(engine: Engine, registry: Registry, leases: Leases, options: WorkerOptions) -> Iterator[SyncOutcome]:
+    """Sync repositories until none is left. Waits for those that other workers have leased, and takes over if a worker dies."""
     began, tried = leases.now(), set[tuple[object, ...]]()
-    worker = _Worker(engine, registry, leases, ways, began)
-    while left := [one for one in registry.all() if ways.selects(one) and _is_wanted(one, began) and _wish(one) not in tried]:
-        took = False
-        for one in sorted(left, key=lambda one: (one.state != WAITING, _lot(leases.worker, one.name))):
+    worker = _Worker(engine, registry, leases, options, began)
+    while left := [one for one in registry.all() if options.selects(one) and _is_due(one, began) and _job(one) not in tried]:
+        progressed = False
+        for one in sorted(left, key=lambda one: (one.state != WAITING, _shuffle_key(leases.worker, one.name))):
             lease = leases.acquire(one.name)
             if lease is None:
                 continue
-            took = True
-            tried.add(_wish(one))
+            progressed = True
+            tried.add(_job(one))
             with _renewed(lease, leases.seconds):
-                outcome = worker.do(one.name, lease)
+                outcome = worker.run(one.name, lease)
             if outcome is not None:
                 yield outcome
-        if not took:
-            time.sleep(LOOK)
+        if not progressed:
+            time.sleep(POLL)
     update_totals(engine, leases)
 
 
 def update_totals(engine: Engine, leases: Leases) -> None:
-    """Sum up what all repositories counted, one worker at a time: the last to do so has seen everything."""
+    """Refresh the summed term counts, one worker at a time, so that the last one sums everything."""
     until = time.monotonic() + 2 * leases.seconds
     while (lease := leases.acquire(ALL)) is None and time.monotonic() < until:
-        time.sleep(LOOK)
+        time.sleep(POLL)
     try:
         refresh_totals(engine)
     finally:
@@ -95,24 +93,24 @@ def update_totals(engine: Engine, leases: Leases) -> None:
             lease.release()
 
 
-def _is_wanted(one: Repository, began: float) -> bool:
-    """Whether it is to be looked at: it waits, was left in the middle, or nobody has since this worker began."""
+def _is_due(one: Repository, began: float) -> bool:
+    """Whether to sync it: it is waiting, was interrupted, or was not checked since this worker began."""
     return one.state in (WAITING, WORKING) or (one.state in (READY, FAILED) and one.indexed_at < began)
 
 
-def _wish(one: Repository) -> tuple[object, ...]:
-    """What is tried once: whoever asks anew, or lets others see it, has it done again."""
-    return one.name, one.wanted, one.groups
+def _job(one: Repository) -> tuple[object, ...]:
+    """A job is tried once; a new request or other groups make it a new job."""
+    return one.name, one.requested_at, one.groups
 
 
-def _lot(worker: str, name: str) -> bytes:
-    """Workers begin at different places, and get in each other's way less."""
+def _shuffle_key(worker: str, name: str) -> bytes:
+    """Sorts repositories differently for each worker, so that workers rarely compete for one."""
     return blake2s(f"{worker}\0{name}".encode("utf-8", "backslashreplace")).digest()
 
 
 @contextmanager
 def _renewed(lease: Lease, seconds: float) -> Iterator[None]:
-    """Hold a lease while work goes on, in a thread of its own; let it go at the end."""
+    """Renew a lease in a thread of its own; release it at the end."""
     done = threading.Event()
 
     def renew() -> None:
@@ -120,7 +118,7 @@ def _renewed(lease: Lease, seconds: float) -> Iterator[None]:
             try:
                 if not lease.renew():
                     return
-            except FleetError:  # asked again until its time is over
+            except FleetError:  # retried until the lease expires
                 continue
 
     thread = threading.Thread(target=renew, name="lease", daemon=True)
@@ -134,56 +132,56 @@ def _renewed(lease: Lease, seconds: float) -> Iterator[None]:
 
 
 class _Worker:
-    """What is done with one repository."""
+    """Syncs one repository at a time."""
 
-    def __init__(self, engine: Engine, registry: Registry, leases: Leases, ways: WorkerOptions, began: float) -> None:
-        self._engine, self._registry, self._leases, self._ways, self._began = engine, registry, leases, ways, began
-        self._settings = load_settings(None, command_line=ways.values)[0]
+    def __init__(self, engine: Engine, registry: Registry, leases: Leases, options: WorkerOptions, began: float) -> None:
+        self._engine, self._registry, self._leases, self._options, self._began = engine, registry, leases, options, began
+        self._settings = load_settings(None, command_line=options.values)[0]
 
-    def do(self, name: str, lease: Lease) -> SyncOutcome | None:
-        """Bring a repository up to its source; None where another one did meanwhile."""
+    def run(self, name: str, lease: Lease) -> SyncOutcome | None:
+        """Bring a repository up to date with its source; None if another worker has just done so."""
         found = self._registry.get(name)
-        if found is None or found.state == REMOVING:
-            return None
-        if not _is_wanted(found, self._began):
+        if found is None or found.state == REMOVING or not _is_due(found, self._began):
             return None
         try:
-            return self._brought_up(found, lease)
+            return self._sync(found, lease)
         except LeaseLost:
-            return self._removed(name) or SyncOutcome(name, LOST, "its lease ended; it is left to whoever has it now")
+            return self._clean_up_removed(name) or SyncOutcome(name, LOST, "the lease expired; another worker continues")
         except FleetError:
-            if (removed := self._removed(name)) is not None:
+            if (removed := self._clean_up_removed(name)) is not None:
                 return removed
             raise
-        except (WhenceError, OSError) as trouble:
-            said = " ".join(str(trouble).split())
-            self._note(name, said, lease)
-            return SyncOutcome(name, TROUBLE, said)
+        except (WhenceError, OSError) as error:
+            message = " ".join(str(error).split())
+            self._record_error(name, message, lease)
+            return SyncOutcome(name, SYNC_FAILED, message)
 
-    def _brought_up(self, repository: Repository, lease: Lease) -> SyncOutcome:
-        cost, ways = SyncCost(), self._ways
+    def _sync(self, repository: Repository, lease: Lease) -> SyncOutcome:
+        cost, options = SyncCost(), self._options
 
-        def go_on() -> None:
+        def check_lease() -> None:
             if not lease.held:
                 raise LeaseLost
 
         head = remote_head(repository.source) if is_url(repository.source) else None
-        if self._is_there(repository, head):
+        if self._is_current(repository, head):
             self._registry.update(replace(self._registry.get(repository.name) or repository, indexed_at=self._leases.now()))
             return SyncOutcome(repository.name, UNCHANGED)
-        with checkout(repository.source, ways.data_dir, self._settings.index.history, head) as root:
-            go_on()
-            with ways.progress(f"indexing {repository.name}") as seen:
-                index = IndexWriter.open(root, data_dir=ways.data_dir, command_line=ways.values, progress=seen)
-            with index, ways.progress(f"sending {repository.name}") as seen:
-                go_on()
-                at = self._leases.now()
-                sent = sync_index(self._engine, repository, index, force=ways.force, at=at, cost=cost, progress=seen, go_on=go_on)
-        return SyncOutcome(repository.name, UNCHANGED if sent.is_empty else SENT, summary=sent)
+        with checkout(repository.source, options.data_dir, self._settings.index.history, head) as root:
+            check_lease()
+            with options.progress(f"indexing {repository.name}") as shown:
+                index = IndexWriter.open(root, data_dir=options.data_dir, command_line=options.values, progress=shown)
+            with index, options.progress(f"sending {repository.name}") as shown:
+                check_lease()
+                at, force = self._leases.now(), options.force
+                summary = sync_index(
+                    self._engine, repository, index, force=force, at=at, cost=cost, progress=shown, check_lease=check_lease
+                )
+        return SyncOutcome(repository.name, UNCHANGED if summary.is_empty else SENT, summary=summary)
 
-    def _is_there(self, repository: Repository, head: RemoteHead | None) -> bool:
-        """Whether the engine has the commit of a server: then nothing is fetched. Files of a folder may have changed without one."""
-        if head is None or self._ways.force or repository.state != READY or repository.commit != head.commit:
+    def _is_current(self, repository: Repository, head: RemoteHead | None) -> bool:
+        """Whether the engine has the commit of the remote, so that nothing need be fetched. A folder can change without a commit."""
+        if head is None or self._options.force or repository.state != READY or repository.commit != head.commit:
             return False
         try:
             encoder = open_encoder(self._settings.index.model)
@@ -191,22 +189,18 @@ class _Worker:
             return False
         return repository.fingerprint == fingerprint(encoder.fingerprint if encoder is not None else "")
 
-    def _note(self, name: str, said: str, lease: Lease) -> None:
-        """Keep what went wrong where everybody sees it, unless the repository is another's by now."""
+    def _record_error(self, name: str, message: str, lease: Lease) -> None:
+        """Store the error with the repository, unless it has been removed or leased to another worker."""
         now = self._registry.get(name)
         if now is not None and now.state != REMOVING and lease.held:
-            self._registry.update(replace(now, state=FAILED, said=said))
+            self._registry.update(replace(now, state=FAILED, error=message))
 
-    def _removed(self, name: str) -> SyncOutcome | None:
-        """Where the repository was removed while it was sent: what was sent since is removed, too."""
+    def _clean_up_removed(self, name: str) -> SyncOutcome | None:
+        """If the repository was removed during the sync, delete what was sent since."""
         now = self._registry.get(name)
         if now is not None and now.state != REMOVING:
             return None
         for one in SCHEMAS:
             if one not in (REPOS.name, CLAIMS.name):
                 self._engine.delete(one, equals("repo", name))
-        return SyncOutcome(name, REMOVED, "it was removed from the fleet meanwhile")
-
-
-def _unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+        return SyncOutcome(name, REMOVED, "it was removed from the fleet during the sync")

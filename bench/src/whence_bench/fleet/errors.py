@@ -67,7 +67,7 @@ TROUBLES: Mapping[str, tuple[Callable[[], AbstractContextManager[int]], str]] = 
     "slow": (_slow, "did not answer within"),
     "full": (lambda: _answering("RESOURCE_EXHAUSTED"), "is full"),
     "of another version": (lambda: _answering("UNIMPLEMENTED"), "another version"),
-    "refusing the token": (lambda: _answering("UNAUTHENTICATED"), "refuses the token"),
+    "refusing the token": (lambda: _answering("UNAUTHENTICATED"), "rejected the token"),
 }
 
 

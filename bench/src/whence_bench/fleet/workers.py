@@ -20,12 +20,11 @@ from typing import Any
 
 from whence.core.errors import StorageError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.archives import fetch_archive
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import EVERYTHING
+from whence.fleet.milvus.engine import EVERYTHING, Engine
 from whence.fleet.milvus.schemas import CLAIMS, NO_VECTOR, PACKS, REPOS, SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WORKING, Registry
+from whence.fleet.rows import fetch_archive
 from whence.index.archive import MANIFEST
 from whence_bench.fleet.server import Served
 from whence_bench.fleet.trees import Nursery

@@ -1,6 +1,6 @@
-"""Milvus as the fleet uses it: rows put, deleted and found, the same against a file, a server and a cluster.
+"""The fleet's collections in Milvus. The same code runs against a file, a server and a cluster.
 
-Whatever goes wrong is a `FleetError` of one line, no later than the time that the settings give and a second.
+Every failure is a one-line `FleetError`, raised at most a second after `fleet.timeout`.
 """
 
 from __future__ import annotations
@@ -14,29 +14,110 @@ from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.milvus import client
 from whence.fleet.milvus.client import fleet_error, is_rate_limited
-from whence.fleet.milvus.filters import EVERYTHING, NOTHING, Filter, differs, one_of
 from whence.fleet.milvus.schemas import FORMAT, ID, NO_VALUE, NO_VECTOR, SCHEMAS, SKETCH, SPARSE, WORDS, Schema
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Row = dict[str, Any]
+Value = str | int | float
 Answer = TypeVar("Answer")
-#: Bytes and rows of a message at most; servers refuse 4 MB where nobody told them otherwise.
+#: Limits of one message; servers refuse more than 4 MB by default.
 MAX_BYTES, MAX_ROWS = 3_000_000, 1_000
-#: Rows asked for at once. Rows can have 64 KB, answers 100 MB.
+#: Rows per page. A row may have 64 KB, an answer 100 MB.
 PAGE = 500
-#: Hits that an engine gives at most.
+#: Ids named in one deletion.
+DELETE_BATCH = 500
+#: Milvus returns no more hits than this.
 MAX_HITS = 16_384
-#: Seconds between two tries when the engine asks for patience: the first, and the longest.
+#: Seconds between two tries of a rate-limited call.
 FIRST_PAUSE, MAX_PAUSE = 0.05, 1.0
-#: What milvus-lite says of words in a collection that never had a row: their average length is nothing by nothing.
-_OF_NOTHING = "Invalid sparse row: NaN"
+#: What milvus-lite answers to a text search in a collection that never had a row: the average length is 0/0.
+_EMPTY_COLLECTION = "Invalid sparse row: NaN"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on rows, in the engine's own syntax. Empty text matches every row.
+
+    Build one with the functions below, never from text: they quote values so that nothing in a value can end the string.
+    """
+
+    text: str
+
+    def __and__(self, other: Filter) -> Filter:
+        """Rows that match both."""
+        if NOTHING in (self, other):
+            return NOTHING
+        if EVERYTHING in (self, other):
+            return other if self == EVERYTHING else self
+        return Filter(f"({self.text}) and ({other.text})")
+
+
+EVERYTHING = Filter("")
+#: No row has an empty id.
+NOTHING = Filter('id == ""')
+
+
+def equals(field: str, value: Value) -> Filter:
+    """Rows whose field has this value."""
+    return Filter(f"{_checked_field(field)} == {_literal(value)}")
+
+
+def differs(field: str, value: Value) -> Filter:
+    """Rows whose field has another value."""
+    return Filter(f"{_checked_field(field)} != {_literal(value)}")
+
+
+def below(field: str, value: float) -> Filter:
+    """Rows whose field is less than the value."""
+    return Filter(f"{_checked_field(field)} < {_literal(value)}")
+
+
+def one_of(field: str, values: Iterable[Value]) -> Filter:
+    """Rows whose field has one of the values; without values, no rows."""
+    return _list_filter(f"{_checked_field(field)} in ", values, "")
+
+
+def overlaps(field: str, values: Iterable[Value]) -> Filter:
+    """Rows whose list field contains any of the values; without values, no rows."""
+    return _list_filter(f"array_contains_any({_checked_field(field)}, ", values, ")")
+
+
+def _list_filter(before: str, values: Iterable[Value], after: str) -> Filter:
+    literals = sorted({_literal(value) for value in values})
+    return Filter(f"{before}[{', '.join(literals)}]{after}") if literals else NOTHING
+
+
+def _checked_field(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError(f"{name!r} is not a field name")
+    return name
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, bool) or value != value or abs(value) > 1e300:  # noqa: PLR0124  -- not a number
+        raise ValueError(f"the engine cannot compare with {value!r}")
+    return repr(value)
+
+
+def _quoted(text: str) -> str:
+    """A string literal. Versions of Milvus agree only on how to escape backslashes and quotes, and none allows a line break."""
+    if "\n" in text or "\r" in text:
+        raise FleetError("the fleet engine cannot look for text that contains a line break")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise FleetError("the fleet engine cannot look for text that is not valid Unicode") from error
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 @dataclass(frozen=True, slots=True)
 class EngineHit:
-    """A row that was found: the larger the score the better."""
+    """A row found by a search; a higher score is better."""
 
     id: str
     score: float
@@ -53,142 +134,147 @@ class Engine:
 
     @classmethod
     def open(cls, settings: FleetSettings) -> Engine:
-        """The engine that the settings name, which has answered."""
+        """Connect to the engine that the settings name."""
         if settings.backend != "milvus" or not settings.address:
             hint = "set fleet.backend = milvus and fleet.address in your config.toml, in the environment, or with --set"
             raise FleetError("no fleet is set up", hint=hint)
-        connection, close = client.connect(settings, lambda error: fleet_error(error, settings))
+        connection, close = client.connect(settings)
         return cls(settings, connection, close)
 
     def close(self) -> None:
-        """Let the connection go; twice is once."""
-        close, self._close = self._close, _closed
+        """Close the connection; a second call does nothing."""
+        close, self._close = self._close, _do_nothing
         close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *trouble: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def ensure(self) -> None:
-        """Make what is missing, and refuse what was made by another version."""
-        there = set(self._ask(self._client.list_collections))
+        """Create and load whatever is missing; refuse collections that another version made."""
+        existing = set(self._call(self._client.list_collections))
         for schema in SCHEMAS.values():
-            name = self._named(schema.name)
-            if name not in there:
-                self._make(schema)
-            self._check(name)
-            if not self._ask(self._client.list_indexes, name):  # just made, or by somebody who came no further
-                self._ask(self._client.create_index, name, self._index(schema), sync=False)
-            if self._ask(self._client.get_load_state, name)["state"].name != "Loaded":
-                self._ask(self._client.load_collection, name)
+            name = self._collection(schema.name)
+            if name not in existing:
+                self._create(schema)
+            self._check_format(name)
+            if not self._call(self._client.list_indexes, name):  # just created, or its creator was interrupted
+                self._call(self._client.create_index, name, self._index(schema), sync=False)
+            if self._call(self._client.get_load_state, name)["state"].name != "Loaded":
+                self._call(self._client.load_collection, name)
 
     def check(self) -> None:
-        """Refuse a fleet that another version made, or where there is none: for whoever only asks."""
-        repositories = SCHEMAS["repos"].name
-        self._check(self._named(repositories))
-        if self._ask(self._client.get_load_state, self._named(repositories))["state"].name != "Loaded":
+        """For readers, which create nothing: raise where there is no fleet, or one that another version made."""
+        repositories = self._collection("repos")
+        self._check_format(repositories)
+        if self._call(self._client.get_load_state, repositories)["state"].name != "Loaded":
             for name in SCHEMAS:
-                self._ask(self._client.load_collection, self._named(name))
+                self._call(self._client.load_collection, self._collection(name))
 
     def drop(self) -> None:
-        """Remove all collections of this fleet. Nothing of it is left."""
-        there = set(self._ask(self._client.list_collections))
-        for name in there & {self._named(one) for one in SCHEMAS}:
-            self._ask(self._client.drop_collection, name)
+        """Delete all collections of this fleet."""
+        existing = set(self._call(self._client.list_collections))
+        for name in existing & {self._collection(one) for one in SCHEMAS}:
+            self._call(self._client.drop_collection, name)
 
     def put(self, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write rows, each in place of the one with its id; how many bytes they came to."""
+        """Insert rows, replacing those with the same id; returns the bytes sent."""
         sent = 0
-        for batch, size in _batches(_complete(SCHEMAS[name], row) for row in rows):
-            self._ask(self._client.upsert, self._named(name), batch)
+        for batch, size in _batches(_with_vector(SCHEMAS[name], row) for row in rows):
+            self._call(self._client.upsert, self._collection(name), batch)
             sent += size
         return sent
 
     def delete(self, name: str, which: Filter) -> None:
-        """Remove rows."""
+        """Delete the rows that match."""
         if which != NOTHING:
-            self._ask(self._client.delete, self._named(name), filter=_said(which))
+            self._call(self._client.delete, self._collection(name), filter=_explicit(which))
+
+    def delete_ids(self, name: str, ids: Iterable[str]) -> int:
+        """Delete rows by id; returns how many ids there were."""
+        ordered = sorted(ids)
+        for start in range(0, len(ordered), DELETE_BATCH):
+            self.delete(name, one_of(ID, ordered[start : start + DELETE_BATCH]))
+        return len(ordered)
 
     def get(self, name: str, ids: Iterable[str], fields: Sequence[str]) -> list[Row]:
-        """The rows with these ids, as far as there are any, in the order of the ids."""
+        """The rows with these ids that exist, in the order of the ids."""
         wanted = list(dict.fromkeys(ids))
         found: dict[str, Row] = {}
         for start in range(0, len(wanted), PAGE):
             which = one_of(ID, wanted[start : start + PAGE])
-            rows = self._ask(self._client.query, self._named(name), filter=which.text, output_fields=list(fields), limit=PAGE)
+            rows = self._call(self._client.query, self._collection(name), filter=which.text, output_fields=list(fields), limit=PAGE)
             found.update((row[ID], dict(row)) for row in rows)
         return [found[one] for one in wanted if one in found]
 
     def rows(self, name: str, which: Filter, fields: Sequence[str]) -> Iterator[Row]:
-        """All rows that are meant, page by page."""
+        """All rows that match, page by page."""
         if which == NOTHING:
             return
-        pages = self._ask(self._client.query_iterator, self._named(name), batch_size=PAGE, filter=_said(which), output_fields=list(fields))
+        options = {"batch_size": PAGE, "filter": _explicit(which), "output_fields": list(fields)}
+        pages = self._call(self._client.query_iterator, self._collection(name), **options)
         try:
-            while page := self._try(pages.next):
+            while page := self._next(pages):
                 yield from (dict(row) for row in page)
         finally:
             pages.close()
 
     def count(self, name: str, which: Filter = EVERYTHING) -> int:
-        """How many rows are meant."""
+        """How many rows match."""
         if which == NOTHING:
             return 0
-        found = self._ask(self._client.query, self._named(name), filter=which.text, output_fields=["count(*)"])
+        found = self._call(self._client.query, self._collection(name), filter=which.text, output_fields=["count(*)"])
         return int(found[0]["count(*)"])
 
-    def search_words(self, name: str, text: str, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
-        """The rows whose words fit best, by the engine's own BM25."""
+    def search_words(self, name: str, text: str, limit: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
+        """The rows whose words match best, by the engine's BM25."""
         if not text.split():
             return []
         try:
-            return self._search(name, SPARSE, "BM25", text, most, which, fields)
+            return self._search(name, SPARSE, "BM25", text, limit, which, fields)
         except FleetError as error:
-            if _OF_NOTHING in str(error.__cause__):
+            if _EMPTY_COLLECTION in str(error.__cause__):
                 return []
             raise
 
-    def search_bits(self, name: str, bits: bytes, most: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
-        """The rows whose sketches differ least; the score is minus the number of bits that differ."""
-        hits = self._search(name, SKETCH, "HAMMING", bits, most, which, fields)
+    def search_bits(self, name: str, bits: bytes, limit: int, which: Filter = EVERYTHING, fields: Sequence[str] = ()) -> list[EngineHit]:
+        """The rows with the nearest binary vectors; the score is minus the number of bits that differ."""
+        hits = self._search(name, SKETCH, "HAMMING", bits, limit, which, fields)
         return [EngineHit(hit.id, -hit.score, hit.fields) for hit in hits]
 
     def _search(
-        self, name: str, by: str, metric: str, query: str | bytes, most: int, which: Filter, fields: Sequence[str]
+        self, name: str, field: str, metric: str, query: str | bytes, limit: int, which: Filter, fields: Sequence[str]
     ) -> list[EngineHit]:
-        if which == NOTHING or most < 1:
+        if which == NOTHING or limit < 1:
             return []
-        found = self._ask(
+        found = self._call(
             self._client.search,
-            self._named(name),
+            self._collection(name),
             data=[query],
-            anns_field=by,
-            limit=min(most, MAX_HITS),
+            anns_field=field,
+            limit=min(limit, MAX_HITS),
             filter=which.text,
             output_fields=list(fields),
             search_params={"metric_type": metric},
         )
         return [EngineHit(hit[ID], float(hit["distance"]), dict(hit["entity"])) for hit in found[0]]
 
-    def _make(self, schema: Schema) -> None:
-        library = client.import_pymilvus()
-        made = self._client.create_schema(description=_described(FORMAT))
+    def _create(self, schema: Schema) -> None:
+        pymilvus = client.import_pymilvus()
+        made = self._client.create_schema(description=_description(FORMAT))
         for one in schema.fields:
-            options = {key: getattr(library.DataType, value) if key == "element_type" else value for key, value in one.options.items()}
-            made.add_field(one.name, getattr(library.DataType, one.kind), **options)
+            options = {key: getattr(pymilvus.DataType, value) if key == "element_type" else value for key, value in one.options.items()}
+            made.add_field(one.name, getattr(pymilvus.DataType, one.kind), **options)
         if schema.has_words:
-            made.add_function(
-                library.Function(
-                    name="bm25", function_type=library.FunctionType.BM25, input_field_names=[WORDS], output_field_names=[SPARSE]
-                )
-            )
-        name = self._named(schema.name)
+            kind = pymilvus.FunctionType.BM25
+            made.add_function(pymilvus.Function(name="bm25", function_type=kind, input_field_names=[WORDS], output_field_names=[SPARSE]))
+        name = self._collection(schema.name)
         try:
-            self._ask(self._client.create_collection, name, schema=made, consistency_level="Strong")
+            self._call(self._client.create_collection, name, schema=made, consistency_level="Strong")
         except FleetError:
-            if name not in self._ask(self._client.list_collections):  # another one made it meanwhile
+            if name not in self._call(self._client.list_collections):  # unless another process has just created it
                 raise
 
     def _index(self, schema: Schema) -> Any:
@@ -201,18 +287,18 @@ class Engine:
             index.add_index(NO_VECTOR, index_type="FLAT", metric_type="L2")
         return index
 
-    def _check(self, name: str) -> None:
-        said = self._ask(self._client.describe_collection, name).get("description", "")
-        if said != _described(FORMAT):
-            what = f"of {said}" if said.startswith(_described("")) else "no collection of a fleet"
-            hint = "use the version of whence that made it, or choose another fleet.prefix and index anew"
-            raise FleetError(f"{name} at {self.settings.address} is {what}, not of {_described(FORMAT)}", hint=hint)
+    def _check_format(self, name: str) -> None:
+        description = self._call(self._client.describe_collection, name).get("description", "")
+        if description != _description(FORMAT):
+            what = f"of {description}" if description.startswith(_description("")) else "not a collection of a fleet"
+            hint = "use the version of whence that made it, or choose another fleet.prefix and index again"
+            raise FleetError(f"{name} at {self.settings.address} is {what}; expected {_description(FORMAT)}", hint=hint)
 
-    def _named(self, name: str) -> str:
+    def _collection(self, name: str) -> str:
         return f"{self.settings.prefix}_{SCHEMAS[name].name}"
 
-    def _ask(self, method: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
-        """What a call of the engine's package gives, in time; where the engine only asks for patience it is asked again."""
+    def _call(self, method: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
+        """Call pymilvus within the time-out; a rate-limited call is repeated."""
         until, pause = time.monotonic() + self.settings.timeout, FIRST_PAUSE
         while True:
             left = max(0.1, until - time.monotonic())
@@ -224,52 +310,49 @@ class Engine:
             time.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE)
 
-    def _try(self, method: Callable[[], Answer]) -> Answer:
+    def _next(self, pages: Any) -> list[Row]:
         try:
-            return method()
+            page: list[Row] = pages.next()
         except Exception as error:
             raise fleet_error(error, self.settings) from error
+        return page
 
 
-def _closed() -> None:
-    """There is nothing left to close."""
+def _do_nothing() -> None:
+    """Already closed."""
 
 
-def _described(number: int | str) -> str:
+def _description(number: int | str) -> str:
     return f"whence fleet format {number}"
 
 
-def _said(which: Filter) -> str:
-    """Pages and deletions want to be told what everything is."""
+def _explicit(which: Filter) -> str:
+    """Iterators and deletions do not accept an empty filter."""
     return (differs(ID, "") if which == EVERYTHING else which).text
 
 
-def _complete(schema: Schema, row: Mapping[str, Any]) -> Row:
+def _with_vector(schema: Schema, row: Mapping[str, Any]) -> Row:
     return {**row, NO_VECTOR: list(NO_VALUE)} if schema.fields[-1].name == NO_VECTOR else dict(row)
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[tuple[list[Row], int]]:
-    """Rows in messages that the engine takes, no id twice in one: of those with one id the last counts."""
+    """Rows and bytes of each message. An id is in a message once; the last row with an id wins."""
     batch: dict[str, Row] = {}
     size = 0
     for row in rows:
-        own = _size(row)
-        if batch and (len(batch) == MAX_ROWS or size + own > MAX_BYTES or row[ID] in batch):
+        row_size = sum(map(_size, row.values()))
+        if batch and (len(batch) == MAX_ROWS or size + row_size > MAX_BYTES or row[ID] in batch):
             yield list(batch.values()), size
             batch, size = {}, 0
         batch[row[ID]] = row
-        size += own
+        size += row_size
     if batch:
         yield list(batch.values()), size
 
 
-def _size(row: Row) -> int:
-    return sum(_bytes(value) for value in row.values())
-
-
-def _bytes(value: Any) -> int:
+def _size(value: Any) -> int:
     if isinstance(value, str):
         return len(value) if value.isascii() else len(value.encode())
     if isinstance(value, bytes):
         return len(value)
-    return sum(map(_bytes, value)) if isinstance(value, list | tuple) else 8
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else 8

@@ -15,14 +15,12 @@ from sample_trees import git, write
 from whence import Index
 from whence.core.errors import FleetError, IndexDamaged
 from whence.fleet import counts, sync
-from whence.fleet.archives import fetch_archive
-from whence.fleet.counts import group_scope, read_counts, refresh_totals, write_counts
+from whence.fleet.counts import group_scope, read_table, refresh_totals, write_counts
 from whence.fleet.file_blobs import decode_blob
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import EVERYTHING, equals
+from whence.fleet.milvus.engine import EVERYTHING, Engine, equals
 from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WAITING, Registry, Repository
-from whence.fleet.rows import decode_text, encode_text, file_key, join_blob, part_key
+from whence.fleet.rows import decode_text, encode_text, fetch_archive, file_key, join_blob, part_key
 from whence.fleet.sync import SyncSummary, fingerprint, sync_index
 from whence.index.archive_import import unpack_archive as unpacked_pack
 from whence.index.layout import Layout
@@ -201,7 +199,7 @@ def test_a_deleted_file_is_gone_from_every_collection(engine: Engine, sent: Send
     done = sent()
     assert (done.files, done.removed_files) == (0, 1)
     assert not any(key in files_of(engine, name) for name in ("files", "texts", "units", "passages"))
-    assert read_counts(engine, "acme/shop", [name_hash("guid"), name_hash("guide")]).holding(name_hash("guide")) is None
+    assert read_table(engine, "acme/shop", [name_hash("guid"), name_hash("guide")]).holding(name_hash("guide")) is None
 
 
 def test_other_groups_reach_every_row(engine: Engine, sent: Sending, tree: Path):
@@ -227,7 +225,7 @@ def test_no_row_holds_a_secret(engine: Engine, sent: Sending):
 
 
 def test_whoever_is_cut_off_and_repeats_it_ends_with_the_same(engine: Engine, sent: Sending, tree: Path, monkeypatch):
-    monkeypatch.setattr(sync, "FILES_AT_ONCE", 1)
+    monkeypatch.setattr(sync, "FILE_BATCH", 1)
     sent()
     write(tree, {"shop/session.py": "def okapi():\n    return 1\n", "shop/cart.py": "def bongo():\n    return 1\n"})
     (tree / "docs/guide.md").unlink()
@@ -235,12 +233,12 @@ def test_whoever_is_cut_off_and_repeats_it_ends_with_the_same(engine: Engine, se
     while not reached:  # cut off at the first message, then at the second, ...
         calls: Iterator[int] = iter(range(at))
 
-        def go_on(calls: Iterator[int] = calls) -> None:
+        def check_lease(calls: Iterator[int] = calls) -> None:
             if next(calls, None) is None:
                 raise InterruptedError
 
         try:
-            sent(go_on=go_on)
+            sent(check_lease=check_lease)
             reached = True
         except InterruptedError:
             at += 1
@@ -267,16 +265,16 @@ def test_rows_of_nothing_are_swept_away_where_work_was_cut_off(engine: Engine, s
 def test_what_was_asked_for_meanwhile_is_still_to_be_done(engine: Engine, sent: Sending):
     registry = Registry(engine)
 
-    def go_on() -> None:
-        registry.update(replace(registry.get("acme/shop"), wanted=7.0))
+    def check_lease() -> None:
+        registry.update(replace(registry.get("acme/shop"), requested_at=7.0))
 
-    assert sent(go_on=go_on).repository.state == WAITING
-    assert registry.get("acme/shop").wanted == 7.0
+    assert sent(check_lease=check_lease).repository.state == WAITING
+    assert registry.get("acme/shop").requested_at == 7.0
 
 
 def test_a_repository_that_was_removed_meanwhile_does_not_come_back(engine: Engine, sent: Sending):
     with pytest.raises(FleetError, match="was removed"):
-        sent(go_on=lambda: Registry(engine).remove("acme/shop") if Registry(engine).get("acme/shop") else None)
+        sent(check_lease=lambda: Registry(engine).remove("acme/shop") if Registry(engine).get("acme/shop") else None)
     assert Registry(engine).all() == []
 
 
@@ -310,12 +308,12 @@ def test_totals_are_the_sums_of_repositories(engine: Engine, sent: Sending, tmp_
         sync_index(engine, other, index.writer)
     refresh_totals(engine)
     wanted = [counts.TOTALS, name_hash("quagga"), name_hash("cart")]
-    shop, zoo, both = (read_counts(engine, scope, wanted) for scope in ("acme/shop", "zoo", counts.ALL))
+    shop, zoo, both = (read_table(engine, scope, wanted) for scope in ("acme/shop", "zoo", counts.ALL))
     assert both.holding(counts.TOTALS).files == len(FILES) + 1
     for hashed in wanted[:2]:
         assert both.holding(hashed).units == shop.holding(hashed).units + zoo.holding(hashed).units
     assert zoo.holding(name_hash("cart")) is None
-    sales = read_counts(engine, group_scope("sales"), wanted)
+    sales = read_table(engine, group_scope("sales"), wanted)
     assert sales.holding(name_hash("quagga")) == shop.holding(name_hash("quagga"))
     groups = {row["scope"]: row["groups"] for row in engine.rows("counts", EVERYTHING, ("scope", "groups"))}
     assert groups == {"acme/shop": ["sales"], "zoo": ["zoo"], counts.ALL: [], "@sales": ["sales"], "@zoo": ["zoo"]}
@@ -335,7 +333,7 @@ def test_counts_that_do_not_fit_into_a_row_are_read_whole(engine: Engine):
     table = counts.CountTable(terms, held, terms[:0], terms[:0])
     write_counts(engine, "huge", table, "huge", [])
     assert engine.count("counts", equals("bucket", 0)) > 4
-    found = read_counts(engine, "huge", [0])
+    found = read_table(engine, "huge", [0])
     assert np.array_equal(found.terms, terms)
     assert np.array_equal(found.held, held)
     assert write_counts(engine, "huge", table, "huge", []) == (0, 0)

@@ -15,14 +15,13 @@ from sample_trees import git, write
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet import worker as working
-from whence.fleet.archives import fetch_archive
 from whence.fleet.counts import ALL
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import EVERYTHING, equals
+from whence.fleet.milvus.engine import EVERYTHING, Engine, equals
 from whence.fleet.registry import FAILED, READY, WAITING, WORKING, Registry
+from whence.fleet.rows import fetch_archive
 from whence.fleet.sources import checkout_path
-from whence.fleet.worker import LOST, REMOVED, SENT, TROUBLE, UNCHANGED, SyncOutcome, WorkerOptions, work
+from whence.fleet.worker import LOST, REMOVED, SENT, SYNC_FAILED, UNCHANGED, SyncOutcome, WorkerOptions, work
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +112,19 @@ def test_trouble_with_one_is_noted_and_the_next_is_taken(engine: Engine, data: P
     write(repository(tmp_path, "delta"), {".whence.toml": 'fleet.address = "http://elsewhere:1"\n'})
     registry.add("delta", str(tmp_path / "delta"), [])
     found = done_by(engine, data)
-    assert {name: one.status for name, one in found.items()} == {"alpha": TROUBLE, "beta": TROUBLE, "gamma": SENT, "delta": TROUBLE}
+    assert {name: one.status for name, one in found.items()} == {
+        "alpha": SYNC_FAILED,
+        "beta": SYNC_FAILED,
+        "gamma": SENT,
+        "delta": SYNC_FAILED,
+    }
     assert registry.get("alpha").state == FAILED
-    assert "no such file or folder" in registry.get("alpha").said
-    assert "git ls-remote failed" in registry.get("beta").said
-    assert "may not set 'fleet.address'" in registry.get("delta").said
+    assert "no such file or folder" in registry.get("alpha").error
+    assert "git ls-remote failed" in registry.get("beta").error
+    assert "may not set 'fleet.address'" in registry.get("delta").error
     repository(tmp_path, "nowhere")
     assert done_by(engine, data)["alpha"].status == SENT
-    assert registry.get("alpha").said == ""
+    assert registry.get("alpha").error == ""
 
 
 def test_trouble_with_the_engine_ends_the_work(engine: Engine, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -116,13 +116,13 @@ def test_where_nothing_listens_it_cannot_be_reached():
         port = free.getsockname()[1]
     client.import_pymilvus()  # takes most of a second the first time
     error = refused(fleet_at(port), within=0.5)
-    assert error.message == f"the engine of the fleet at http://127.0.0.1:{port} cannot be reached: nothing listens there"
+    assert error.message == f"the fleet engine at http://127.0.0.1:{port} cannot be reached: nothing listens there"
     assert error.hint == "is it running, and is fleet.address right?"
 
 
 def test_a_host_that_does_not_exist_cannot_be_reached():
     error = refused(FleetSettings(backend="milvus", address="http://no-such-host.invalid:19530", timeout=TIMEOUT))
-    assert error.message.startswith("the engine of the fleet at http://no-such-host.invalid:19530")
+    assert error.message.startswith("the fleet engine at http://no-such-host.invalid:19530")
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -149,10 +149,10 @@ def test_an_engine_that_greets_and_is_slow_then_is_too_slow():
     [
         ("UNAVAILABLE", "cannot be reached: its own words"),
         ("DEADLINE_EXCEEDED", "did not answer within 0.6 s"),
-        ("UNAUTHENTICATED", "refuses the token"),
-        ("PERMISSION_DENIED", "refuses the token"),
+        ("UNAUTHENTICATED", "rejected the token"),
+        ("PERMISSION_DENIED", "rejected the token"),
         ("RESOURCE_EXHAUSTED", "is full: its own words"),
-        ("UNIMPLEMENTED", "does not know what was asked: another version of Milvus, or none"),
+        ("UNIMPLEMENTED", "does not support this request: another version of Milvus, or not Milvus at all"),
         ("INTERNAL", "failed: its own words"),
         ("UNKNOWN", "failed: its own words"),
         ("CANCELLED", "failed: its own words"),
@@ -160,7 +160,7 @@ def test_an_engine_that_greets_and_is_slow_then_is_too_slow():
 )
 def test_every_status_has_its_line(status, line, greets):
     with answering(with_status(status, greets=greets)) as port:
-        assert refused(fleet_at(port)).message == f"the engine of the fleet at http://127.0.0.1:{port} {line}"
+        assert refused(fleet_at(port)).message == f"the fleet engine at http://127.0.0.1:{port} {line}"
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_every_status_has_its_line(status, line, greets):
         (9, "quota exceeded[reason=disk quota exceeded, please allocate more resources]", "is full: quota exceeded"),
         (3, "memory limit exceeded", "is full: memory limit exceeded"),
         (1, "write failed: no space left on device", "is full: write failed"),
-        (2099, "auth check failure, please check api key is correct", "refuses the token"),
-        (1401, "PrivilegeShowCollections: permission deny to alice", "refuses the token"),
-        (1100, "unsupported data type", "cannot do what was asked: unsupported data type"),
-        (100, "collection not found[collection=x]", "holds no fleet named whence"),
+        (2099, "auth check failure, please check api key is correct", "rejected the token"),
+        (1401, "PrivilegeShowCollections: permission deny to alice", "rejected the token"),
+        (1100, "unsupported data type", "cannot do this: unsupported data type"),
+        (100, "collection not found[collection=x]", "has no fleet named whence"),
         (65535, "something else\nof \x1b[31mtwo lines", "failed: something else of [31mtwo lines"),
     ],
 )
@@ -189,7 +189,7 @@ def test_an_engine_that_asks_for_patience_is_asked_again_until_the_time_is_over(
         return with_refusal(8, "rate limit exceeded")(method, context)
 
     with answering(busy) as port:
-        assert "takes no more requests for now" in refused(fleet_at(port)).message
+        assert "is limiting the request rate" in refused(fleet_at(port)).message
     assert asked.count("ShowCollections") > 3
 
 
@@ -240,17 +240,17 @@ def test_an_engine_that_dies_in_between_is_told_of_in_time(tmp_path):
 
 def test_with_its_certificate_an_engine_is_reached(certificates):
     with answering(with_status("UNAUTHENTICATED", greets=False), certificates) as port:
-        assert "refuses the token" in refused(fleet_at(port, "https", ca=str(certificates.path))).message
+        assert "rejected the token" in refused(fleet_at(port, "https", ca=str(certificates.path))).message
 
 
 @pytest.mark.parametrize(
     ("case", "line"),
     [
-        ("no TLS there", "and we do not agree on TLS: it does not speak TLS there"),
-        ("TLS not used", "cannot be reached: it hung up, as servers do that speak TLS"),
-        ("signed by nobody", "and we do not agree on TLS: its certificate is signed by nobody we know"),
-        ("signed by another", "and we do not agree on TLS: its certificate is signed by nobody we know"),
-        ("another name", "and we do not agree on TLS: its certificate is for another name"),
+        ("no TLS there", "failed the TLS handshake: it does not use TLS"),
+        ("TLS not used", "cannot be reached: it closed the connection, as a server does that expects TLS"),
+        ("signed by nobody", "failed the TLS handshake: its certificate is signed by an unknown authority"),
+        ("signed by another", "failed the TLS handshake: its certificate is signed by an unknown authority"),
+        ("another name", "failed the TLS handshake: its certificate is for another host name"),
     ],
 )
 def test_mistakes_of_tls_are_told_as_such(case, line, certificates, tmp_path):
@@ -265,7 +265,7 @@ def test_mistakes_of_tls_are_told_as_such(case, line, certificates, tmp_path):
 
 def test_a_file_of_certificates_that_is_none_is_told_of(tmp_path):
     (tmp_path / "empty.pem").touch()
-    for name, said in (("gone.pem", "cannot be read"), ("empty.pem", "there is no certificate")):
+    for name, said in (("gone.pem", "cannot read"), ("empty.pem", "no certificate")):
         assert said in refused(fleet_at(1, "https", ca=str(tmp_path / name))).message
 
 
@@ -280,11 +280,11 @@ def test_a_file_that_cannot_be_opened_is_told_of(tmp_path):
     def file(path: Path) -> FleetSettings:
         return FleetSettings(backend="milvus", address=str(path), timeout=TIMEOUT)
 
-    assert "no folder" in refused(file(tmp_path / "gone" / "x.db")).message
-    assert "no name" in refused(file(tmp_path / "a name.db")).message
-    assert "no name" in refused(file(tmp_path / f"{'x' * 40}.db")).message
+    assert "no such folder" in refused(file(tmp_path / "gone" / "x.db")).message
+    assert "not a valid name" in refused(file(tmp_path / "a name.db")).message
+    assert "not a valid name" in refused(file(tmp_path / f"{'x' * 40}.db")).message
     (tmp_path / "text.db").write_text("no database\n" * 100, encoding="utf-8")
-    assert refused(file(tmp_path / "text.db"), within=4).message == f"{tmp_path / 'text.db'} is no database of milvus-lite"
+    assert refused(file(tmp_path / "text.db"), within=4).message == f"{tmp_path / 'text.db'} is not a milvus-lite database"
 
 
 HOLDS = """
@@ -311,7 +311,7 @@ def test_a_file_that_another_process_has_open_is_told_of_and_stays_theirs(tmp_pa
         for _ in range(2):
             error = refused(settings, within=2)
             assert error.message == f"another process has {path} open"
-            assert "run a server" in error.hint
+            assert "run a Milvus server" in error.hint
         other.stdin.close()
         assert other.wait(10) == 0
     with Engine.open(settings) as engine:
@@ -326,7 +326,7 @@ from whence.core.settings_schema import FleetSettings
 try:
     with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1], timeout=0.6)) as engine:
         engine.ensure()
-        engine.count("units", __import__("whence.fleet.milvus.filters").fleet.milvus.filters.Filter("no ("))
+        engine.count("units", __import__("whence.fleet.milvus.engine").fleet.milvus.engine.Filter("no ("))
 except FleetError as error:
     print(error)
 """
@@ -372,9 +372,9 @@ def test_a_file_of_variables_that_lies_around_is_not_read(tmp_path):
 
 
 def test_an_error_that_nobody_thought_of_has_a_line_too():
-    assert fleet_error(RuntimeError("odd"), FleetSettings(address="x.db")).message == "the engine of the fleet at x.db failed: odd"
+    assert fleet_error(RuntimeError("odd"), FleetSettings(address="x.db")).message == "the fleet engine at x.db failed: odd"
     assert fleet_error(FleetError("ours"), FleetSettings()).message == "ours"
-    assert fleet_error(SimpleNamespaceError(), FleetSettings(address="x.db")).message.startswith("the engine of the fleet at x.db failed")
+    assert fleet_error(SimpleNamespaceError(), FleetSettings(address="x.db")).message.startswith("the fleet engine at x.db failed")
 
 
 class SimpleNamespaceError(Exception):

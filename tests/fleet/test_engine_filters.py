@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whence.core.errors import FleetError
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.filters import EVERYTHING, NOTHING, Filter, below, differs, equals, like_prefix, one_of, overlaps
+from whence.fleet.milvus.engine import EVERYTHING, NOTHING, Engine, Filter, below, differs, equals, one_of, overlaps
 
 #: What somebody may call a repository or a group who wants to see those of others.
 NAMES = [
@@ -63,21 +62,19 @@ def test_every_value_is_found_by_itself_and_by_nothing_else(either):
         assert found(either, one_of("scope", [name])) == [name]
         assert found(either, overlaps("groups", [f"g{name}"])) == [name]
         assert name not in found(either, differs("scope", name))
-        begins = sorted((other for other in NAMES if other.startswith(name)), key=NAMES.index)
-        assert found(either, like_prefix("scope", name)) == begins
     assert found(either, one_of("scope", NAMES)) == NAMES
     assert found(either, overlaps("groups", ["all"])) == NAMES
     assert found(either, below("bucket", 3)) == NAMES[:3]
     assert found(either, EVERYTHING) == NAMES
     assert found(either, NOTHING) == []
-    assert found(either, one_of("scope", ["plain", "A"]) & equals("scope", "A") | equals("scope", "1")) == ["A", "1"]
+    assert found(either, one_of("scope", ["plain", "A"]) & differs("scope", "plain")) == ["A"]
     assert either.count("counts", equals("scope", '" or id != "')) == 1
     either.delete("counts", equals("scope", '" or id != "'))
     assert either.count("counts") == len(NAMES) - 1
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-@pytest.mark.parametrize("made", [equals, differs, like_prefix])
+@pytest.mark.parametrize("made", [equals, differs])
 def test_a_line_break_is_refused_not_guessed_at(made, broken):
     with pytest.raises(FleetError, match="line break"):
         made("scope", broken)
@@ -90,19 +87,19 @@ def test_a_line_break_in_a_list_is_refused(made):
 
 
 def test_half_a_character_is_refused():
-    with pytest.raises(FleetError, match="no text"):
+    with pytest.raises(FleetError, match="not valid Unicode"):
         equals("scope", "\ud834")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a == 1 or b", 'a"', "é", "1a"])
 def test_a_field_is_a_name(name):
-    with pytest.raises(ValueError, match="no name of a field"):
+    with pytest.raises(ValueError, match="not a field name"):
         equals(name, 1)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), True])
 def test_only_numbers_are_numbers(value):
-    with pytest.raises(ValueError, match="compares"):
+    with pytest.raises(ValueError, match="cannot compare"):
         equals("bucket", value)
 
 
@@ -113,14 +110,5 @@ def test_of_no_values_nothing_is_one():
 def test_everything_and_nothing_are_what_they_say():
     some = equals("scope", "x")
     assert EVERYTHING & some == some & EVERYTHING == some
-    assert EVERYTHING | some == some | EVERYTHING == EVERYTHING
     assert NOTHING & some == some & NOTHING == NOTHING
-    assert NOTHING | some == some | NOTHING == some
     assert EVERYTHING & NOTHING == NOTHING
-    assert EVERYTHING | NOTHING == EVERYTHING
-    assert like_prefix("scope", "") == EVERYTHING
-
-
-def test_or_binds_no_closer_than_it_is_written():
-    one, two, three = (equals("bucket", number) for number in (1, 2, 3))
-    assert ((one | two) & three).text == "((bucket == 1) or (bucket == 2)) and (bucket == 3)"

@@ -1,4 +1,4 @@
-"""`--fleet` of `whence search`, `why` and `context`: the same questions, asked of all repositories that the caller may see."""
+"""`whence search`, `why` and `context` with `--fleet`: across all repositories that the caller may see."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from whence.fleet.registry import Repository
     from whence.fleet.search import Fleet, FleetResponse
 
-#: Options of a search that speak of a tree that lies here.
-_OF_TREES = {
+#: Search options that need a local tree.
+_LOCAL_OPTIONS = {
     "pattern": "-e",
     "fixed": "-F",
     "word": "-w",
@@ -38,20 +38,20 @@ _OF_TREES = {
 
 
 def open_fleet(options: dict[str, Any]) -> Fleet:
-    """The fleet that the settings name."""
-    from whence.fleet.search import Fleet  # noqa: PLC0415  -- only where a fleet is asked
+    """Open the fleet of the settings."""
+    from whence.fleet.search import Fleet  # noqa: PLC0415  -- only with --fleet
 
     return Fleet.open(command_line=settings_of(options["assignments"]))
 
 
 def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[str, Any]) -> int:
-    """Search the fleet and print what it found."""
-    _refuse(options)
+    """Search the fleet and print the results."""
+    _check_options(options)
     query = request.query
     if paths:
-        raise UsageError("--fleet takes no PATH", hint="repo:PATTERN in the query chooses repositories, path:GLOB files")
+        raise UsageError("--fleet takes no PATH", hint="select repositories with repo:PATTERN in the query, files with path:GLOB")
     if not query.strip():
-        raise UsageError("--fleet needs a query", hint="words, or sym:NAME")
+        raise UsageError("--fleet needs a query", hint="give words, or sym:NAME")
     with open_fleet(options) as fleet:
         answer = fleet.search(request)
         content = options["content"] or fleet.settings.search.content
@@ -73,8 +73,8 @@ def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[s
 
 
 def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> int:
-    """Say why a file of the fleet stands where it stands."""
-    _refuse(options)
+    """Explain the rank of a file of the fleet."""
+    _check_options(options)
     if path != ".":
         raise UsageError("--fleet takes no PATH", hint="TARGET is REPOSITORY/PATH")
     with open_fleet(options) as fleet:
@@ -87,42 +87,40 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
 
 
 def context_fleet(request: ContextRequest, place: str, options: dict[str, Any]) -> int:
-    """Fetch a repository of the fleet, and print what a task needs of it."""
-    from whence.app.fleet_checkout import open_checkout  # noqa: PLC0415  -- only where a fleet is asked
+    """Print the context that a task needs from one repository of the fleet."""
+    from whence.app.fleet_checkout import open_checkout  # noqa: PLC0415  -- only with --fleet
     from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
-    _refuse(options)
+    _check_options(options)
     if place != "." or request.diff is not None:
-        raise UsageError(
-            f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="a repository of the fleet is as it was indexed"
-        )
+        raise UsageError(f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="the repository is used as it was indexed")
     if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in request.files):
-        raise UsageError("--files of a repository of the fleet are paths in it", hint="for instance src/app.py")
+        raise UsageError("with --fleet, --files are paths inside the repository", hint="for instance src/app.py")
     progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
     try:
         with open_fleet(options) as fleet, open_checkout(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
-            for said in found.warnings:
-                click.echo(f"whence: {safe(said)}", err=True)
+            for warning in found.warnings:
+                click.echo(f"whence: {safe(warning)}", err=True)
             freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
             return print_context(found.index, replace(request, freshness=freshness), options)
     finally:
         progress.close()
 
 
-def _refuse(options: dict[str, Any]) -> None:
-    """Refuse options that speak of a tree that lies here."""
-    for name, written in _OF_TREES.items():
+def _check_options(options: dict[str, Any]) -> None:
+    """Refuse options that need a local tree."""
+    for name, option in _LOCAL_OPTIONS.items():
         if options.get(name):
-            hint = "/regex/ in the query narrows what its words find" if name in ("pattern", "fixed", "word", "ignore_case") else ""
-            raise UsageError(f"--fleet and {written} do not go together", hint=hint or "drop one of them")
+            hint = "use /regex/ in the query to narrow its results" if name in ("pattern", "fixed", "word", "ignore_case") else ""
+            raise UsageError(f"--fleet and {option} cannot be combined", hint=hint or "drop one of them")
 
 
 def _foot(searched: Sequence[Repository], found: int, now: float) -> str:
-    """How much was searched, and how old it is."""
+    """How much was searched, and when it was indexed."""
     times = sorted(one.indexed_at for one in searched if one.indexed_at)
     count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
-    indexed = f"indexed {ago(now - times[0])}" if times else "indexed never"
-    oldest = " (the oldest of them)" if len(times) > 1 else ""
+    indexed = f"indexed {ago(now - times[0])}" if times else "never indexed"
+    oldest = " (the oldest)" if len(times) > 1 else ""
     return f"{found} of {sum(one.files for one in searched)} files · {count} · {indexed}{oldest}"
 
 
