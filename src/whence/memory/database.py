@@ -12,16 +12,19 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.core.errors import IndexBusy, IndexDamaged, StorageError
-from whence.memory.note import CodeRef
+from whence.memory.note import CodeRef, Note
 from whence.storage.arrayfile import Stamp
 from whence.storage.files import make_private_folder
 from whence.storage.sqlite import altered_rows, register_row_sum, with_checksum
 from whence.text.slugs import normalize_topic
+
+if TYPE_CHECKING:
+    from whence.memory.store import NoteFile
 
 #: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
 #: of another format, language or model is another file and processes do not take theirs from one another.
@@ -78,29 +81,16 @@ _ABOUT_FILE = (
 AnalyzeWord = Callable[[str], tuple[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class NoteRow:
-    """A note as the index stores it."""
+class NoteRow(NamedTuple):
+    """A note with what the index stores of it."""
 
-    key: str
-    folder: str
-    size: int
-    changed_ns: int
-    inode: int
-    project: str
-    topic: str
-    kind: str
-    archived: bool
-    problem: str
+    note: Note  # without secrets in its topic, project and tags
+    file: NoteFile
     secret: bool  # whether its text holds one
     day: int  # its date as an ordinal; 0 when unknown
-    valid_from: float | None
-    valid_until: float | None
     words: Sequence[str]  # content words, in order
     spans: bytes  # the dates it mentions: pairs of days, 32 bits each
     vectors: bytes  # its passages: a 32-bit scale and one byte per dimension each
-    tags: tuple[str, ...] = ()
-    about: tuple[CodeRef, ...] = ()
 
 
 class NoteFacts(NamedTuple):
@@ -134,6 +124,10 @@ def _encode(text: str) -> bytes:
 
 def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
 
 
 class NoteDatabase:
@@ -251,33 +245,34 @@ class NoteDatabase:
         found = self.rows("SELECT size, changed_ns, inode, secret FROM notes WHERE key = ?", (_encode(key),))
         return (*found[0][:3], bool(found[0][3])) if found else None
 
-    def put(self, entries: Sequence[NoteRow], removed: Iterable[str], folders: Mapping[str, int], analyze: AnalyzeWord) -> None:
+    def put(self, rows: Sequence[NoteRow], removed: Iterable[str], folders: Mapping[str, int], analyze: AnalyzeWord) -> None:
         """Add or replace notes, remove others, and record the mtime of folders (negative: forget the folder)."""
         with self.transaction() as db:
-            dropped = [(_encode(key),) for key in (*removed, *(entry.key for entry in entries))]
+            dropped = [(_encode(key),) for key in (*removed, *(row.note.key for row in rows))]
             db.executemany("DELETE FROM notes WHERE key = ?", dropped)
-            for entry in entries:
-                self._insert(db, entry, self._word_ids(db, entry.words, analyze))
+            for row in rows:
+                self._insert(db, row, self._word_ids(db, row.words, analyze))
             for name, mtime in folders.items():
                 if mtime < 0:
                     db.execute("DELETE FROM folders WHERE name = ?", (_encode(name),))
                 else:
                     db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (_encode(name), mtime))
 
-    def _insert(self, db: sqlite3.Connection, entry: NoteRow, words: bytes) -> None:
+    def _insert(self, db: sqlite3.Connection, row: NoteRow, words: bytes) -> None:
+        note, file = row.note, row.file
         db.execute(
             "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day,"
             " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                *(_encode(entry.key), _encode(entry.folder), entry.size, entry.changed_ns, entry.inode),
-                *(entry.project, entry.topic, normalize_topic(entry.topic), entry.kind, entry.archived, entry.problem),
-                *(entry.secret, entry.day, entry.valid_from, entry.valid_until, words, entry.spans, entry.vectors),
+                *(_encode(note.key), _encode(note.folder), file.size, file.changed_ns, file.inode),
+                *(note.project, note.topic, normalize_topic(note.topic), note.kind, note.archived is not None, note.problem),
+                *(row.secret, row.day, _seconds(note.valid_from), _seconds(note.valid_until), words, row.spans, row.vectors),
             ),
         )
-        if entry.tags or entry.about:
-            note = db.execute("SELECT last_insert_rowid()").fetchone()[0]
-            db.executemany("INSERT INTO tags VALUES (?, ?)", [(note, tag.casefold()) for tag in entry.tags])
-            about = [(note, _encode(one.repository), _encode(one.path), _encode(one.code), one.hash) for one in entry.about]
+        if note.tags or note.about:
+            number = db.execute("SELECT last_insert_rowid()").fetchone()[0]
+            db.executemany("INSERT INTO tags VALUES (?, ?)", [(number, tag.casefold()) for tag in note.tags])
+            about = [(number, _encode(one.repository), _encode(one.path), _encode(one.code), one.hash) for one in note.about]
             db.executemany("INSERT INTO about VALUES (?, ?, ?, ?, ?)", about)
 
     def _word_ids(self, db: sqlite3.Connection, words: Sequence[str], analyze: AnalyzeWord) -> bytes:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -86,32 +85,12 @@ class NoteAnalyzer:
 
     def _row(self, note: Note, file: NoteFile, words: list[str], vectors: bytes, *, secret: bool) -> NoteRow:
         if secret:
-            clean = [redact_secrets(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags)]
-            note = replace(note, topic=clean[0], project=clean[1], tags=tuple(clean[2:]))
+            topic, project, *tags = (redact_secrets(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags))
+            note = replace(note, topic=topic, project=project, tags=tuple(tags))
         day = day_of_note(note)
         spans = find_dates(note.text[:MAX_DATED], day or None)
         bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
-        return NoteRow(
-            key=note.key,
-            folder=note.folder,
-            size=file.size,
-            changed_ns=file.changed_ns,
-            inode=file.inode,
-            project=note.project,
-            topic=note.topic,
-            kind=note.kind,
-            archived=note.archived is not None,
-            problem=note.problem,
-            secret=secret,
-            day=day,
-            valid_from=_seconds(note.valid_from),
-            valid_until=_seconds(note.valid_until),
-            words=words,
-            spans=np.array(bounded, np.int32).tobytes(),
-            vectors=vectors,
-            tags=note.tags,
-            about=note.about,
-        )
+        return NoteRow(note, file, secret, day, words, np.array(bounded, np.int32).tobytes(), vectors)
 
     def _vectors(self, words: Sequence[Sequence[str]]) -> list[bytes]:
         if self.encoder is None:
@@ -145,10 +124,6 @@ def passages_of(words: Sequence[str]) -> list[Sequence[str]]:
     """Overlapping runs of words."""
     starts = range(0, max(1, len(words) - (PASSAGE_WORDS - PASSAGE_STEP)), PASSAGE_STEP)
     return [words[start : start + PASSAGE_WORDS] for start in starts] if words else []
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment else None
 
 
 class NoteIndex:

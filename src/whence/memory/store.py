@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -66,10 +66,7 @@ class NoteFile(NamedTuple):
 
 
 class NoteStore:
-    """The notes in a directory.
-
-    Without an index, topics are cached by inode: a topic that is edited in place by hand is noticed by the next store.
-    """
+    """The notes in a directory."""
 
     def __init__(self, directory: Path, max_bytes: int, *, wait: float = 30.0) -> None:
         """`wait` is how many seconds a writer waits for another one to finish."""
@@ -77,7 +74,6 @@ class NoteStore:
         self._root = directory.absolute()
         self._wait = wait
         self.has_partial_files = False  # set by a scan that meets files of interrupted writers
-        self._topics: dict[str, dict[str, tuple[int, str]]] = {}  # folder -> slug -> inode and topic
 
     def write(self, note: Note, *, expected: Note | None = None, lookup: TopicLookup | None = None) -> Note:
         """Store a note and return it as stored; it is on disk by then.
@@ -316,22 +312,10 @@ class NoteStore:
 
     def _slug_of_topic(self, folder: str, topic: str, lookup: TopicLookup | None) -> str:
         """The slug of the note with a topic, whatever its file is called; empty if there is none."""
-        wanted, usual = normalize_topic(topic), topic_slugs(topic)
-        if not wanted:
-            return ""
-        known = self._topics.get(folder, {})
-        if lookup is not None:
-            known = dict.fromkeys(lookup(folder, wanted), (0, wanted))
-        elif not any(self._topic(self._path(folder, slug)) == wanted for slug in usual):
-            now: dict[str, tuple[int, str]] = {}
-            for entry in self._entries(folder):
-                slug = entry.name.removesuffix(SUFFIX)
-                if entry.name.endswith(SUFFIX) and is_valid_name(slug):
-                    inode, (known_inode, found) = entry.inode(), known.get(slug, (0, ""))  # a replaced file has another inode
-                    now[slug] = (inode, found if known_inode == inode else self._topic(Path(entry.path)))
-            known = self._topics[folder] = now
-        others = [slug for slug, (_, found) in known.items() if found == wanted]
-        return next((slug for slug in (*usual, *others) if self._topic(self._path(folder, slug)) == wanted), "")
+        wanted = normalize_topic(topic)
+        slugs = lookup(folder, wanted) if lookup is not None else (entry.name.removesuffix(SUFFIX) for entry in self._entries(folder))
+        found = (slug for slug in chain(topic_slugs(topic), slugs) if self._topic(self._path(folder, slug)) == wanted)
+        return next(found, "") if wanted else ""
 
     # Reading.
     def _topic(self, path: Path) -> str:
