@@ -29,7 +29,7 @@ from whence.core.settings import PROJECT_FILE
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.graph.enrich.client import ServerKind
-    from whence.graph.enrich.definitions import Enriched
+    from whence.graph.enrich.definitions import EnrichedFile
 
 #: What is found is kept after so many seconds at the latest.
 SECONDS_BETWEEN_WRITES = 20.0
@@ -138,18 +138,18 @@ class _Run:
 
     def ask(self, target: Target) -> None:
         """Ask about every file that is not finished, keeping what is found as it comes."""
-        from whence.graph.enrich.client import LanguageServer, Patience, ServerError  # noqa: PLC0415
+        from whence.graph.enrich.client import LanguageServer, Timeouts, ServerError  # noqa: PLC0415
         from whence.graph.enrich.definitions import Outlines  # noqa: PLC0415
         from whence.graph.enrich.definitions import enrich as enriched  # noqa: PLC0415
 
         index, wait = self.index, self.options["wait"]
         languages = _languages(index)
         paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
-        patience = Patience(answer=wait, start=wait) if wait else Patience()
+        patience = Timeouts(answer=wait, start=wait) if wait else Timeouts()
         outlines = Outlines(index.root, languages, index.settings.index.max_file_bytes)
         progress = ProgressBar(f"asking {safe(self.command[0].rpartition('/')[2])}")
         began = kept = time.monotonic()
-        waiting: list[Enriched] = []
+        waiting: list[EnrichedFile] = []
         try:
             for one in enriched(
                 lambda: LanguageServer(
@@ -184,24 +184,24 @@ class _Run:
         return chosen
 
     def _record(self) -> Any:
-        from whence.graph.enrich.definitions import RECORD, EnrichRecord  # noqa: PLC0415
+        from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord  # noqa: PLC0415
 
-        return EnrichRecord(self.index.layout.directory / RECORD)
+        return EnrichRecord(self.index.layout.directory / RECORD_FILE)
 
-    def _count(self, one: Enriched, waiting: list[Enriched]) -> None:
-        if one.trouble:
+    def _count(self, one: EnrichedFile, waiting: list[EnrichedFile]) -> None:
+        if one.error:
             self.failed.append(one.path)
-            click.echo(f"whence: {safe(one.path)} is left out: {one.trouble}", err=True)
+            click.echo(f"whence: {safe(one.path)} is left out: {one.error}", err=True)
             return
         waiting.append(one)
         self.files, self.asked, self.resolved, self.edges = (
             self.files + 1,
-            self.asked + one.asked,
+            self.asked + one.requests,
             self.resolved + one.resolved,
             self.edges + len(one.edges),
         )
 
-    def _keep(self, waiting: list[Enriched]) -> None:
+    def _keep(self, waiting: list[EnrichedFile]) -> None:
         from whence.core.types import LSP  # noqa: PLC0415
 
         if waiting:

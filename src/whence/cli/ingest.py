@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whence.app.index import Index
     from whence.core.types import ParsedFile
-    from whence.graph.enrich.traces import Ingested
+    from whence.graph.enrich.traces import IngestSummary
 
 FILES_KEPT = 2_048
 
@@ -45,22 +45,22 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
     FILE holds OpenTelemetry spans in OTLP JSON, one document or many lines of them.
     """
     from whence.core.types import RUNTIME  # noqa: PLC0415
-    from whence.graph.enrich.otlp import TraceUnreadable, read_spans  # noqa: PLC0415
+    from whence.graph.enrich.otlp import TraceError, read_spans  # noqa: PLC0415
     from whence.graph.enrich.traces import (  # noqa: PLC0415
-        DATABASE,
-        Functions,
+        DATABASE_FILE,
+        FunctionFinder,
         Observations,
     )
 
     with open_indexes(targets_of((root,))[:1], refresh=True, values=settings_of(assignments)) as (index,):
         say_notes([index])
         symbols = IndexSymbols(index)
-        with Observations(index.layout.directory / DATABASE) as observations:
+        with Observations(index.layout.directory / DATABASE_FILE) as observations:
             try:
                 with open(file, encoding="utf-8-sig") as opened:
-                    did = observations.ingest(read_spans(opened), Functions(symbols))
-            except TraceUnreadable as trouble:
-                raise TraceUnreadable(f"{safe(file)}: {trouble.message}; nothing was stored", hint=trouble.hint) from trouble
+                    did = observations.ingest(read_spans(opened), FunctionFinder(symbols))
+            except TraceError as trouble:
+                raise TraceError(f"{safe(file)}: {trouble.message}; nothing was stored", hint=trouble.hint) from trouble
             edges = [edge for edge in observations.edges(time.time()) if symbols.holds(edge.source) and symbols.holds(edge.target)]
         index.add_edges(RUNTIME, edges, paths=None)
         if as_json:
@@ -79,7 +79,7 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
     return FOUND if did.mapped else NOTHING_FOUND
 
 
-def _line(did: Ingested, edges: int) -> str:
+def _line(did: IngestSummary, edges: int) -> str:
     reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(did.unmapped.items()))
     return f"{did.spans} spans: {did.mapped} mapped ({did.new} new){f', {reasons}' if reasons else ''}; {edges} edges observed so far"
 

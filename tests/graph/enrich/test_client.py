@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from whence.graph.enrich.client import LanguageServer, Patience, ServerError, find_server, language_id, server_kind
+from whence.graph.enrich.client import LanguageServer, Timeouts, ServerError, find_server, language_id, server_kind
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
-QUICK = Patience(start=20, answer=1, leave=0.5)
+QUICK = Timeouts(start=20, answer=1, shutdown=0.5)
 
 
 def command(mode: str, moment: str, *more: str) -> list[str]:
@@ -52,7 +52,7 @@ def eventually_gone(process: int) -> bool:
 def test_a_server_that_goes_wrong_is_one_clear_line_and_its_process_is_gone(mode, complaint, tmp_path):
     noted = tmp_path / "process"
     with pytest.raises(ServerError) as trouble, LanguageServer(command(mode, "ask", str(noted)), tmp_path, patience=QUICK) as server:
-        server.ask("ask", {})
+        server.request("ask", {})
     assert complaint in str(trouble.value)
     assert "\n" not in str(trouble.value)
     assert eventually_gone(int(noted.read_text()))
@@ -83,18 +83,18 @@ def test_a_server_that_does_not_leave_when_asked_is_made_to(tmp_path):
 
 def test_a_server_that_does_not_read_does_not_hold_us_up(tmp_path):
     with pytest.raises(ServerError, match="no answer"), LanguageServer(command("hang", "ask"), tmp_path, patience=QUICK) as server:
-        server.ask_all("ask", [{"text": "x" * 500_000}] * 10)
+        server.request_all("ask", [{"text": "x" * 500_000}] * 10)
 
 
 def test_answers_are_given_in_the_order_of_the_questions_whatever_order_they_come_in(tmp_path):
     questions = [{"row": row} for row in range(100)]
     with LanguageServer(command("pairs", "ask"), tmp_path, patience=QUICK) as server:
-        assert server.ask_all("ask", questions) == questions
+        assert server.request_all("ask", questions) == questions
 
 
 def test_a_question_that_the_server_refuses_has_no_answer(tmp_path):
     with LanguageServer(command("refuses", "ask"), tmp_path, patience=QUICK) as server:
-        assert server.ask("ask", {}) is None
+        assert server.request("ask", {}) is None
 
 
 def test_a_program_that_is_not_there_is_one_clear_line(tmp_path):

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from graph.enrich.real_servers import python_server, typescript_server
 from sample_trees import write
 from whence.core.types import LSP
-from whence.graph.enrich.client import LanguageServer, Patience, ServerError, server_kind
-from whence.graph.enrich.definitions import MOST_FAILURES, Enriched, Outlines, TextPositions, enrich, path_of
+from whence.graph.enrich.client import LanguageServer, Timeouts, ServerError, server_kind
+from whence.graph.enrich.definitions import MAX_FAILURES, EnrichedFile, Outlines, TextPositions, enrich, path_of_uri
 from whence.parse.languages import language_of
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
-QUICK = Patience(start=20, answer=1, leave=0.5)
+QUICK = Timeouts(start=20, answer=1, shutdown=0.5)
 PYTHON = {
     "shop/pay.py": """\
 class Gateway:
@@ -56,7 +56,7 @@ TYPESCRIPT = {
 }
 
 
-def asked(root: Path, files: dict[str, str], command: list[str], patience: Patience | None = None) -> list[Enriched]:
+def asked(root: Path, files: dict[str, str], command: list[str], patience: Timeouts | None = None) -> list[EnrichedFile]:
     write(root, files)
     languages = {path: language_of(path).name for path in files}
     kind = server_kind("python" if "shop/app.py" in files else "typescript")
@@ -66,12 +66,12 @@ def asked(root: Path, files: dict[str, str], command: list[str], patience: Patie
     return list(enrich(start, outlines, paths, lambda done, total: None))
 
 
-def told(found: list[Enriched]) -> set[tuple[str, str, str]]:
+def told(found: list[EnrichedFile]) -> set[tuple[str, str, str]]:
     return {(edge.source, edge.kind, edge.target) for one in found for edge in one.edges}
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory) -> list[Enriched]:
+def python(tmp_path_factory) -> list[EnrichedFile]:
     return asked(tmp_path_factory.mktemp("python"), PYTHON, python_server())
 
 
@@ -108,13 +108,13 @@ def hostile(mode: str, *more: str) -> list[str]:
 
 def test_answers_of_the_wrong_shape_give_no_edge(tmp_path):
     found = asked(tmp_path, PYTHON, hostile("wrong-shapes"), QUICK)
-    assert [(one.path, one.edges, one.trouble) for one in found] == [("shop/app.py", (), ""), ("shop/pay.py", (), "")]
+    assert [(one.path, one.edges, one.error) for one in found] == [("shop/app.py", (), ""), ("shop/pay.py", (), "")]
 
 
 def test_a_file_that_a_server_hangs_at_is_left_out_and_the_rest_is_asked(tmp_path):
     found = asked(tmp_path, PYTHON, hostile("hang", str(tmp_path / "process"), "app.py"), QUICK)
-    assert [one.path for one in found if one.trouble] == ["shop/app.py"]
-    assert [one.path for one in found if not one.trouble] == ["shop/pay.py"]
+    assert [one.path for one in found if one.error] == ["shop/app.py"]
+    assert [one.path for one in found if not one.error] == ["shop/pay.py"]
 
 
 def test_a_server_that_crashes_at_every_file_is_not_started_for_ever(tmp_path):
@@ -127,7 +127,7 @@ def test_a_server_that_crashes_at_every_file_is_not_started_for_ever(tmp_path):
         sorted(files),
         lambda done, total: None,
     )
-    assert [bool(one.trouble) for one in islice(found, MOST_FAILURES)] == [True] * MOST_FAILURES
+    assert [bool(one.error) for one in islice(found, MAX_FAILURES)] == [True] * MAX_FAILURES
     with pytest.raises(ServerError, match="ended"):
         next(found)
 
@@ -162,8 +162,8 @@ def test_the_middle_of_a_character_is_no_place():
 
 
 def test_an_address_is_read_as_the_path_it_names():
-    assert path_of("file:///a%20b/c%C3%A9.py") == "/a b/cé.py".encode()
+    assert path_of_uri("file:///a%20b/c%C3%A9.py") == "/a b/cé.py".encode()
 
 
 def test_an_address_that_is_no_file_has_no_path():
-    assert [path_of(address) for address in ("http://x/a.py", "untitled:1", "file://host/a")] == [None, None, None]
+    assert [path_of_uri(address) for address in ("http://x/a.py", "untitled:1", "file://host/a")] == [None, None, None]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from whence.graph.enrich.otlp import Span, TraceUnreadable, read_spans
+from whence.graph.enrich.otlp import Span, TraceError, read_spans
 
 SPAN = {
     "traceId": "5b8efff798038103d269b633813fc60c",
@@ -101,7 +101,7 @@ def test_a_time_that_is_none_is_not_known(value):
     ids=lambda text: text[:30],
 )
 def test_what_is_no_trace_is_one_clear_line(text):
-    with pytest.raises(TraceUnreadable) as trouble:
+    with pytest.raises(TraceError) as trouble:
         read(text)
     assert "\n" not in str(trouble.value)
     assert len(str(trouble.value)) < 200

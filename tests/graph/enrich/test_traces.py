@@ -9,8 +9,8 @@ import pytest
 
 from whence.core.errors import StorageError
 from whence.core.types import RUNTIME, Edge, ParsedFile
-from whence.graph.enrich.otlp import Span, TraceUnreadable
-from whence.graph.enrich.traces import AMBIGUOUS, UNKNOWN, UNNAMED, Functions, Observations, confidence, relation_of, reported_names
+from whence.graph.enrich.otlp import Span, TraceError
+from whence.graph.enrich.traces import AMBIGUOUS, UNKNOWN, UNNAMED, FunctionFinder, Observations, confidence, relation_of, reported_names
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 
@@ -24,7 +24,7 @@ def span(number: int, function: str, parent: int = 0, ended: float = 0.0, kind: 
 
 
 def observed(path: Path, *batches: list[Span]) -> list[Edge]:
-    functions = Functions(Parts(FILES))
+    functions = FunctionFinder(Parts(FILES))
     with Observations(path) as observations:
         for batch in batches:
             observations.ingest(batch, functions)
@@ -54,20 +54,20 @@ def test_a_function_inside_itself_is_no_call_of_another(tmp_path):
 
 def test_what_is_not_known_is_counted_by_its_reason(tmp_path):
     with Observations(tmp_path / "t.db") as observations:
-        did = observations.ingest([span(1, "view"), span(2, "nobody"), None], Functions(Parts(FILES)))
+        did = observations.ingest([span(1, "view"), span(2, "nobody"), None], FunctionFinder(Parts(FILES)))
     assert (did.spans, did.mapped, did.unmapped) == (3, 1, {"unknown": 1, "without a number": 1})
 
 
 def test_a_file_that_turns_out_to_be_unreadable_leaves_nothing(tmp_path):
     def spans():
         yield from (span(1, "view"), span(2, "pay", 1))
-        raise TraceUnreadable("half of it is missing")
+        raise TraceError("half of it is missing")
 
     with Observations(tmp_path / "t.db") as observations:
-        with pytest.raises(TraceUnreadable):
-            observations.ingest(spans(), Functions(Parts(FILES)))
+        with pytest.raises(TraceError):
+            observations.ingest(spans(), FunctionFinder(Parts(FILES)))
         assert observations.edges(NOW) == []
-        observations.ingest([span(1, "view"), span(2, "pay", 1)], Functions(Parts(FILES)))
+        observations.ingest([span(1, "view"), span(2, "pay", 1)], FunctionFinder(Parts(FILES)))
         assert len(observations.edges(NOW)) == 1
 
 
@@ -138,8 +138,8 @@ class Parts:
 
 
 @pytest.fixture(scope="module")
-def functions() -> Functions:
-    return Functions(Parts(REPORTED_FROM))
+def functions() -> FunctionFinder:
+    return FunctionFinder(Parts(REPORTED_FROM))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_function_that_none_or_several_fit_is_not_guessed(functions, attribute
 
 
 def test_a_line_decides_between_equals():
-    functions = Functions(
+    functions = FunctionFinder(
         Parts({"a.py": "class One:\n    def run(self):\n        pass\n\n\nclass Two:\n    def run(self):\n        pass\n"})
     )
     report = {"code.function": "run", "code.filepath": "/srv/a.py"}

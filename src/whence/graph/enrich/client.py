@@ -129,12 +129,12 @@ class ServerError(WhenceError):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How many seconds to wait: for the first answer, for each later one, and for the server to leave by itself."""
 
     start: float = 120.0
     answer: float = 60.0
-    leave: float = 2.0
+    shutdown: float = 2.0
 
 
 @dataclass(slots=True)
@@ -155,11 +155,11 @@ class LanguageServer:
         *,
         configuration: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
-        patience: Patience | None = None,
+        patience: Timeouts | None = None,
     ) -> None:
         self.name = Path(command[0]).name
         self._configuration = configuration or {}
-        self._patience = patience or Patience()
+        self._patience = patience or Timeouts()
         self._incoming, self._outgoing = bytearray(), bytearray()
         self._asked, self._number, self._broken = _Asked(), 0, False
         try:
@@ -190,7 +190,7 @@ class LanguageServer:
 
     def _initialize(self, root: Path, options: Mapping[str, Any]) -> None:
         address = root.as_uri()
-        welcome = self.ask(
+        welcome = self.request(
             "initialize",
             {
                 "processId": os.getpid(),
@@ -208,19 +208,19 @@ class LanguageServer:
         )
         if not isinstance(welcome, dict):
             raise self._trouble("refused to start")
-        self.tell("initialized", {})
-        self.tell("workspace/didChangeConfiguration", {"settings": self._configuration})
+        self.notify("initialized", {})
+        self.notify("workspace/didChangeConfiguration", {"settings": self._configuration})
 
     # Speaking.
-    def tell(self, method: str, params: Any) -> None:
+    def notify(self, method: str, params: Any) -> None:
         """Say something that needs no answer."""
         self._say({"method": method, "params": params})
 
-    def ask(self, method: str, params: Any, *, within: float | None = None) -> Any:
+    def request(self, method: str, params: Any, *, within: float | None = None) -> Any:
         """One question; its answer, or None when the server refuses."""
-        return self.ask_all(method, [params], within=within)[0]
+        return self.request_all(method, [params], within=within)[0]
 
-    def ask_all(self, method: str, questions: Iterable[Any], *, within: float | None = None) -> list[Any]:
+    def request_all(self, method: str, questions: Iterable[Any], *, within: float | None = None) -> list[Any]:
         """Answers to many questions, in their order; some are always under way. One that the server refuses is None."""
         patience = self._patience.answer if within is None else within
         self._asked = asked = _Asked()
@@ -356,9 +356,9 @@ class LanguageServer:
                     pipe.close()  # type: ignore[union-attr]
 
     def _part(self) -> None:
-        patience = self._patience.leave
-        self.ask("shutdown", None, within=patience)
-        self.tell("exit", None)
+        patience = self._patience.shutdown
+        self.request("shutdown", None, within=patience)
+        self.notify("exit", None)
         deadline = time.monotonic() + patience
         while True:  # until the end of its output, which is trouble in any other place
             self._exchange(deadline, patience)

@@ -59,7 +59,7 @@ def _utf16_length(text: bytes) -> int:
     return len(text) if text.isascii() else len(text.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
 
-def path_of(address: str) -> bytes | None:
+def path_of_uri(address: str) -> bytes | None:
     """The path of a `file://` address, or None when it is another kind of place."""
     if not address.startswith(FILE_SCHEME + "/"):
         return None
@@ -68,7 +68,7 @@ def path_of(address: str) -> bytes | None:
 
 
 #: The name of the file in the folder of an index.
-RECORD = "enriched.json"
+RECORD_FILE = "enriched.json"
 
 
 class EnrichRecord:
@@ -88,7 +88,7 @@ class EnrichRecord:
         known, edges = self._done.get(path, ("", 0))
         return known == content.hex() and (not edges or path in with_edges)
 
-    def note(self, finished: list[Enriched], contents: Mapping[str, bytes]) -> None:
+    def add(self, finished: list[EnrichedFile], contents: Mapping[str, bytes]) -> None:
         """Remember files as finished."""
         for one in finished:
             if one.path in contents:
@@ -100,7 +100,7 @@ class EnrichRecord:
 
 
 #: What an edge is worth that a language server resolved (W2).
-CONFIDENCE = 0.9
+LSP_CONFIDENCE = 0.9
 #: Mentions of what is defined in the source; a route or a variable of the environment is not.
 ASKED = frozenset("calls implements extends inherits overrides accesses_field type_hint_of references throws decorates imports".split())
 #: More definitions of one name than this say nothing.
@@ -109,24 +109,24 @@ MOST_TARGETS = 8
 OPEN_FILES = 8
 OUTLINES_KEPT = 512
 #: Failures in a row after which a server is not started again.
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 #: How far behind the start of a mention its last name may stand: `package.module.Type`.
 _REACH = 200
 _WORD = re.compile(rb"[\w$\x80-\xff]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Enriched:
+class EnrichedFile:
     """What a server said of one file."""
 
     path: str
     edges: tuple[Edge, ...] = ()
-    asked: int = 0  # names it was asked about
+    requests: int = 0  # names it was asked about
     resolved: int = 0  # names that it found in the tree
-    trouble: str = ""  # why the file is not finished; empty when it is
+    error: str = ""  # why the file is not finished; empty when it is
 
 
-class SymbolOutline:
+class Outline:
     """One file: its text, its places and its units."""
 
     def __init__(self, path: str, text: bytes, language: str) -> None:
@@ -162,9 +162,9 @@ class Outlines:
 
     def __init__(self, root: Path, languages: Mapping[str, str], most_bytes: int) -> None:
         self.root, self.languages, self._most_bytes = root, languages, most_bytes
-        self._kept: OrderedDict[str, SymbolOutline | None] = OrderedDict()
+        self._kept: OrderedDict[str, Outline | None] = OrderedDict()
 
-    def outline(self, path: str) -> SymbolOutline | None:
+    def outline(self, path: str) -> Outline | None:
         """A file as it is on disk now, or None when it is not of this index, is gone or is no text."""
         if path not in self.languages:
             return None
@@ -175,20 +175,20 @@ class Outlines:
         self._kept.move_to_end(path)
         return self._kept[path]
 
-    def _read(self, path: str) -> SymbolOutline | None:
+    def _read(self, path: str) -> Outline | None:
         try:
             text = to_utf8(read_prefix(open_inside(self.root, path), self._most_bytes))
         except OSError:
             return None
-        return None if text is None else SymbolOutline(path, text, self.languages[path])
+        return None if text is None else Outline(path, text, self.languages[path])
 
     def address(self, path: str) -> str:
         """A file as the protocol names it."""
         return (self.root / path).as_uri()
 
-    def at_address(self, address: Any) -> SymbolOutline | None:
+    def at_address(self, address: Any) -> Outline | None:
         """The file that the protocol means, when it is one of this index."""
-        raw = path_of(address) if isinstance(address, str) else None
+        raw = path_of_uri(address) if isinstance(address, str) else None
         if raw is None:
             return None
         path, root = os.path.normpath(os.fsdecode(raw)), f"{self.root}".rstrip("/") + "/"
@@ -197,7 +197,7 @@ class Outlines:
 
 def enrich(
     start: Callable[[], LanguageServer], outlines: Outlines, paths: Sequence[str], progress: Callable[[int, int], None]
-) -> Iterator[Enriched]:
+) -> Iterator[EnrichedFile]:
     """What a server says of each file. A file that it fails at is left out, and the server started again.
 
     Raises `ServerTrouble` when it cannot be started or fails at several files in a row.
@@ -212,8 +212,8 @@ def enrich(
                     yield asking.file(path)
                 except ServerError as trouble:
                     failures += 1
-                    yield Enriched(path, trouble=str(trouble))
-                    if failures >= MOST_FAILURES:
+                    yield EnrichedFile(path, error=str(trouble))
+                    if failures >= MAX_FAILURES:
                         raise
                     break
                 failures = 0
@@ -227,20 +227,20 @@ class _Asking:
         self._server, self._outlines = server, outlines
         self._open: deque[str] = deque()
 
-    def file(self, path: str) -> Enriched:
+    def file(self, path: str) -> EnrichedFile:
         """The edges from one file."""
         outline = self._outlines.outline(path)
         if outline is None:
-            return Enriched(path)
+            return EnrichedFile(path)
         mentions = [one for one in outline.parsed.references if _can_be_asked(one, outline.parsed.units)]
         if not mentions:
-            return Enriched(path)
+            return EnrichedFile(path)
         self._show(outline)
         address = {"uri": self._outlines.address(path)}
         spots = [_spot(outline.text, mention) for mention in mentions]
         positions = [outline.places.position(spot) for spot in spots]
         questions = [{"textDocument": address, "position": {"line": line, "character": column}} for line, column in positions]
-        answers = self._server.ask_all("textDocument/definition", questions)
+        answers = self._server.request_all("textDocument/definition", questions)
         found: dict[tuple[str, str, str], Edge] = {}
         resolved = 0
         for mention, spot, answer in zip(mentions, spots, answers, strict=True):
@@ -250,10 +250,10 @@ class _Asking:
             for target in targets:
                 if target != source:
                     line = outline.text.count(b"\n", 0, spot) + 1
-                    found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, CONFIDENCE, line))
-        return Enriched(path, tuple(found.values()), len(mentions), resolved)
+                    found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, LSP_CONFIDENCE, line))
+        return EnrichedFile(path, tuple(found.values()), len(mentions), resolved)
 
-    def _show(self, outline: SymbolOutline) -> None:
+    def _show(self, outline: Outline) -> None:
         address = self._outlines.address(outline.path)
         document = {
             "uri": address,
@@ -261,10 +261,10 @@ class _Asking:
             "version": 1,
             "text": outline.text.decode("utf-8", "replace"),
         }
-        self._server.tell("textDocument/didOpen", {"textDocument": document})
+        self._server.notify("textDocument/didOpen", {"textDocument": document})
         self._open.append(address)
         if len(self._open) > OPEN_FILES:
-            self._server.tell("textDocument/didClose", {"textDocument": {"uri": self._open.popleft()}})
+            self._server.notify("textDocument/didClose", {"textDocument": {"uri": self._open.popleft()}})
 
     def _targets(self, answer: Any) -> list[str]:
         """The symbols that an answer points at: those of the index, each once."""

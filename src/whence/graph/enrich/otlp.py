@@ -25,7 +25,7 @@ _RESOURCES = frozenset({"resourceSpans", "resource_spans"})
 _SCOPES = frozenset({"scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans"})
 _KINDS = ("", "internal", "server", "client", "producer", "consumer")
 #: Attributes that say where in the source a span was made, or what it was an answer to.
-WANTED = frozenset(
+ATTRIBUTES = frozenset(
     "code.function code.function.name code.namespace code.filepath code.file.path code.lineno code.line.number http.route url.template"
     " http.method http.request.method rpc.system rpc.system.name rpc.service rpc.method".split()
 )
@@ -33,7 +33,7 @@ WANTED = frozenset(
 _LAST_SECOND = 2**63 / 1e9
 
 
-class TraceUnreadable(UsageError):
+class TraceError(UsageError):
     """A file that holds no OpenTelemetry JSON."""
 
 
@@ -65,7 +65,7 @@ def read_spans(file: IO[str]) -> Iterator[Span | None]:
                 for _ in stream.elements("spans"):
                     yield _span(stream.value(), stream)
     if not found:
-        raise TraceUnreadable("no OpenTelemetry spans in it", hint="OTLP JSON has resourceSpans")
+        raise TraceError("no OpenTelemetry spans in it", hint="OTLP JSON has resourceSpans")
 
 
 def _documents(stream: _Stream) -> Iterator[str]:
@@ -114,7 +114,7 @@ class _Stream:
         try:
             piece = self._file.read(max(_CHUNK, len(self._text) - self._at))
         except UnicodeDecodeError as error:
-            raise TraceUnreadable("it is no UTF-8 text") from error
+            raise TraceError("it is no UTF-8 text") from error
         self._ended = not piece
         self._passed += self._at
         self._text, self._at = self._text[self._at :] + piece, 0
@@ -122,7 +122,7 @@ class _Stream:
 
     def fail(self, what: str) -> NoReturn:
         """Complain, with the place."""
-        raise TraceUnreadable(f"{what} at character {self._passed + self._at + 1}")
+        raise TraceError(f"{what} at character {self._passed + self._at + 1}")
 
     def _expect(self, character: str) -> None:
         found = self.peek()
@@ -174,7 +174,7 @@ class _Stream:
             except json.JSONDecodeError:
                 pass  # it may go on in the next piece
             except (ValueError, RecursionError) as error:
-                raise TraceUnreadable(f"a value that no trace holds at character {self._passed + self._at + 1}") from error
+                raise TraceError(f"a value that no trace holds at character {self._passed + self._at + 1}") from error
             else:
                 if end < len(self._text) or self._ended:
                     self._at = end
@@ -234,7 +234,7 @@ def _attributes(raw: Any) -> Iterator[tuple[str, str]]:
     for one in raw if isinstance(raw, list) else []:
         key = one.get("key") if isinstance(one, dict) else None
         held = one.get("value") if isinstance(one, dict) else None
-        if isinstance(key, str) and key in WANTED and isinstance(held, dict):
+        if isinstance(key, str) and key in ATTRIBUTES and isinstance(held, dict):
             text, number = _either(held, "stringValue", "string_value"), _either(held, "intValue", "int_value")
             if isinstance(text, str):
                 yield key, text

@@ -66,7 +66,7 @@ class _Candidate:
         return f"{self.path}#{self.unit.qualified_name}"
 
 
-class Functions:
+class FunctionFinder:
     """Finds symbols by what spans report, each report once."""
 
     def __init__(self, symbols: SymbolLookup) -> None:
@@ -165,7 +165,7 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.2, 0.95
 #: Observations after which about two thirds of the way is gone.
 OBSERVATIONS_TO_TRUST = 20
 #: The name of the file in the folder of an index.
-DATABASE = "traces.db"
+DATABASE_FILE = "traces.db"
 _MOST_CHARACTERS_traces = 300
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS symbols (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
@@ -187,7 +187,7 @@ GROUP BY spans.symbol, spans.relation
 
 
 @dataclass(slots=True)
-class Ingested:
+class IngestSummary:
     """What was read of a file."""
 
     spans: int = 0
@@ -237,9 +237,9 @@ class Observations:
                 raise
             self._db.execute("COMMIT")
 
-    def ingest(self, spans: Iterable[Span | None], functions: Functions) -> Ingested:
+    def ingest(self, spans: Iterable[Span | None], functions: FunctionFinder) -> IngestSummary:
         """Take in the spans of a file: all that mean a symbol, or none when the file turns out to be unreadable."""
-        did = Ingested()
+        did = IngestSummary()
         with self._transaction():
             for span in spans:
                 did.spans += 1
