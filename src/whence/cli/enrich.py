@@ -138,7 +138,7 @@ class _Run:
 
     def ask(self, target: Target) -> None:
         """Ask about every file that is not finished, keeping what is found as it comes."""
-        from whence.graph.enrich.client import LanguageServer, Timeouts, ServerError  # noqa: PLC0415
+        from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts  # noqa: PLC0415
         from whence.graph.enrich.definitions import Outlines  # noqa: PLC0415
         from whence.graph.enrich.definitions import enrich as enriched  # noqa: PLC0415
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.graph.enrich.client import LanguageServer, Timeouts, ServerError, find_server, language_id, server_kind
+from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts, find_server, language_id, server_kind
 
 HOSTILE = Path(__file__).parent / "hostile_server.py"
 QUICK = Timeouts(start=20, answer=1, shutdown=0.5)

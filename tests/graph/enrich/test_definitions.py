@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from graph.enrich.real_servers import python_server, typescript_server
 from sample_trees import write
 from whence.core.types import LSP
-from whence.graph.enrich.client import LanguageServer, Timeouts, ServerError, server_kind
+from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts, server_kind
 from whence.graph.enrich.definitions import MAX_FAILURES, EnrichedFile, Outlines, TextPositions, enrich, path_of_uri
 from whence.parse.languages import language_of
 
