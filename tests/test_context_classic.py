@@ -15,7 +15,7 @@ from whence.core.types import RUNTIME, Edge
 from whence.graph.reader import Graph
 from whence.index.snapshot import Snapshot
 from whence.query.plan import make_plan
-from whence.ranking.score import score
+from whence.ranking.scoring import score
 from whence.retrieval.term_statistics import FieldWeights
 from whence.storage.arrayfile import Array
 
@@ -141,7 +141,7 @@ def test_a_seed_that_much_leads_to_gains_and_what_everything_uses_loses(index):
     central = asked(index, "`log_line`")
     assert central.part("authority", "log_line") > 0
     beside = asked(index, "`price`")
-    assert beside.pool.seeding.is_seed[beside.names.index("log_line")] == np.False_
+    assert beside.pool.seed_scores.is_seed[beside.names.index("log_line")] == np.False_
     assert beside.part("authority", "log_line") < 0
 
 
@@ -161,8 +161,8 @@ def test_a_learned_symbol_becomes_a_seed(index):
 def test_the_pool_remembers_the_place_in_each_channel(index):
     found = asked(index, "make `reserve_stock` faster")
     row = found.names.index("reserve_stock")
-    assert found.pool.seeding.ranks["names"][row] == 1
-    assert found.pool.seeding.ranks["words"][row] == 1
+    assert found.pool.seed_scores.ranks["names"][row] == 1
+    assert found.pool.seed_scores.ranks["words"][row] == 1
     assert found.pool.retrieved["names"][row] == pytest.approx(1 / 61)
     assert np.isnan(found.pool.retrieved["names"][found.names.index("Cart")])
 
@@ -204,5 +204,5 @@ def test_few_hits_by_words_are_filled_up_by_meaning(tmp_path):
         task = "warehouse inventory"
         ground = replace(Asked(index.snapshot, index.open_graph()), encoder=index.reader.encoder)
         pool = classic_pool(task, ground, make_plan(task, decay=0.0, quoted=1.0), index.snapshot.symbols.defines, now=NOW)
-        assert (pool.seeding.ranks["vectors"] > 0).any()
+        assert (pool.seed_scores.ranks["vectors"] > 0).any()
         assert asked(index, task).names == []

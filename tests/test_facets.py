@@ -91,4 +91,4 @@ def test_a_mistake_in_a_query_says_where_it_is(index):
 
 def test_the_parts_of_a_score_are_the_lines_of_its_ledger_that_tell(index):
     first = index.search("retry")[0]
-    assert first.parts == [(one.signal, one.operation, one.contribution) for one in first.why if one.tells]
+    assert first.parts == [(one.signal, one.operation, one.contribution) for one in first.why if one.is_visible]

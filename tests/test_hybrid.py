@@ -24,8 +24,8 @@ from whence.core.profiles import MINMAX, RRF
 from whence.core.trace import Trace
 from whence.index.store import VectorRow
 from whence.index.vectors import open_vectors
-from whence.ranking.fusion import scaled
-from whence.ranking.pool import MEANING, CandidatePool
+from whence.ranking.columns import rescale
+from whence.ranking.pool import DENSE, CandidatePool
 from whence.search.result import SearchResult
 from whence.storage.arrayfile import write_arrays
 
@@ -198,8 +198,8 @@ def test_union_keeps_what_vectors_find_behind_a_file_that_fills_the_first_look(t
 
 def test_each_strategy_asks_only_whom_it_names(index: Index):
     retrieved = {strategy: set(pool_of(index.search(QUESTION, strategy=strategy)).retrieved) for strategy in ("union", "vector", "lexical")}
-    assert retrieved["vector"] == {MEANING}
-    assert MEANING not in retrieved["lexical"]
+    assert retrieved["vector"] == {DENSE}
+    assert DENSE not in retrieved["lexical"]
     assert "words" in retrieved["lexical"]
     assert retrieved["union"] == retrieved["vector"] | retrieved["lexical"]
 
@@ -244,8 +244,8 @@ def test_the_answer_is_cut_to_what_was_asked_for(index: Index):
 
 def test_the_strategy_can_be_set(place: Path, data_dir: Path):
     with Index.open(place, data_dir=data_dir, settings={"search.strategy": "vector"}) as index:
-        assert set(pool_of(index.search(QUESTION)).retrieved) == {MEANING}
-        assert MEANING not in pool_of(index.search(QUESTION, strategy="lexical")).retrieved
+        assert set(pool_of(index.search(QUESTION)).retrieved) == {DENSE}
+        assert DENSE not in pool_of(index.search(QUESTION, strategy="lexical")).retrieved
 
 
 # What words alone found.
@@ -254,7 +254,7 @@ def test_the_strategy_can_be_set(place: Path, data_dir: Path):
 def only_words(found: list[SearchResult]) -> set[str]:
     """The files of which vectors found nothing."""
     pool = pool_of(found)
-    by_vectors = set(pool.files[np.isfinite(pool.retrieved[MEANING])].tolist())
+    by_vectors = set(pool.files[np.isfinite(pool.retrieved[DENSE])].tolist())
     return {pool.snapshot.path(file) for file in pool.distinct_files.tolist() if file not in by_vectors}
 
 
@@ -285,7 +285,7 @@ def test_only_what_is_near_enough_is_returned_and_all_of_it(index: Index, query:
     every = index.search(query, k=100, strategy="vector", profile="semantic")
     pool = pool_of(every)
     nearest: dict[str, float] = {}
-    for row, similar in enumerate(pool.retrieved[MEANING].tolist()):
+    for row, similar in enumerate(pool.retrieved[DENSE].tolist()):
         nearest[pool.path(row)] = max(similar, nearest.get(pool.path(row), -1.0))
     for distance in (0.0, 0.4, 0.7, 0.95, 1.05, 2.0):
         found = set(paths(index.search(query, k=100, strategy=strategy, max_distance=distance)))
@@ -318,9 +318,9 @@ def test_the_classic_share_of_vectors_is_three_fifths(index: Index):
 
 def test_each_side_is_scaled_over_its_candidates(index: Index):
     pool = pool_of(index.search(QUESTION, k=50, profile="classic"))
-    semantic = scaled(pool.retrieved[MEANING], MINMAX)
+    semantic = rescale(pool.retrieved[DENSE], MINMAX)
     assert (semantic.min(), semantic.max()) == (0, 1)
-    assert np.isfinite(pool.retrieved[MEANING]).sum() >= 10
+    assert np.isfinite(pool.retrieved[DENSE]).sum() >= 10
 
 
 def test_alpha_1_goes_by_vectors_and_alpha_0_by_words(narrow: Index):
@@ -331,7 +331,7 @@ def test_alpha_1_goes_by_vectors_and_alpha_0_by_words(narrow: Index):
         entries = {entry.signal: entry for entry in found[0]._found.ranked.ledger.entries}
         pool = pool_of(found)
         joined[alpha] = entries["semantic" if alpha else "lexical"].contribution
-        assert np.array_equal(joined[1.0] > 0, scaled(pool.retrieved[MEANING], MINMAX) > 0) if alpha else joined[0.0].max() == 1
+        assert np.array_equal(joined[1.0] > 0, rescale(pool.retrieved[DENSE], MINMAX) > 0) if alpha else joined[0.0].max() == 1
         rare = [row for row in range(len(pool.units)) if pool.path(row) == "misc/paint.py"]
         assert (joined[alpha][rare] == 0).all() if alpha else rare
 
@@ -348,7 +348,7 @@ SCORES = st.lists(st.one_of(st.floats(-1e6, 1e6), st.sampled_from([math.nan, mat
 @given(SCORES, st.sampled_from([MINMAX, RRF]))
 def test_scaling_keeps_the_order_and_gives_nothing_to_what_was_not_found(scores: np.ndarray, how: str):
     before = scores.copy()
-    found = scaled(scores, how)
+    found = rescale(scores, how)
     known = np.isfinite(before)
     assert np.array_equal(scores, before, equal_nan=True)
     assert np.isfinite(found).all()
@@ -362,7 +362,7 @@ def test_scaling_keeps_the_order_and_gives_nothing_to_what_was_not_found(scores:
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30).map(np.array))
 def test_by_range_the_lowest_is_0_the_highest_1_and_equal_ones_all_1(scores: np.ndarray):
-    found = scaled(scores, MINMAX)
+    found = rescale(scores, MINMAX)
     assert found.max() == 1
     assert found.min() == (0 if scores.max() > scores.min() else 1)
 
@@ -370,12 +370,12 @@ def test_by_range_the_lowest_is_0_the_highest_1_and_equal_ones_all_1(scores: np.
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30).map(np.array), st.floats(0.01, 100), st.floats(-100, 100))
 def test_by_range_neither_the_unit_nor_the_zero_of_a_score_matters(scores: np.ndarray, factor: float, shift: float):
     assume(scores.max() - scores.min() > 1e-3)
-    assert np.allclose(scaled(scores * factor + shift, MINMAX), scaled(scores, MINMAX), atol=1e-6)
+    assert np.allclose(rescale(scores * factor + shift, MINMAX), rescale(scores, MINMAX), atol=1e-6)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30, unique=True).map(np.array))
 def test_by_rank_the_first_is_worth_one_part_in_61_and_each_later_one_less(scores: np.ndarray):
-    found = scaled(scores, RRF)
+    found = rescale(scores, RRF)
     assert np.allclose(np.sort(found)[::-1], [1 / (60 + rank + 1) for rank in range(len(scores))])
 
 

@@ -15,7 +15,7 @@ from whence import Index
 from whence.core.errors import SettingError
 from whence.embed.encoder import UnitText
 from whence.embed.registry import LATE, MODEL2VEC, NONE, SHIPPED, open_encoder
-from whence.ranking.pool import MEANING
+from whence.ranking.pool import DENSE
 from whence.source.walk import RACY_NS
 
 FILES = {
@@ -301,4 +301,4 @@ def test_similarities_of_a_model_are_those_of_its_own_vectors(tmp_path: Path, mo
     with Index.open(write(tmp_path / "tree", {"tree.py": body}), settings=own) as index:
         (found,) = index.search("parse token tree", strategy="vector")
     exact = encoder.encode_units([UnitText("tree.py", "", body.encode())]).rows[0] @ encoder.encode_query("parse token tree").rows[0]
-    assert found._found.ranked.pool.retrieved[MEANING].tolist() == [pytest.approx(float(exact), abs=0.01)]
+    assert found._found.ranked.pool.retrieved[DENSE].tolist() == [pytest.approx(float(exact), abs=0.01)]

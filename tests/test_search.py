@@ -20,8 +20,8 @@ from whence import Index, SearchResult
 from whence.core.errors import UsageError
 from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
 from whence.ranking import registry
-from whence.ranking.collapse import collapse
 from whence.ranking.ledger import LedgerLine
+from whence.ranking.pool import collapse
 from whence.search.request import SearchRequest
 from whence.search.searcher import Searcher
 

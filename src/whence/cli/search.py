@@ -247,7 +247,7 @@ def _print_foot(indexes: list[Index], found: list[tuple[Index, SearchResult]], o
 def print_why(why: Sequence[LedgerLine], style: Any) -> None:
     """The ledger of a score, without the lines that change nothing."""
     for entry in why:
-        if entry.tells:
+        if entry.is_visible:
             because = style(safe(entry.because), dim=True)
             click.echo(f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {because}", color=True)
 

@@ -82,7 +82,7 @@ class Symbol:
     @property
     def walk(self) -> float:
         """How near the walk found it to the best, 0 to 1."""
-        walked = self._ranked.pool.walked
+        walked = self._ranked.pool.walk_scores
         return float(walked[self._row]) if walked is not None else 0.0
 
     @cached_property

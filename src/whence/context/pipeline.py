@@ -23,11 +23,10 @@ from whence.index.symbols import scoped_key
 from whence.parse.paths import Role
 from whence.query.concepts import is_generic, match_concepts, name_key
 from whence.query.plan import QueryPlan, make_plan
-from whence.ranking.collapse import FileHit
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
 from whence.ranking.ledger import Ledger
-from whence.ranking.pool import ASKED, CONCEPTS, LEARNED, MEANING, CandidatePool, GraphFacts, union
-from whence.ranking.score import place, score, trace_ranking
+from whence.ranking.pool import CONCEPTS, DENSE, INCLUDED, LEARNED, CandidatePool, FileHit, NeighbourScores, union
+from whence.ranking.scoring import score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
@@ -52,7 +51,7 @@ MOST_READ = 4_000
 #: What use taught of some units: what verdicts add to each, and what having been shown adds.
 FeedbackOf = Callable[[Array], tuple[Array, Array]]
 #: Parts of the way to an answer that can be left out, to see what each is worth.
-STAGES = ("words", "types", "files", "names", MEANING, CONCEPTS, "walk")
+STAGES = ("words", "types", "files", "names", DENSE, CONCEPTS, "walk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +126,8 @@ def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) ->
     scores = ledger.scores()
     found = RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
     if run.trace is not None:
-        trace_ranking(run.trace, pool, ledger)
-        final = [(*place(pool, row), float(scores[row])) for row in found.order]
+        trace_ranking(run.trace, pool.plan.text, pool.retrieved, ledger, pool.location)
+        final = [(*pool.location(row), float(scores[row])) for row in found.order]
         run.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(scores)).sum()))
     return found
 
@@ -157,13 +156,13 @@ def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePo
     }
     if dense is not None:
         passages, scores = dense.nearest(BY_MEANING, allowed)
-        found[MEANING] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
+        found[DENSE] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
     found[CONCEPTS] = _usual_names(snapshot, plan, allowed)
     found[LEARNED] = _learned(run, allowed)
     found.pop(run.without, None)
     units, retrieved = union(found)
     depth = snapshot.column("files.depth")[snapshot.alive]
-    return bare.with_candidates(units, retrieved, shallowest=int(depth.min(initial=255)))
+    return bare.with_candidates(units, retrieved, min_depth=int(depth.min(initial=255)))
 
 
 def _members_of_best_types(pool: CandidatePool, allowed: Array) -> tuple[Array, Array]:
@@ -223,7 +222,7 @@ def _found(pool: CandidatePool) -> dict[str, tuple[Array, Array]]:
 
 def _with_asked(pool: CandidatePool, include: Array | None) -> CandidatePool:
     """The pool with units that were asked for, found or not."""
-    return pool if include is None else pool.with_candidates(*union({**_found(pool), ASKED: (include, np.zeros(len(include)))}))
+    return pool if include is None else pool.with_candidates(*union({**_found(pool), INCLUDED: (include, np.zeros(len(include)))}))
 
 
 def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include: Array | None) -> CandidatePool:
@@ -240,13 +239,13 @@ def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include
     walked = walk(graph.undirected, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
     walked = np.round(walked, DIGITS)
     near = lexical.top(walked[: len(allowed)], BY_WALK, allowed, pool.snapshot.unit_order)
-    asked = {} if include is None else {ASKED: (include, np.zeros(len(include)))}
+    asked = {} if include is None else {INCLUDED: (include, np.zeros(len(include)))}
     units, retrieved = union({**_found(pool), "graph": near, **asked})
     beside = _beside(graph, seeds, restart / restart.sum(), units)
-    return pool.with_candidates(units, retrieved, walked=walked[units], beside=beside)
+    return pool.with_candidates(units, retrieved, walk_scores=walked[units], neighbour_scores=beside)
 
 
-def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> GraphFacts:
+def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> NeighbourScores:
     """How much every candidate has to do with the seeds, one edge away."""
     used, using, kin = (np.zeros(graph.nodes) for _ in range(3))
     for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
@@ -258,7 +257,7 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> GraphFact
         ):
             if len(edges):
                 np.add.at(mass, ends[edges], worth * graph.confidence[edges] / np.sqrt(len(edges)))
-    return GraphFacts(*(np.round(mass[units], DIGITS) for mass in (used, using, kin)))
+    return NeighbourScores(*(np.round(mass[units], DIGITS) for mass in (used, using, kin)))
 
 
 def _ordered(pool: CandidatePool, scores: Array, *, by_file: bool) -> list[int]:

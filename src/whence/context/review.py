@@ -11,7 +11,7 @@ from whence.core.errors import UsageError
 from whence.graph.reader import IS_REFERENCE
 from whence.graph.walk import walk
 from whence.query.plan import EMPTY_PLAN
-from whence.ranking.pool import ASKED, CandidatePool, SeedScores
+from whence.ranking.pool import INCLUDED, CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.term_statistics import TermStatistics
@@ -83,7 +83,7 @@ def _near(run: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSy
     statistics = TermStatistics(snapshot, EMPTY_PLAN, run.profile, run.weights)
     none = np.zeros(len(units))
     seeding = SeedScores(np.isin(units, seeds), none, none, {}, run.now)
-    retrieved = {ASKED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
+    retrieved = {INCLUDED: np.where(seeding.is_seed, 1.0, np.nan), "graph": np.where(blast[units] > 0, blast[units], np.nan)}
     pool = CandidatePool(
         statistics,
         PathMatch(statistics),
@@ -93,7 +93,7 @@ def _near(run: ContextRun, seeds: Array, units: Array, blast: Array) -> RankedSy
         none,
         CommitMatches(snapshot, EMPTY_PLAN),
         graph=run.graph,
-        walked=blast[units],
-        seeding=seeding,
+        walk_scores=blast[units],
+        seed_scores=seeding,
     )
     return rank_pool(pool, run, by_file=True)

@@ -71,7 +71,7 @@ def name_flags(lines: Iterable[str]) -> Iterator[str]:
 def why_lines(why: Sequence[LedgerLine]) -> Iterator[str]:
     """The parts of a score, without those that change nothing."""
     for entry in why:
-        if entry.tells:
+        if entry.is_visible:
             amount = f"{entry.contribution:+.3f}" if entry.operation == "+" else f"{entry.operation}{entry.contribution:.3f}"
             yield f"  {amount} {entry.signal}: {safe(entry.because)}"
 

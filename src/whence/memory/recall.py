@@ -22,7 +22,7 @@ from whence.memory.result import RecalledNote, RecallResponse
 from whence.memory.retrieval import INCLUDED, MEANING, TIMES, WORDS, NotePlan, NoteScope, NoteTermStatistics, plan_query
 from whence.ranking.ledger import Ledger
 from whence.ranking.pool import union
-from whence.ranking.score import score, write_stages
+from whence.ranking.scoring import score, trace_ranking
 from whence.storage.arrayfile import Array
 from whence.storage.rows import is_member
 
@@ -105,7 +105,7 @@ def rank(run: RecallRun) -> RankedNotes:
     scores = ledger.scores()
     order = sorted(range(len(rows)), key=lambda row: (-scores[row], pool.facts[row].key))
     if run.trace is not None:
-        write_stages(run.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
+        trace_ranking(run.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
     return _collapsed(RankedNotes(plan, pool, ledger, scores, order, {}), run)
 
 

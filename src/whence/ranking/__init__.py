@@ -1,1 +1,1 @@
-"""Which candidate comes first: the pool, the ledger and the signals that fill it."""
+"""Ranking of candidates: the pool, the signals, and the ledger that they fill."""

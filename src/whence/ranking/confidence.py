@@ -23,9 +23,8 @@ from whence.text.stop_words import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
     from whence.query.plan import QueryPlan
-    from whence.ranking.collapse import FileHit
     from whence.ranking.ledger import Ledger
-    from whence.ranking.pool import CandidatePool
+    from whence.ranking.pool import CandidatePool, FileHit
     from whence.storage.arrayfile import Array
 
 WEIGHTS = Path(__file__).parents[1] / "core" / "weights" / "confidence.json"

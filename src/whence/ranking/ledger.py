@@ -1,4 +1,4 @@
-"""The ledger: every contribution to every score. There is no score beside it."""
+"""The ledger: every contribution to every score. A score is nothing but the fold of its ledger."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Operation(Enum):
     ADD = "+"
     MULTIPLY = "x"
 
-    def tells(self, contribution: float) -> bool:
-        """Whether a contribution changes a score, as far as can be seen in four places."""
+    def changes(self, contribution: float) -> bool:
+        """Whether a contribution changes a score within four decimals."""
         return round(contribution, 4) != (1.0 if self is Operation.MULTIPLY else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a signal says of every candidate, and how to put it in words for one."""
+    """A signal's value for every candidate, and its reason in words for one."""
 
     values: Array
     because: Callable[[int], str]
@@ -32,7 +32,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One signal's line in the ledger, over the whole pool."""
+    """One signal's contributions to the whole pool."""
 
     signal: str
     phase: str
@@ -44,7 +44,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One signal's line for one candidate."""
+    """One signal's contribution to one candidate."""
 
     signal: str
     phase: str
@@ -55,24 +55,24 @@ class LedgerLine:
     because: str
 
     @property
-    def tells(self) -> bool:
-        """Whether it changes the score, as far as can be seen in four places."""
-        return Operation(self.operation).tells(self.contribution)
+    def is_visible(self) -> bool:
+        """Whether it changes the score within four decimals."""
+        return Operation(self.operation).changes(self.contribution)
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """All lines, in the order in which they enter the score."""
+    """All entries, in the order in which they enter the score."""
 
     size: int
     entries: tuple[LedgerEntry, ...] = ()
 
     def scores(self) -> Array:
-        """Fold the ledger."""
+        """The score of each candidate."""
         return fold(self.size, self.entries)
 
     def lines(self, row: int) -> list[LedgerLine]:
-        """The ledger of one candidate."""
+        """The lines of one candidate."""
         return [
             LedgerLine(
                 entry.signal,
@@ -87,12 +87,12 @@ class Ledger:
         ]
 
     def with_entries(self, entries: Sequence[LedgerEntry]) -> Ledger:
-        """The ledger with more lines."""
+        """The ledger with more entries."""
         return Ledger(self.size, (*self.entries, *entries))
 
 
 def fold(size: int, entries: Sequence[LedgerEntry]) -> Array:
-    """The score: contributions added and multiplied in order, from zero."""
+    """The scores: contributions added and multiplied in order, from zero."""
     scores = np.zeros(size)
     for entry in entries:
         if entry.operation is Operation.ADD:

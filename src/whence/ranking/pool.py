@@ -1,8 +1,8 @@
-"""The pool: every candidate unit once, with what each retriever said of it."""
+"""The candidate pool: every candidate unit once with what each retriever found, and the files the units collapse to."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,32 +19,30 @@ from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct
 
-if TYPE_CHECKING:  # what only symbols need: a search must not load it
+if TYPE_CHECKING:  # only symbols need these: a search must not load them
     from whence.graph.reader import Graph
     from whence.retrieval.names import ClassText, NameMatch
 
-#: The name of the retriever that goes by vectors.
-MEANING = "meaning"
-#: The names of those that go by what use taught, and by what software commonly calls a thing.
-LEARNED, CONCEPTS = "learned", "concepts"
-#: The name under which units stand in the pool that were asked for, not found.
-ASKED = "asked"
+#: Retrievers by the names that `whence why` prints: words, vectors, past feedback, usual names of concepts.
+LEXICAL, DENSE, LEARNED, CONCEPTS = "words", "meaning", "learned", "concepts"
+#: Units that were not retrieved but have to be ranked.
+INCLUDED = "asked"
 
 
 @dataclass(frozen=True, slots=True)
 class SeedScores:
-    """What the classic signals need to know of each candidate of a pool."""
+    """What the classic signals read of each candidate."""
 
     is_seed: Array
     authority: Array
     hub: Array
-    ranks: Mapping[str, Array]  # by channel: the place of each candidate in it, counted from 1; 0 where it was not found
+    ranks: Mapping[str, Array]  # by channel: the rank of each candidate, from 1; 0 where the channel did not find it
     now: float  # seconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
-class GraphFacts:
-    """How much each candidate has to do with the best, one step along the graph."""
+class NeighbourScores:
+    """How strongly each candidate is tied to the best ones, one edge away."""
 
     used: Array  # by them
     using: Array  # them
@@ -53,40 +51,40 @@ class GraphFacts:
 
 @dataclass(frozen=True)
 class CandidatePool:
-    """Candidates to be ranked. Signals read it and change nothing.
+    """Candidates to rank. Signals read it and change nothing.
 
-    `scores` is what the phases before have made of the candidates; it is frozen for
-    the length of a phase, so the order of signals inside a phase cannot matter.
+    `scores` are those of the earlier phases. They are frozen during a phase, so the order of its signals cannot matter.
     """
 
     statistics: TermStatistics
     path_match: PathMatch
     units: Array
     retrieved: Mapping[str, Array]  # raw scores by retriever; NaN where it did not find the unit
-    shallowest: int
+    min_depth: int
     scores: Array
-    commits: CommitMatches  # what past commits point at
-    dense: DenseMatches | None = None  # None where vectors have nothing to say
-    graph: Graph | None = None  # for symbols: what they refer to and what refers to them
-    walked: Array | None = None  # for symbols: how near the walk found each candidate
-    beside: GraphFacts | None = None  # for symbols: what the best of them call, are called by and descend from
-    seeding: SeedScores | None = None  # for symbols of the classic profile: where the walk began
-    feedback: Array | None = None  # for symbols: what verdicts add to each (L2)
-    session: Array | None = None  # for symbols: what having been shown adds to each (L1)
+    commits: CommitMatches
+    dense: DenseMatches | None = None  # None without vectors or without a known word
+    graph: Graph | None = None
+    # For symbols only.
+    walk_scores: Array | None = None  # how near the walk found each candidate
+    neighbour_scores: NeighbourScores | None = None
+    seed_scores: SeedScores | None = None  # of the classic profile
+    feedback: Array | None = None  # what verdicts add (L2)
+    session: Array | None = None  # what having been shown adds (L1)
 
     @property
     def snapshot(self) -> Snapshot:
-        """The index the candidates are of."""
+        """The index that the candidates are from."""
         return self.statistics.snapshot
 
     @property
     def plan(self) -> QueryPlan:
-        """The query."""
+        """The query plan."""
         return self.statistics.plan
 
     @property
     def profile(self) -> Profile:
-        """The ranking profile in use."""
+        """The ranking profile."""
         return self.statistics.profile
 
     @cached_property
@@ -105,19 +103,16 @@ class CandidatePool:
         return self._distinct[0]
 
     def by_file(self, values: Array) -> Array:
-        """One value per distinct file, given to each of its units."""
+        """One value per distinct file, spread to its units."""
         return np.asarray(values)[self._distinct[1]]
 
     def column(self, name: str) -> Array:
         """A column of the snapshot's files, for each candidate."""
         return self.by_file(self.snapshot.column(name)[self.distinct_files])
 
-    def matrix(self) -> Array:
-        """The worth of each term in each candidate: (terms, units)."""
-        return self._matrix
-
     @cached_property
-    def _matrix(self) -> Array:
+    def term_weights(self) -> Array:
+        """The weight of each term in each candidate: (terms, units)."""
         return self.statistics.unit_matrix(self.units)
 
     @cached_property
@@ -136,30 +131,33 @@ class CandidatePool:
 
     @cached_property
     def nearness(self) -> Array:
-        """How near each candidate's file is to the question in meaning; 0 where vectors have nothing to say."""
+        """The similarity of each candidate's file to the query; 0 without vectors."""
         return self.by_file(self.dense.of_files(self.distinct_files)) if self.dense else np.zeros(len(self.units))
 
     @cached_property
     def unit_nearness(self) -> Array:
-        """The same of each candidate itself."""
+        """The similarity of each candidate itself."""
         return self.dense.of_units(self.units) if self.dense else np.zeros(len(self.units))
 
     def path(self, row: int) -> str:
         """The path of a candidate."""
         return self.snapshot.path(int(self.files[row]))
 
+    def location(self, row: int) -> tuple[str, int]:
+        """The path and first line of a candidate."""
+        return self.path(row), int(self.snapshot.column("units.first")[self.units[row]])
+
     def with_scores(self, scores: Array) -> CandidatePool:
-        """The same pool in a later phase; what was worked out stays worked out."""
-        return self._kept(
-            replace(self, scores=scores), ("files", "_distinct", "_matrix", "nearness", "unit_nearness", "names", "class_text")
-        )
+        """The pool of a later phase; cached values stay."""
+        cached = ("files", "_distinct", "term_weights", "nearness", "unit_nearness", "names", "class_text")
+        return self._with_cached(replace(self, scores=scores), cached)
 
-    def with_candidates(self, units: Array, retrieved: Mapping[str, Array], **facts: Any) -> CandidatePool:
-        """The same question with other candidates; what depends on the question alone stays worked out."""
-        later = replace(self, units=units, retrieved=retrieved, scores=np.zeros(len(units)), **facts)
-        return self._kept(later, ("names", "class_text"))
+    def with_candidates(self, units: Array, retrieved: Mapping[str, Array], **scores: Any) -> CandidatePool:
+        """The same query with other candidates; cached values of the query stay."""
+        later = replace(self, units=units, retrieved=retrieved, scores=np.zeros(len(units)), **scores)
+        return self._with_cached(later, ("names", "class_text"))
 
-    def _kept(self, later: CandidatePool, names: tuple[str, ...]) -> CandidatePool:
+    def _with_cached(self, later: CandidatePool, names: tuple[str, ...]) -> CandidatePool:
         for name in names:
             if name in self.__dict__:
                 later.__dict__[name] = self.__dict__[name]
@@ -167,11 +165,44 @@ class CandidatePool:
 
 
 def union(found: Mapping[str, tuple[Array, Array]]) -> tuple[Array, dict[str, Array]]:
-    """Every unit that any retriever found, in row order, with each one's raw score."""
+    """Every unit that any retriever found, in row order, with each retriever's scores."""
     units = distinct(np.concatenate([rows for rows, _ in found.values()])).astype(np.int64) if found else np.empty(0, np.int64)
-    raw: dict[str, Array] = {}
+    retrieved: dict[str, Array] = {}
     for name, (rows, scores) in found.items():
         column = np.full(len(units), np.nan)
         column[np.searchsorted(units, rows)] = scores
-        raw[name] = column
-    return units, raw
+        retrieved[name] = column
+    return units, retrieved
+
+
+@dataclass(frozen=True, slots=True)
+class FileHit:
+    """A ranked file: its best candidate and its score."""
+
+    file: int
+    row: int  # of the best candidate in the pool
+    score: float
+
+
+def collapse(pool: CandidatePool, scores: Array) -> list[FileHit]:
+    """One hit per file, best first; ties in the order of the pool, scores that are not finite last (F4)."""
+    order = np.argsort(-np.where(np.isfinite(scores), scores, -np.inf), kind="stable")
+    files = pool.files[order]
+    _, first = np.unique(files, return_index=True)
+    first.sort()
+    leading = order[first]
+    return [FileHit(*hit) for hit in zip(files[first].tolist(), leading.tolist(), scores[leading].tolist(), strict=True)]
+
+
+def break_ties(hits: list[FileHit], concentration: Callable[[int], int], path: Callable[[int], str]) -> list[FileHit]:
+    """Order hits of equal score by the most query words on one line, then by path (Q3)."""
+    ordered: list[FileHit] = []
+    at = 0
+    while at < len(hits):
+        end = at + 1
+        while end < len(hits) and hits[end].score == hits[at].score:
+            end += 1
+        group = hits[at:end]
+        ordered += sorted(group, key=lambda hit: (-concentration(hit.file), path(hit.file))) if len(group) > 1 else group
+        at = end
+    return ordered

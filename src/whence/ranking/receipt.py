@@ -1,4 +1,4 @@
-"""The receipt of one candidate: its ledger, who found it, and its rank without each signal (E1)."""
+"""The receipt of one result: its ledger, which retrievers found it, and its rank without each signal (E1)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.ranking.ledger import Ledger, LedgerLine, Operation, fold
-from whence.ranking.pool import ASKED, CandidatePool
-from whence.ranking.score import score
+from whence.ranking.pool import INCLUDED, CandidatePool
+from whence.ranking.scoring import score
 from whence.storage.arrayfile import Array
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What one retriever said of the file's best unit."""
+    """The score and rank that one retriever gave the file's best unit."""
 
     retriever: str
     score: float
@@ -25,7 +25,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class WhyLine:
-    """A line of the ledger, with the rank the file would have without it."""
+    """A line of the ledger, with the result's rank without it."""
 
     line: LedgerLine
     rank_without: int
@@ -33,7 +33,7 @@ class WhyLine:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The whole receipt of one file for one query."""
+    """The receipt of one file for one query, or of one symbol for one task."""
 
     query: str
     path: str
@@ -45,22 +45,22 @@ class Why:
     score: float
     found_by: tuple[Retrieval, ...]
     lines: tuple[WhyLine, ...]
-    leader: str  # the first file of the answer, and its score, to compare with
+    leader: str  # the first result, for comparison
     leader_score: float
-    leader_is_symbol: bool = False  # in the answer to a task the first is a symbol, not a file
+    leader_is_symbol: bool = False  # for a task
 
 
 def totals(lines: Sequence[LedgerLine]) -> list[float]:
-    """The score after each line of a ledger; the last of them is the score itself."""
-    found, total = [], 0.0
+    """The score after each line of a ledger; the last one is the final score."""
+    sums, total = [], 0.0
     for line in lines:
         total = total + line.contribution if line.operation == Operation.ADD.value else total * line.contribution
-        found.append(total)
-    return found
+        sums.append(total)
+    return sums
 
 
 def scores_without(signal: str, pool: CandidatePool, ledger: Ledger) -> Array:
-    """The scores without one signal. The others stay what they were, unless some are read in a later phase and see it missing."""
+    """The scores without one signal; later phases are computed again without it."""
     phase = next(entry.phase for entry in ledger.entries if entry.signal == signal)
     if phase == ledger.entries[-1].phase:
         return fold(ledger.size, [entry for entry in ledger.entries if entry.signal != signal])
@@ -68,10 +68,10 @@ def scores_without(signal: str, pool: CandidatePool, ledger: Ledger) -> Array:
 
 
 def retrievals(pool: CandidatePool, rows: list[int]) -> list[Retrieval]:
-    """What each retriever said of some rows: its best score and rank."""
+    """The best score and rank that each retriever gave some rows."""
     found = []
     for name, scores in pool.retrieved.items():
         mine = [float(scores[row]) for row in rows if math.isfinite(scores[row])]
-        if mine and name != ASKED:
+        if mine and name != INCLUDED:
             found.append(Retrieval(name, max(mine), 1 + int(np.nansum(scores > max(mine)))))
     return found

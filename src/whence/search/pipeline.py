@@ -15,11 +15,10 @@ from whence.index.segment_writer import DEFINES
 from whence.index.snapshot import Snapshot
 from whence.query.pattern import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
-from whence.ranking.collapse import FileHit, break_ties, collapse
 from whence.ranking.confidence import MAX_LEADING, LeadingFiles
 from whence.ranking.ledger import Ledger
-from whence.ranking.pool import ASKED, MEANING, CandidatePool, union
-from whence.ranking.score import place, score, trace_ranking
+from whence.ranking.pool import DENSE, INCLUDED, CandidatePool, FileHit, break_ties, collapse, union
+from whence.ranking.scoring import score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
@@ -270,11 +269,11 @@ def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> Ran
     commits = CommitMatches(snapshot, plan)
     found = _candidates(statistics, path_match, commits, scope, count) if run.request.strategy != "vector" else {}
     if dense is not None and run.request.strategy != "lexical":
-        found[MEANING] = _by_meaning(run, dense, statistics, _unit_mask(snapshot, scope), count)
+        found[DENSE] = _by_meaning(run, dense, statistics, _unit_mask(snapshot, scope), count)
     if run.request.max_distance is not None:
         found = within(found, run.request.max_distance)
     if run.include is not None:
-        found[ASKED] = (run.include, np.zeros(len(run.include)))
+        found[INCLUDED] = (run.include, np.zeros(len(run.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
     pool = CandidatePool(statistics, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), commits, dense)
@@ -285,9 +284,9 @@ def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> Ran
 def trace_stages(trace: Trace, plan: QueryPlan, ranked: RankedPool, hits: list[FileHit]) -> None:
     """Write every stage of a query: what each retriever found, the pool after each signal, the answer."""
     pool = ranked.pool
-    trace_ranking(trace, pool, ranked.ledger)
+    trace_ranking(trace, plan.text, pool.retrieved, ranked.ledger, pool.location)
     scores = ranked.ledger.scores()
-    final = [(*place(pool, hit.row), hit.score) for hit in hits]
+    final = [(*pool.location(hit.row), hit.score) for hit in hits]
     trace.stage("final", plan.text, final, not_finite=int((~np.isfinite(scores)).sum()), length=plan.length)
 
 
@@ -321,7 +320,7 @@ def _by_meaning(run: SearchRun, dense: DenseMatches, statistics: TermStatistics,
 
 def within(found: dict[str, tuple[Array, Array]], distance: float) -> dict[str, tuple[Array, Array]]:
     """Only what vectors found, and near enough: what words alone found has no distance (F1)."""
-    units, similar = found.get(MEANING, (np.empty(0, np.int64), np.empty(0, np.float32)))
+    units, similar = found.get(DENSE, (np.empty(0, np.int64), np.empty(0, np.float32)))
     near = np.sort(units[1 - similar <= distance])
     return {name: (rows[kept], scores[kept]) for name, (rows, scores) in found.items() for kept in (is_member(rows, near),)}
 

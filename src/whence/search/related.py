@@ -10,9 +10,8 @@ import numpy as np
 from whence.core.profiles import RELATED
 from whence.embed.encoder import UnitText
 from whence.query.plan import QueryPlan, make_plan
-from whence.ranking.collapse import FileHit
-from whence.ranking.pool import MEANING, CandidatePool, union
-from whence.ranking.score import score
+from whence.ranking.pool import DENSE, CandidatePool, FileHit, union
+from whence.ranking.scoring import score
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches
@@ -50,7 +49,7 @@ def related(example: RelatedQuery, run: SearchRun) -> list[RankedFile]:
     dense = _dense_of(example, run)
     if dense is not None and request.strategy != "lexical":
         passages, scores = dense.nearest(count, allowed)
-        found[MEANING] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
+        found[DENSE] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
     if request.max_distance is not None:
         found = within(found, request.max_distance)
     units, retrieved = union(found)

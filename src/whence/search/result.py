@@ -14,7 +14,6 @@ import numpy as np
 from whence.core.settings_schema import Settings
 from whence.core.types import Unit
 from whence.parse.provenance import flags_of, sort_of
-from whence.ranking.collapse import candidates_of
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.receipt import Why
@@ -92,7 +91,7 @@ class SearchResult:
         snapshot, best = pool.snapshot, int(pool.units[hit.row])
         first, last = snapshot.column("units.first"), snapshot.column("units.last")
         spoken = pool.retrieved.get("words", np.full(len(pool.units), np.nan))
-        others = [] if found.alone else candidates_of(pool, hit)
+        others = [] if found.alone else np.flatnonzero(pool.files == hit.file).tolist()
         rows = [best, *(int(pool.units[row]) for row in others if np.isfinite(spoken[row]))]
         self.path = snapshot.path(hit.file)
         self.start_line = int(min(first[row] for row in rows))
@@ -116,7 +115,7 @@ class SearchResult:
         """The lines of the ledger that change the score, without their reasons: signal, operation, contribution."""
         ledger, row = self._found.ranked.ledger, self._found.hit.row
         every = ((one.signal, one.operation, float(one.contribution[row])) for one in ledger.entries)
-        return [(name, operation.value, value) for name, operation, value in every if operation.tells(value)]
+        return [(name, operation.value, value) for name, operation, value in every if operation.changes(value)]
 
     @cached_property
     def lines(self) -> list[ShownLine]:

@@ -15,7 +15,7 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.profiles import Profile, Weight
 from whence.ranking.ledger import Operation
-from whence.ranking.registry import OF_NOTES, Phase, signal_named, signal_names
+from whence.ranking.scoring import OF_NOTES, Phase, signal_named, signal_names
 from whence.storage.arrayfile import Array
 from whence_bench import metrics
 

@@ -51,8 +51,8 @@ def classic_pool(plan: QueryPlan, run: ContextRun, limits: ClassicSettings) -> C
         np.zeros(len(units)),
         CommitMatches(snapshot, plan),
         graph=graph,
-        walked=walked[units],
-        seeding=seeding,
+        walk_scores=walked[units],
+        seed_scores=seeding,
     )
 
 

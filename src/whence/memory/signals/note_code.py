@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.memory.pool import NotePool
 from whence.ranking.ledger import Column, Operation
-from whence.ranking.registry import Phase, signal
+from whence.ranking.scoring import Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)

@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.memory.pool import NotePool
 from whence.ranking.ledger import Column
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()

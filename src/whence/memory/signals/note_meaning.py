@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from whence.memory.pool import NotePool
-from whence.ranking.fusion import standing
+from whence.ranking.columns import standing
 from whence.ranking.ledger import Column
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whence.memory.pool import NotePool
 from whence.ranking.ledger import Column
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()

@@ -1,1 +1,1 @@
-"""Signals that rank code, one file each; those of notes live with memory."""
+"""Signals that rank code, one file each; memory has those that rank notes."""

@@ -15,7 +15,7 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
 from whence.core.settings import PROJECT_FILE
 from whence.ranking.receipt import totals
-from whence.ranking.registry import signal_named
+from whence.ranking.scoring import signal_named
 from whence.search.request import SearchRequest, with_factors
 from whence.source.read import strip_secrets
 from whence.ui.api.search import MOST_RESULTS
@@ -197,7 +197,7 @@ def _receipt(found: Why, rival: FoundRival | None) -> Receipt:
         leader_score=found.leader_score,
         found_by=[RetrieverView(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
         lines=[
-            ReceiptLine(**dict(LedgerLineView.of(one.line)), total=total, rank_without=one.rank_without, tells=one.line.tells)
+            ReceiptLine(**dict(LedgerLineView.of(one.line)), total=total, rank_without=one.rank_without, tells=one.line.is_visible)
             for one, total in zip(found.lines, after, strict=True)
         ],
         rival=None if rival is None else _rival(rival),

@@ -1,1 +1,1 @@
-"""Signals read off a file, its path, or the words of its units."""
+"""Signals of a file, its path and the text of its units."""

@@ -1,19 +1,15 @@
-"""Several units of one file speak of it (R4)."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import Phase, signal
+from whence.ranking.scoring import Phase, signal
 
 
 @signal(Phase.COHERENCE, relative=True)
 def coherence_boost(pool: CandidatePool) -> Column:
-    """A share of the best score for each file's best unit.
+    """Boost for each file's best unit, as a share of the best score.
 
-    The sum of its units' scores against the highest such sum.
+    It grows with the summed scores of the file's units, relative to the highest such sum.
     """
     owner = np.searchsorted(pool.distinct_files, pool.files)
     total = np.bincount(owner, weights=np.nan_to_num(pool.scores), minlength=len(pool.distinct_files))

@@ -1,15 +1,11 @@
-"""Leftovers."""
-
-from __future__ import annotations
-
 from whence.parse.paths import Role
 from whence.ranking.columns import role_column
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def compat(pool: CandidatePool) -> Column:
-    """1 for compatibility layers, legacy, deprecated and vendored code, unless a short question asks for it."""
+    """1 for compatibility layers and legacy, deprecated or vendored code, unless a short query asks for it."""
     return role_column(pool, Role.COMPAT, "compat", "a compatibility layer or vendored")

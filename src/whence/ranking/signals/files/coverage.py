@@ -1,21 +1,14 @@
-"""How much of the query the file speaks of at all."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.rows import is_member
 
 
 @signal()
 def coverage(pool: CandidatePool) -> Column:
-    """The share of the query's words that the file holds, in its text or on its path.
-
-    Rare words count more: the only file with the rarest word is seldom wrong.
-    """
+    """The share of the query's words that the file holds in its text or path, weighted by idf."""
     total, held = 0.0, np.zeros(len(pool.distinct_files))
     for found in pool.statistics.terms:
         if not found.term.whole:

@@ -1,14 +1,10 @@
-"""It defines the name asked for."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.core.types import CONTAINERS
 from whence.index.segment_writer import KIND_NAMES, TOP_LEVEL
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.arrayfile import Array
 
 #: A member of the name asked for is worth this much of a type or a top-level unit.
@@ -18,11 +14,7 @@ _CONTAINER = np.array([kind in CONTAINERS for kind in KIND_NAMES])
 
 @signal()
 def defines(pool: CandidatePool) -> Column:
-    """When the query is one name.
-
-    1 if the file defines a type or a top-level unit of exactly that name, 0.6 if it defines a
-    member of that name.
-    """
+    """For a query that is a single name: 1 if the file defines a type or top-level unit of that name, 0.6 if a member."""
     values = np.zeros(len(pool.units))
     if pool.plan.symbol:
         rows = pool.snapshot.definitions(pool.plan.symbol)

@@ -1,19 +1,15 @@
-"""It defines a word of the query (R3)."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.index.segment_writer import DEFINES
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import Phase, signal
+from whence.ranking.scoring import Phase, signal
 from whence.text.analyzer import terms
 
 
 @signal(Phase.DEFINITION, relative=True)
 def definition_boost(pool: CandidatePool) -> Column:
-    """A share of the best score when a word of the query is the name of the unit, or a part of it; runs of lines define nothing."""
+    """Boost, as a share of the best score, if the unit's name or a part of it is a word of the query."""
     asked = {part.stem for part in pool.plan.parts} | {term.text for term in pool.plan.terms}
     defines = pool.snapshot.column("units.flags")[pool.units] & DEFINES > 0
     names = [pool.snapshot.unit_name(unit) if ok else "" for unit, ok in zip(pool.units.tolist(), defines.tolist(), strict=True)]

@@ -1,19 +1,15 @@
-"""How much of the file is about it."""
-
-from __future__ import annotations
-
 from whence.ranking.columns import relative_to_best
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.retrieval.lexical import mass as window_mass
 
 
 @signal()
 def mass(pool: CandidatePool) -> Column:
-    """How much of the file speaks of the query.
+    """How much of the file is about the query, relative to the best file.
 
-    Its ten best windows of 800 bytes, each later one counting less; 1 is the best of the pool.
+    It sums the ten best windows of 800 bytes, each later one counting less.
     """
     values = pool.by_file(relative_to_best(window_mass(pool.statistics, pool.distinct_files)))
     return Column(values, lambda row: f"{values[row]:.0%} of the fullest file")

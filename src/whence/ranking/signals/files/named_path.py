@@ -1,12 +1,8 @@
-"""The query names the file."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 #: A dotted module is a weaker hint than a path: texts often name the caller.
 MODULE = 0.5
@@ -14,7 +10,7 @@ MODULE = 0.5
 
 @signal()
 def named_path(pool: CandidatePool) -> Column:
-    """1 when the query holds the file's path or the end of it (as in a stack trace), 0.5 when it holds the dotted name of its module."""
+    """1 if the query contains the file's path or the end of it (as a stack trace does), 0.5 for the dotted name of its module."""
     wanted_paths = [path.replace("\\", "/").lower() for path in pool.plan.paths]
     wanted_modules = [module.replace(".", "/").lower() for module in pool.plan.modules]
     values = np.zeros(len(pool.distinct_files))

@@ -1,20 +1,15 @@
-"""A newer version stands beside it."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def old_version(pool: CandidatePool) -> Column:
-    """1 for files in a `vN/` folder that a newer version stands beside.
+    """1 for files in a `vN/` folder next to a newer version, unless a short query mentions versions.
 
-    That is a folder with a higher N, or a file of the same name outside such
-    folders. Not when a short question speaks of versions.
+    Newer is a folder with a higher N, or a file of the same name outside such folders.
     """
     if pool.plan.asks_for("old_version"):
         return Column(np.zeros(len(pool.units)), lambda _: "the query speaks of versions")

@@ -1,12 +1,8 @@
-"""A word that hardly any other file holds."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.rows import is_member
 
 #: A word singles a file out when at most this many hold it, and at most this share of all.
@@ -16,10 +12,7 @@ MOST_SHARE = 1 / 200
 
 @signal()
 def only_here(pool: CandidatePool) -> Column:
-    """Whether the file holds a word of the query that hardly any other file holds.
-
-    1 when it is the only one, 1/2 of two, 1/3 of three.
-    """
+    """1 / n if the file holds a word of the query that only n files hold; n is at most 3."""
     values, rarest = np.zeros(len(pool.distinct_files)), np.full(len(pool.distinct_files), -1)
     most = min(MOST_FILES, pool.snapshot.live_files * MOST_SHARE)
     for number, found in enumerate(pool.statistics.terms):

@@ -1,21 +1,17 @@
-"""Tests, leftovers, examples, barrels (R1)."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.parse.paths import Role
 from whence.query.words import ASKS_FOR_TESTS
 from whence.ranking.ledger import Column, Operation
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import Phase, signal
+from whence.ranking.scoring import Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)
 def path_penalty(pool: CandidatePool) -> Column:
-    """A factor below 1 for tests, compatibility layers, examples, re-export barrels and declaration files; factors compound.
+    """A factor below 1 for tests, compatibility layers, examples, re-export barrels and declaration files; factors multiply.
 
-    None when the query speaks of test, spec or benchmark.
+    No penalty if the query mentions tests, specs or benchmarks.
     """
     factors, values = pool.profile.penalties, np.ones(len(pool.units))
     if not ASKS_FOR_TESTS.search(pool.plan.text):

@@ -1,18 +1,14 @@
-"""The words stand close together (Q5)."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.rows import is_member
 
 
 @signal()
 def proximity(pool: CandidatePool) -> Column:
-    """The share of neighbouring words of the query that occur in one window of the file; a pair with an absent word is skipped."""
+    """The share of neighbouring words of the query that occur in one window of the file; pairs with an absent word are skipped."""
     pairs = pool.statistics.close_files
     values = np.zeros(len(pool.distinct_files))
     for files in pairs:

@@ -1,22 +1,18 @@
-"""The file is named for a word (R2)."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.parse.paths import stem_parts
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import Phase, signal
+from whence.ranking.scoring import Phase, signal
 
 SHORTEST_PREFIX = 3
 
 
 @signal(Phase.STEM, relative=True)
 def stem_boost(pool: CandidatePool) -> Column:
-    """A share of the best score when the file's name holds a word of the query.
+    """Boost, as a share of the best score, if the file's name contains a word of the query.
 
-    Plural and joined forms are equal; half of the share when one is only a prefix of the other.
+    Plural and joined forms count as equal; a prefix counts half.
     """
     asked = {form for part in pool.plan.parts for form in _forms(part.text)} | {form for word in pool.plan.joined for form in _forms(word)}
     spoken = [part.text for part in pool.plan.parts if len(part.text) >= SHORTEST_PREFIX]

@@ -1,21 +1,14 @@
-"""The file's name is the query."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.index.segment_writer import name_hash
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def stem_equal(pool: CandidatePool) -> Column:
-    """1 when the file's name is a word of the query, or two or three neighbouring words joined.
-
-    The name is taken as one word, plural or not.
-    """
+    """1 if the file's name is a word of the query, or two or three neighbouring words joined; singular or plural."""
     joined = pool.plan.joined
     wanted = {name_hash(word) for word in joined}
     singular = wanted | {name_hash(word[:-1]) for word in joined if word.endswith("s")}

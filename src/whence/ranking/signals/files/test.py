@@ -1,15 +1,11 @@
-"""Tests."""
-
-from __future__ import annotations
-
 from whence.parse.paths import Role
 from whence.ranking.columns import role_column
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def test(pool: CandidatePool) -> Column:
-    """1 for tests, fixtures, mocks and benchmarks, unless a short question asks for them."""
+    """1 for tests, fixtures, mocks and benchmarks, unless a short query asks for them."""
     return role_column(pool, Role.TEST, "test", "a test")

@@ -1,22 +1,15 @@
-"""The words stand there exactly as written."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.rows import is_member
 from whence.text.bm25 import idf
 
 
 @signal()
 def verbatim(pool: CandidatePool) -> Column:
-    """The share of the query's words that the file holds exactly as written, case and all.
-
-    Words of four letters or more count, rare ones more.
-    """
+    """The share of the query's words of four or more letters that the file contains exactly as written, weighted by idf."""
     total, values = 0.0, np.zeros(len(pool.distinct_files))
     for word in pool.plan.exact:
         files = pool.snapshot.files_with_word(word)

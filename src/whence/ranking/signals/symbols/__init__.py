@@ -1,1 +1,1 @@
-"""Signals read off a symbol and its place in the graph."""
+"""Signals of a symbol and its place in the graph."""

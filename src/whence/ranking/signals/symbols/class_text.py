@@ -1,15 +1,11 @@
-"""What its type says as a whole."""
-
-from __future__ import annotations
-
 from whence.ranking.columns import relative_to_best
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def class_text(pool: CandidatePool) -> Column:
-    """BM25 over all members of the type that the symbol is or belongs to; 1 is the best of the pool."""
+    """BM25 over all members of the symbol's type, relative to the best of the pool."""
     values = relative_to_best(pool.class_text.of_units(pool.units))
     return Column(values, lambda row: f"{values[row]:.0%} of the best type" if values[row] else "belongs to no type")

@@ -1,20 +1,16 @@
-"""How sure its best edge is."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.core.types import AST, PROVENANCES
 from whence.graph.reader import PARSED_CONFIDENCE
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.rows import first_of_each, ranges
 
 
 @signal()
 def confidence(pool: CandidatePool) -> Column:
-    """The highest confidence of the edges that end at it; what the parser found, containment too, counts at most 0.7 (S1, W2)."""
+    """The highest confidence of an edge that ends at the symbol; edges found by the parser count at most 0.7 (S1, W2)."""
     values = np.zeros(len(pool.units))
     if pool.graph is not None:
         place, at = ranges(pool.graph.in_starts, pool.units)

@@ -1,15 +1,11 @@
-"""It belongs to no type."""
-
-from __future__ import annotations
-
 from whence.index.symbols import IS_FUNCTION
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def free_function(pool: CandidatePool) -> Column:
-    """1 for a function that is no method."""
+    """1 for functions that are not methods."""
     values = IS_FUNCTION[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "a function of no type" if values[row] else "no function, or a method")

@@ -1,15 +1,11 @@
-"""It is an interface."""
-
-from __future__ import annotations
-
 from whence.index.symbols import IS_INTERFACE
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def interface(pool: CandidatePool) -> Column:
-    """1 for an interface or a trait."""
+    """1 for interfaces and traits."""
     values = IS_INTERFACE[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "an interface" if values[row] else "no interface")

@@ -1,14 +1,10 @@
-"""What its leading comment says."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.index.segment_writer import lead_hash
 from whence.ranking.columns import relative_to_best
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.rows import distinct, ranges
 
 #: How many different hashes of a term there are.
@@ -17,7 +13,7 @@ LEAD_HASHES = 1 << 16
 
 @signal()
 def lead(pool: CandidatePool) -> Column:
-    """How much of the query the first 250 letters of the comment hold that introduces the symbol; 1 is the best of the pool."""
+    """How much of the query the first 250 letters of the symbol's leading comment hold, relative to the best of the pool."""
     snapshot = pool.snapshot
     owner, at = ranges(snapshot.lead_starts, pool.units)
     hashes = snapshot.column("leads.term")[at]

@@ -1,14 +1,10 @@
-"""How much of its name was asked for."""
-
-from __future__ import annotations
-
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def name_fit(pool: CandidatePool) -> Column:
-    """The share of the parts of the symbol's name, and of its type's, that the query speaks of; rare parts count more."""
+    """The share of the parts of the symbol's name, and of its type's, that the query contains; rare parts count more."""
     values = pool.names.precision(pool.units)
     return Column(values, lambda row: f"{values[row]:.0%} of its name is in the question")

@@ -1,16 +1,12 @@
-"""How long its name is."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def name_length(pool: CandidatePool) -> Column:
-    """Logarithm of one more than the parts of its name."""
+    """ln(1 + parts of the symbol's name)."""
     counts = np.diff(pool.snapshot.name_parts.starts)[pool.units]
     return Column(np.log1p(counts), lambda row: f"{counts[row]} parts")

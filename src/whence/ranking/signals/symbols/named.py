@@ -1,18 +1,14 @@
-"""The task names it."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.index.segment_writer import name_hash
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def named(pool: CandidatePool) -> Column:
-    """1 when the task writes its name as an identifier (`read_config`, ReadConfig, `config.read`), 0.5 when it writes its type's."""
+    """1 if the task writes the symbol's name as an identifier (`read_config`, ReadConfig, `config.read`), 0.5 for its type's name."""
     symbols = pool.snapshot.symbols
     wanted = np.array(sorted(name_hash(word) for word in pool.plan.identifiers), np.int64)
     own = np.isin(symbols.name[pool.units], wanted)

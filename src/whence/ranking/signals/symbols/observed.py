@@ -1,12 +1,8 @@
-"""How lately it ran."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 from whence.storage.arrayfile import Array
 from whence.storage.rows import ranges
 
@@ -19,8 +15,8 @@ NEVER = 0.3
 
 @signal()
 def observed(pool: CandidatePool) -> Column:
-    """How lately it was seen at run time: 1.0 within a day, 0.8 within 7, 0.5 within 30, else 0.2; 0.3 where it never was (S1)."""
-    seen, now = _last_seen(pool), pool.seeding.now if pool.seeding is not None else 0.0
+    """How recently the symbol was seen at run time: 1.0 within a day, 0.8 within 7, 0.5 within 30, else 0.2; 0.3 if never (S1)."""
+    seen, now = _last_seen(pool), pool.seed_scores.now if pool.seed_scores is not None else 0.0
     days = (now - seen) / DAY
     recent = np.select([days <= limit for limit, _ in BY_DAYS], [worth for _, worth in BY_DAYS], LONG_AGO)
     values = np.where(seen > 0, recent, NEVER)

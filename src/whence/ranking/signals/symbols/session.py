@@ -1,16 +1,12 @@
-"""Shown a moment ago."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def session(pool: CandidatePool) -> Column:
-    """What having been shown in this session adds: up to 0.20, half after three minutes (L1)."""
+    """What having been shown in this session adds: up to 0.20, halved every three minutes (L1)."""
     values = pool.session if pool.session is not None else np.zeros(len(pool.units))
     return Column(values, lambda row: "shown in this session" if values[row] else "not shown in this session")

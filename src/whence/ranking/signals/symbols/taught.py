@@ -1,16 +1,12 @@
-"""Words of the task have led to it before."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.ranking.ledger import Column
 from whence.ranking.pool import LEARNED, CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def taught(pool: CandidatePool) -> Column:
-    """How often a word of the task went with it when it was of use: 0.3 for twice to 0.8 for ten times (L5)."""
+    """How often words of the task led to this symbol before: from 0.3 for twice to 0.8 for ten times (L5)."""
     values = np.nan_to_num(pool.retrieved.get(LEARNED, np.zeros(len(pool.units))))
     return Column(values, lambda row: "was of use for such words before" if values[row] else "nothing learned")

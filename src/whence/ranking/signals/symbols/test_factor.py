@@ -1,19 +1,15 @@
-"""Tests count less."""
-
-from __future__ import annotations
-
 import numpy as np
 
 from whence.parse.paths import Role
 from whence.query.words import ASKS_FOR_TESTS
 from whence.ranking.ledger import Column, Operation
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import Phase, signal
+from whence.ranking.scoring import Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)
 def test_factor(pool: CandidatePool) -> Column:
-    """A factor below 1 for symbols of test files, told by their paths, unless the task speaks of tests (S2)."""
+    """A factor below 1 for symbols in test files, unless the task mentions tests (S2)."""
     values = np.ones(len(pool.units))
     if not ASKS_FOR_TESTS.search(pool.plan.text):
         values = np.where(pool.column("files.roles") & int(Role.TEST), pool.profile.penalties.strong, values)

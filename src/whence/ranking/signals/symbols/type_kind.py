@@ -1,15 +1,11 @@
-"""It is a type."""
-
-from __future__ import annotations
-
 from whence.index.symbols import IS_CONTAINER
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def type_kind(pool: CandidatePool) -> Column:
-    """1 for a class, an interface, a struct or another type."""
+    """1 for classes, interfaces, structs and other types."""
     values = IS_CONTAINER[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "a type" if values[row] else "no type")

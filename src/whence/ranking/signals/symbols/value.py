@@ -1,15 +1,11 @@
-"""It only holds a value."""
-
-from __future__ import annotations
-
 from whence.index.symbols import IS_VALUE
 from whence.ranking.ledger import Column
 from whence.ranking.pool import CandidatePool
-from whence.ranking.registry import signal
+from whence.ranking.scoring import signal
 
 
 @signal()
 def value(pool: CandidatePool) -> Column:
-    """1 for a field or a constant."""
+    """1 for fields and constants."""
     values = IS_VALUE[pool.snapshot.kinds[pool.units]].astype(float)
     return Column(values, lambda row: "a field or a constant" if values[row] else "does something, or is a type")
