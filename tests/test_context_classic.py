@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,14 +10,13 @@ import pytest
 from sample_trees import write
 from whence.app.index import Index
 from whence.context.classic.pipeline import classic_pool
+from whence.context.pipeline import ContextRun
 from whence.core.profiles import CLASSIC, Profile, Weight
+from whence.core.settings_schema import ClassicSettings
 from whence.core.types import RUNTIME, Edge
-from whence.graph.reader import Graph
-from whence.index.snapshot import Snapshot
 from whence.query.plan import make_plan
 from whence.ranking.scoring import score
 from whence.retrieval.term_statistics import FieldWeights
-from whence.storage.arrayfile import Array
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0
@@ -38,16 +37,6 @@ TREE = {
     "shop/far.py": "def unrelated():\n    return 1\n",
     "tests/test_stock.py": "from shop.stock import reserve_stock\n\ndef test_reserve_stock():\n    assert reserve_stock(1)\n",
 }
-
-
-@dataclass(frozen=True)
-class Asked:
-    snapshot: Snapshot
-    graph: Graph
-    profile: Profile = PROFILE
-    weights: FieldWeights = WEIGHTS
-    encoder: None = None
-    include: Array | None = None
 
 
 class Answer:
@@ -75,8 +64,8 @@ def index(tmp_path):
 
 def asked(index, task, *, now=NOW, include=None, learned=()):
     plan = make_plan(task, decay=0.0, quoted=1.0)
-    ground = Asked(index.snapshot, index.open_graph(), include=include)
-    return Answer(classic_pool(task, ground, plan, index.snapshot.symbols.defines, now=now, learned=learned))
+    run = ContextRun(index.snapshot, index.open_graph(), PROFILE, PROFILE, WEIGHTS, include=include, now=now, learned=learned)
+    return Answer(classic_pool(plan, run, ClassicSettings()))
 
 
 def test_what_the_task_names_leads_and_what_it_calls_follows(index):
