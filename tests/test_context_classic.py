@@ -191,7 +191,7 @@ def test_few_hits_by_words_are_filled_up_by_meaning(tmp_path):
     root = write(tmp_path / "tree", TREE)
     with Index.open(root, data_dir=tmp_path / "data", settings={"index.workers": 1}) as index:
         task = "warehouse inventory"
-        ground = replace(Asked(index.snapshot, index.open_graph()), encoder=index.reader.encoder)
-        pool = classic_pool(task, ground, make_plan(task, decay=0.0, quoted=1.0), index.snapshot.symbols.defines, now=NOW)
+        run = ContextRun(index.snapshot, index.open_graph(), PROFILE, PROFILE, WEIGHTS, index.reader.encoder, now=NOW)
+        pool = classic_pool(make_plan(task, decay=0.0, quoted=1.0), run, ClassicSettings())
         assert (pool.seed_scores.ranks["vectors"] > 0).any()
         assert asked(index, task).names == []
