@@ -22,10 +22,9 @@ from whence.core.errors import UsageError, WhenceError
 from whence.core.settings import load
 from whence.memory import front_matter
 from whence.memory.note import KINDS, CodeRef, Note
-from whence.query.filters import check_glob
+from whence.query.filters import check_glob, compile_pattern
 from whence.query.parser import parse_operators, path_predicate
 from whence.query.paste import clean_paste
-from whence.query.pattern import compile_pattern
 from whence.query.plan import make_plan
 from whence.storage.arrayfile import ArrayFile, write_arrays
 from whence.text import analyzer

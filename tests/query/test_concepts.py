@@ -16,8 +16,8 @@ from whence.query.concepts import (
     load_concepts,
     match_concepts,
     name_key,
+    phrase_stems,
     read_concepts,
-    stems_of_phrase,
 )
 
 PYTHON = frozenset({"python"})
@@ -124,7 +124,7 @@ def test_every_class_is_whole(concept):
     assert [target for target in concept.targets if is_generic(target)] == []
     assert concept.targets
     assert len({name_key(target) for target in concept.targets}) == len(concept.targets)
-    assert all(stems_of_phrase(phrase) for phrase in concept.phrases)
+    assert all(phrase_stems(phrase) for phrase in concept.phrases)
     assert concept.weight == 0.8
     assert concept.languages <= set(BY_NAME)
     assert bool(concept.languages) != concept.id.startswith("universal/")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.core.errors import QueryError
-from whence.query.pattern import compile_pattern, required_literal
+from whence.query.filters import compile_pattern, required_literal
 
 pytestmark = pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
 

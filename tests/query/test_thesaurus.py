@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import whence.query.vocabulary
-from whence.query.vocabulary import abbreviations_of, content_lines, related_words
+from whence.query.vocabulary import abbreviations_of, related_words
 from whence.text.analyzer import stem
+from whence.text.tables import content_lines
 
 QUERY = Path(whence.query.vocabulary.__file__).parent
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from whence.parse.languages import BY_NAME, CODE, UNKNOWN, language_of
+from whence.query.filters import Pattern
 from whence.query.lexer import (
     AND,
     CLOSE,
-    CLOSED,
+    CLOSED_FIELDS,
     FIELD,
-    FOLDERS,
     NOTES,
     OPEN,
     OR,
@@ -22,26 +22,15 @@ from whence.query.lexer import (
     TEXT,
     WORD,
     QueryToken,
-    nearly_field,
+    similar_field,
+    style_words,
     syntax_error,
     tokenize,
 )
 from whence.query.paste import clean_paste
-from whence.query.pattern import Pattern
 from whence.source.read import strip_secrets
 from whence.text import analyzer
 
-#: Words that only sentences have: questions, articles, pronouns, forms of to be and to have.
-_SENTENCE_WORDS = frozenset(
-    "how what when where which who whom whose why whether a an the is are was were be been am do does did doing can could should would "
-    "will shall must might see "
-    "has have had i me my we our us you your it its he she his her this that these those they their them there if then than so but "
-    "because while either neither nor please also just".split()
-)
-#: Words that a sentence is held together by, and that a few words may have too: one of them makes no sentence.
-_BINDING_WORDS = frozenset(
-    "in of for with to from on by at into as and or via within without onto through under over between about".split()
-)
 #: A text without any of these is a sentence all the same when it has this many words.
 _MANY_WORDS = 9
 _CONTRACTION = re.compile(r"\w['\u2019](?:t|s|re|ve|m|ll|d)\b")
@@ -51,36 +40,8 @@ _TEXT_MARKS = frozenset("- * # ## ### > + • 1. 1) [ ] [x] // -- ;; <!-- /* \"\
 _CODE = re.compile(r"[;{}=]|&&|\|\||\$\(|</?\w+[^>]*>|\":|^[#@]\w+|^//|^/\*|\*/|^\[.*\]$|^[|+*/%&^~!]$|<<|>>", re.MULTILINE)
 #: What is code, or a name as it stands in code: a call, an item, a quoted argument, a label, a mark by itself.
 _NEAR_CODE = re.compile(r"\w[(\[]|[)\]]\.|\w[\"']|[\"']\w*[,)\]]|->|\w:$|^\$\w|^@\w|\\|^[^\w\s]+$", re.MULTILINE)
-_SQL = frozenset(
-    "SELECT FROM WHERE INSERT INTO VALUES UPDATE DELETE JOIN ON AND NOT NULL IN LIKE BETWEEN GROUP ORDER BY HAVING LIMIT CREATE ALTER "
-    "DROP TABLE INDEX VIEW IF THEN ELSE END WHEN CASE EXISTS REPLACE UNION SET".split()
-)
-#: Programs that are called with options. A query may begin with such a word and be none: then it has no option.
-_PROGRAMS = frozenset(
-    "adb ag ansible apt apt-get awk aws az bash bazel brew bun bundle cargo cat cd chmod chown clang clang++ cmake code composer conda "
-    "cp cron crontab curl cut date dd deno df diff dig docker docker-compose dotnet du echo egrep emacs env esbuild exec export fd ffmpeg "
-    "ffplay ffprobe find flutter g++ gcc gcloud gdb gem gh ghc git go gofmt golangci-lint gpg gradle grep gunzip gzip head helm heroku "
-    "hg host id ifconfig install ip iptables java javac jest journalctl jq kill killall kubectl ld ldd less ln ls lsof make man mkdir "
-    "mount mv mvn mypy mysql nano nc netstat nginx nice nmap node npm npx nvim nvm objdump openssl pacman perl pgrep php ping pip pip3 "
-    "pipenv pkill pnpm podman poetry powershell ps psql pwsh pytest python python3 rails rake readelf redis-cli rg rm rsync ruby ruff run "
-    "rustc rustup scp screen sed service sh sort sqlite3 ssh strace strip su sudo svn swift systemctl tail tar tee terraform time tmux top "
-    "touch tox tr tree tsc ulimit uname uniq unzip uv uvicorn vagrant valgrind vi vim virtualenv wc webpack wget whence which xargs "
-    "xcodebuild yarn yum zip zsh".split()
-)
-#: Programs whose names are no words of a question: what follows them in quotes is their argument.
-_SHELL_ONLY = frozenset(
-    "ag awk aws bash brew cargo cat cd chmod cp curl docker echo egrep fd gcc gh git grep jq kubectl ls mkdir mv mysql npm npx pip "
-    "printf psql rg rm sed sh ssh sqlite3 sudo tar touch wget whence xargs yarn".split()
-)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:[=:]\S*)?|--|-\d+")
 _PLAIN_OPTION = re.compile(r"--[\w-]+(?:=\S*)?|-[A-Za-z0-9#@]|--")
-#: Options of one dash and several letters that need no program in front of them to be known as options.
-_KNOWN_OPTIONS = frozenset(
-    "-name -iname -type -exec -print -path -maxdepth -mindepth -mtime -newer -jar -cp -classpath -verbose -version -help -force -rf -fr "
-    "-rn -ri -rin -la -lah -ltr -al -xzf -xvf -xzvf -czf -cvf -czvf -tvf -Wall -Wextra -Werror -std -march -static -shared -fPIC -pthread "
-    "-Recurse -Filter -Path -Command -File -Force -Verbose -ErrorAction -auto-approve -run -race -bench -count -tags -timeout "
-    "-ldflags -vet -new -nodes -keyout -aux -ef -nlpt -tulpn -sSL -fsSL -LO -sS -it -dit -rm".split()
-)
 _POWERSHELL = re.compile(r"[A-Z][a-z]+-[A-Z]\w+")
 _SHELL_MARKS = frozenset("| > >> < && || 2>&1 & \\".split())
 #: A word before an option: the prompt, or a program that runs the next.
@@ -118,21 +79,21 @@ def detect_style(words: Sequence[str], dashed: Sequence[str] = ()) -> QueryStyle
     capitals = [word for word in words if word.isalpha() and len(word) > 1]
     options = [*dashed, *(word for word in words if _OPTION.fullmatch(word))]
     begin = [word for word in words if word not in _BEFORE_PROGRAMS][:1]
-    sql = sum(word in _SQL for word in words)
+    sql = sum(word in style_words("sql") for word in words)
     return QueryStyle(
         sentence=_is_sentence(words, letters),
-        binding=any(one in _BINDING_WORDS for one in letters),
+        binding=any(one in style_words("binding") for one in letters),
         code=_CODE.search(text) is not None or sql > 1,
         near_code=_NEAR_CODE.search(text) is not None,
         command=_is_command(begin[0] if begin else "", options, words),
-        shell=bool(begin) and begin[0] in _SHELL_ONLY,
+        shell=bool(begin) and begin[0] in style_words("shell_only"),
         shouting=len(capitals) > 2 and all(word.isupper() for word in capitals),
         sql=sql > 0,
     )
 
 
 def _is_sentence(words: Sequence[str], letters: Sequence[str]) -> bool:
-    if any(one in _SENTENCE_WORDS for one in letters) or sum(one in _BINDING_WORDS for one in letters) > 1:
+    if any(one in style_words("sentence") for one in letters) or sum(one in style_words("binding") for one in letters) > 1:
         return True
     if not words:
         return False
@@ -147,39 +108,28 @@ def _is_sentence(words: Sequence[str], letters: Sequence[str]) -> bool:
 
 
 def _is_command(first: str, options: Sequence[str], words: Sequence[str]) -> bool:
-    if any(_PLAIN_OPTION.fullmatch(one) or one in _KNOWN_OPTIONS for one in options) or any(word in _SHELL_MARKS for word in words):
+    if any(_PLAIN_OPTION.fullmatch(one) or one in style_words("options") for one in options) or any(word in _SHELL_MARKS for word in words):
         return True
     program = first.rpartition("/")[2]
-    known = program in _PROGRAMS or first.startswith("./") or _POWERSHELL.fullmatch(first) is not None
+    known = program in style_words("programs") or first.startswith("./") or _POWERSHELL.fullmatch(first) is not None
     return known and bool(options)
 
 
-#: Words of programs that take a text in quotes: what follows them is that text.
-_TAKES_TEXT = frozenset(
-    "import include require from return raise throw puts print println echo case extern use export package using yield assert goto".split()
-)
 #: What texts in programs have where something is put in, and no phrase that is looked for.
 _FILLED_IN = re.compile(r"#\{|\$[\w{(]|%[sdvq@(<{-]|%$|<%|\{\}|\\[nrt]")
 #: A name with something inside that no word has: what follows it in quotes is its argument.
 _CALLED = re.compile(r"\w[_.:]+\w")
-#: Words of messages that name something in quotes.
-_TELLS_NAME = frozenset(
-    "no not cannot unable failed invalid unexpected expected undefined unknown unrecognized missing named called error exception type "
-    "module variable key file property attribute option argument table column value string".split()
-)
-#: What is joined to the next word by a dash that stands at the wrong place.
-_PREFIXES = frozenset("non pre post re multi self well anti co sub semi cross un meta".split())
 
 
 def resolve_operators(query: str, pieces: list[QueryToken]) -> list[QueryToken]:
     """The pieces of a query with all that is doubtful as text; a mistake that is one beyond doubt is raised."""
-    pieces = [replace(piece, sure=True) if _is_alternative(place, pieces) else piece for place, piece in enumerate(pieces)]
+    pieces = [replace(piece, certain=True) if _is_alternative(place, pieces) else piece for place, piece in enumerate(pieces)]
     words = [piece.value for piece in pieces if piece.kind == TEXT]
     dashed = [query[piece.start : piece.end] for piece in pieces if piece.kind == WORD]
     manner = detect_style(words, dashed)
     allowed = _places(pieces, manner)
-    sure = [piece for place, piece in enumerate(pieces) if place in allowed and piece.sure]
-    if manner.foreign and not any(piece.kind == FIELD and (piece.name in CLOSED or piece.negated) for piece in sure):
+    sure = [piece for place, piece in enumerate(pieces) if place in allowed and piece.certain]
+    if manner.foreign and not any(piece.kind == FIELD and (piece.name in CLOSED_FIELDS or piece.negated) for piece in sure):
         sure = []
     kept = [
         piece if place in allowed and _is_meant(place, pieces, manner, sure=bool(sure)) else _as_text(query, piece)
@@ -198,15 +148,15 @@ def _is_alternative(place: int, pieces: Sequence[QueryToken]) -> bool:
     """Whether a piece can only be an expression, because it stands beside OR."""
     piece = pieces[place]
     beside = [*pieces[max(place - 1, 0) : place], *pieces[place + 1 : place + 2]]
-    folder = piece.value.strip("/").lower() in FOLDERS
-    return piece.kind == REGEX and not piece.wrong and not folder and any(one.kind == OR for one in beside)
+    folder = piece.value.strip("/").lower() in style_words("folders")
+    return piece.kind == REGEX and not piece.error and not folder and any(one.kind == OR for one in beside)
 
 
 def _places(pieces: Sequence[QueryToken], manner: QueryStyle) -> Collection[int]:
     """Where operators may stand: anywhere among a few words, else before and after the text."""
     if manner.free:
         return range(len(pieces))
-    plain = [place for place, piece in enumerate(pieces) if piece.kind == TEXT and not piece.wrong]
+    plain = [place for place, piece in enumerate(pieces) if piece.kind == TEXT and not piece.error]
     return {place for place in range(len(pieces)) if not plain or place < plain[0] or place > plain[-1]}
 
 
@@ -215,15 +165,15 @@ def _is_meant(place: int, pieces: Sequence[QueryToken], manner: QueryStyle, *, s
     piece = pieces[place]
     if piece.kind in (TEXT, OR, AND, OPEN, CLOSE):
         return True
-    if piece.wrong:
+    if piece.error:
         return False
-    if piece.kind == FIELD or piece.sure:
+    if piece.kind == FIELD or piece.certain:
         return sure
     if manner.foreign or not (manner.free or sure):
         return False
     before = pieces[place - 1].value.lower() if place and pieces[place - 1].kind == TEXT else ""
     if piece.kind == WORD:
-        return sure or (not manner.binding and place > 0 and before not in _PREFIXES and not _is_alone(pieces))
+        return sure or (not manner.binding and place > 0 and before not in style_words("prefixes") and not _is_alone(pieces))
     if piece.kind == PHRASE and not sure:
         return _is_phrase(piece, pieces, before, manner)
     return sure
@@ -235,12 +185,12 @@ def _is_alone(pieces: Sequence[QueryToken]) -> bool:
 
 def _is_phrase(piece: QueryToken, pieces: Sequence[QueryToken], before: str, manner: QueryStyle) -> bool:
     """Whether a text in quotes must be found as it stands: not the argument of a program, nor a name in a message."""
-    if manner.shell or before in _TAKES_TEXT or _CALLED.search(before) or _FILLED_IN.search(piece.value):
+    if manner.shell or before in style_words("takes_text") or _CALLED.search(before) or _FILLED_IN.search(piece.value):
         return False
     if not re.search(r"\w\w", piece.value):  # one letter says nothing
         return False
     others = {one.value.lower() for one in pieces if one.kind == TEXT}
-    return " " in piece.value or not others & _TELLS_NAME
+    return " " in piece.value or not others & style_words("names_quoted")
 
 
 def _count(kind: str, pieces: Sequence[QueryToken]) -> int:
@@ -269,13 +219,13 @@ def _refuse(
     for place, piece in enumerate(pieces):
         if place not in allowed or kept[place].kind != TEXT:
             continue
-        if piece.wrong and piece.kind == FIELD and not manner.near_code:
+        if piece.error and piece.kind == FIELD and not manner.near_code:
             near = piece.hint.startswith("nearest")
             if sure or (manner.free and piece.name != "in") or (near and piece.name in ("lang", "kind", "in")):
-                raise syntax_error(piece.wrong, query, piece.at, piece.hint)
-        elif piece.wrong and sure:
-            raise syntax_error(piece.wrong, query, piece.at)
-        elif sure and manner.free and piece.kind == TEXT and (near_field := nearly_field(piece)):
+                raise syntax_error(piece.error, query, piece.at, piece.hint)
+        elif piece.error and sure:
+            raise syntax_error(piece.error, query, piece.at)
+        elif sure and manner.free and piece.kind == TEXT and (near_field := similar_field(piece)):
             raise syntax_error(f"there is no field {piece.value.partition(':')[0]!r}", query, piece.start, f"nearest: {near_field}:")
         elif sure and piece.kind == TEXT and re.match(r"(?:path|lang|kind|sym|callers|callees|in):[^\s()]+\)+$", piece.value):
             raise syntax_error("the parenthesis closes nothing", query, piece.end - 1)
@@ -318,7 +268,7 @@ def _grouping(query: str, kept: list[QueryToken], *, sure: bool) -> list[QueryTo
             found[place] = _as_text(query, piece)
     for place in opened:
         inside = [one for one in found[place + 1 :] if _is_operator(one)]
-        if any(one.kind == OR or one.sure for one in inside) or (sure and inside):
+        if any(one.kind == OR or one.certain for one in inside) or (sure and inside):
             raise syntax_error("the parenthesis is never closed", query, kept[place].end - 1)
         found[place] = _as_text(query, kept[place])
     return found

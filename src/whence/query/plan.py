@@ -1,4 +1,4 @@
-"""A query made ready: its content words in order, their terms and weights, and its kind."""
+"""A query ready for retrieval: its content words in order, their terms and weights, and what kind of query it is."""
 
 from __future__ import annotations
 
@@ -9,25 +9,55 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from whence.core.errors import QueryError
-from whence.query import words as lexicon
 from whence.text import analyzer
 from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
 
-#: A query longer than this is a pasted document; its first words are what is meant.
+#: A longer query is a pasted document; its first words are what is meant.
 MAX_WORDS = 400
-#: Letters of a query in which identifiers are looked for.
-MOST_SCANNED = 20_000
+#: Identifiers, paths and modules are looked for in this many characters, and at most so many paths and modules are kept.
+MAX_SCANNED, MAX_PLACES = 20_000, 20
 _SYMBOL = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:::|\\|->|\.|#)[A-Za-z_]\w*)*$")
 _SYMBOL_MARK = re.compile(r"[A-Z_.:\\#]|->")
 _SEPARATOR = re.compile(r"::|\\|->|\.|#")
+#: `http: do not retry`, `fix(parser): ...`: a scope in front, as in commit messages.
+SCOPE_PREFIX = re.compile(r"^[\w./()-]{2,40}:\s+\S")
+#: Words that report a problem.
+PROBLEM = re.compile(
+    r"\b(?:bugs?|fails?|failed|failing|failure|crash(?:es|ed|ing)?|wrong|wrongly|incorrect(?:ly)?|broken|breaks"
+    r"|(?:do|does|did|is) ?n[o']t|can ?not|can't|won't|unexpected(?:ly)?|should|instead of|missing|exceptions?|tracebacks?"
+    r"|regressions?|hangs?|leaks?|segfault)\b",
+    re.IGNORECASE,
+)
+#: Words with which a short query asks for the kinds of file that otherwise rank low.
+ASKED_FOR = {
+    "test": re.compile(r"\b(?:tests?|testing|specs?|bench\w*|mocks?|fixtures?)\b", re.IGNORECASE),
+    "compat": re.compile(r"compat|legacy|deprecat|vendor", re.IGNORECASE),
+    "example": re.compile(r"example|sample|demo|tutorial|\bdocs?\b", re.IGNORECASE),
+    "old_version": re.compile(r"\bv\d+\b|version", re.IGNORECASE),
+    "platform": re.compile(r"windows|win32|aix|wasm|android|platform", re.IGNORECASE),
+    "internal": re.compile(r"internal|private|impl", re.IGNORECASE),
+}
+#: The classic profile spares tests only when one of these is in the query (R1).
+ASKS_FOR_TESTS = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IGNORECASE)
+
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\^+\s*$)|^(?: {4,}|\t)\S")
+#: A word that can only be an identifier: in back quotes, before a bracket, after a dot or `::`, or with `_` or a capital inside.
+#: Bounded, and never begun in the middle of a run: a text of a hundred thousand dashes must not take minutes.
+_IDENTIFIER = re.compile(
+    r"`(?:[^`\s]{0,80}[.:#])?(\w{2,80})(?:\(\))?`|\b([A-Za-z_]\w{1,80})(?=\()|(?<=[a-zA-Z_][.:#])([A-Za-z_]\w{1,80})"
+    r"|\b([A-Za-z]\w{0,60}(?:_\w|[a-z0-9][A-Z])\w{0,60})"
+)
+_PATH = re.compile(r"(?<![\w/\\.@+-])(?:[\w.@+-]{1,80}[/\\]){0,30}[\w@+-][\w.@+-]{0,80}\.[A-Za-z]\w{0,9}(?![\w/])")
+_MODULE = re.compile(r"(?<![\w./\\])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/\\])")
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
     """One indexed term of the query with its weight.
 
-    `word` says which content word it came from. The whole of a word with several
-    parts is one more way to find it, not one more thing to ask for.
+    `word` is the number of the content word it comes from. The whole of a word with several parts is one more way to
+    find that word, not one more word to find.
     """
 
     text: str
@@ -38,7 +68,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """One lower-cased part of a content word, as it may stand on a path."""
+    """One lower-cased part of a content word, as it may occur in a path."""
 
     text: str
     stem: str
@@ -47,112 +77,127 @@ class NamePart:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """What a query asks for. All weights are positional: the first words matter most."""
+    """What to look for. All weights are positional: the first words matter most."""
 
     text: str
     words: tuple[str, ...]  # content words as written, in order
     terms: tuple[QueryTerm, ...]
     parts: tuple[NamePart, ...]
     joined: frozenset[str]  # each word, and each two or three neighbours, as one lower-cased word
-    symbol: str  # the name asked for when the query is one identifier; else empty
+    symbol: str  # the name, if the query is one identifier; else empty
     exact: tuple[str, ...]  # words long enough to look for exactly as written
-    length: float  # 0: a short question, 1: a long text or the wish for a change
+    length: float  # 0: a short question, 1: a long text or a request for a change
     paths: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    identifiers: frozenset[str] = frozenset()  # words that can only be names: quoted, or written as no prose is
+    identifiers: frozenset[str] = frozenset()  # words that can only be names
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The terms that must all occur when every word is wanted (Q2)."""
+        """The terms that must all occur when every word must match (Q2)."""
         return tuple(term.text for term in self.terms if not term.whole)
 
-    def asks_for(self, what: str) -> bool:
-        """Whether a short question names the kind of file that is otherwise ranked low."""
-        return self.length < 1 and lexicon.ASKED_FOR[what].search(self.text) is not None
+    def asks_for(self, kind: str) -> bool:
+        """Whether a short query names a kind of file that otherwise ranks low."""
+        return self.length < 1 and ASKED_FOR[kind].search(self.text) is not None
 
 
-#: A query without words, for answers that go by something else.
+#: A query without words, for results ranked by something else.
 EMPTY_PLAN = QueryPlan("", (), (), (), frozenset(), "", (), 0.0)
 
 
 def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> QueryPlan:
-    """Read a query; a pasted text is cleaned before (`query.paste`).
+    """Plan a query whose operators and pasted wrapping are gone already.
 
-    `decay` lowers each later word, `quoted` those seen only in quoted code, `boilerplate` those every task has.
+    `decay` lowers each later word, `quoted` words seen only in quoted code, `boilerplate` words that every task uses.
     """
     text = text.replace("\0", " ")
-    prose, code = lexicon.split_prose(text)
-    spoken = _content_words(prose)
-    found = [*spoken, *_content_words(code)][:MAX_WORDS]
-    if not found:
-        raise QueryError("the query holds no word to search for", hint="give at least one word, or a pattern")
-    weights = [(quoted if number >= len(spoken) else 1.0) / (1 + decay * number) for number in range(len(found))]
+    prose, code = split_prose(text)
+    prose_words = _content_words(prose)
+    words = [*prose_words, *_content_words(code)][:MAX_WORDS]
+    if not words:
+        raise QueryError("the query contains no words to search for", hint="give at least one word, or a pattern")
+    weights = [(quoted if number >= len(prose_words) else 1.0) / (1 + decay * number) for number in range(len(words))]
     if boilerplate != 1:
-        weights = [weight * (boilerplate if word.lower() in stop_words("task") else 1) for word, weight in zip(found, weights, strict=True)]
+        weights = [weight * (boilerplate if word.lower() in stop_words("task") else 1) for word, weight in zip(words, weights, strict=True)]
     return QueryPlan(
         text=text,
-        words=tuple(found),
-        terms=_terms(found, weights),
-        parts=_parts(found, weights),
-        joined=_joined_words(found),
-        symbol=_symbol(text, found),
+        words=tuple(words),
+        terms=_terms(words, weights),
+        parts=_parts(words, weights),
+        joined=_joined_words(words),
+        symbol=_symbol(text, words),
         exact=tuple(dict.fromkeys(word for word in analyzer.words(text) if len(word) >= 4 and word.lower() not in QUERY_STOP_WORDS)),
-        length=_length(text, found),
-        paths=tuple(dict.fromkeys(lexicon.PATH_IN_TEXT.findall(text)))[:20],
-        modules=tuple(dict.fromkeys(lexicon.MODULE_IN_TEXT.findall(text)))[:20],
-        identifiers=frozenset(_identifiers(text[:MOST_SCANNED])),
+        length=_length(text, words),
+        paths=tuple(dict.fromkeys(_PATH.findall(text)))[:MAX_PLACES],
+        modules=tuple(dict.fromkeys(_MODULE.findall(text)))[:MAX_PLACES],
+        identifiers=frozenset(_identifiers(text[:MAX_SCANNED])),
     )
 
 
+def split_prose(text: str) -> tuple[str, str]:
+    """Split a text into its prose and its quoted code (fences, prompts, stack traces, indented blocks)."""
+    lines = text.split("\n")
+    if len(lines) == 1:
+        return text, ""
+    prose: list[str] = []
+    code: list[str] = []
+    fenced = False
+    for line in lines:
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced or _QUOTED_CODE.match(line):
+            code.append(line)
+        else:
+            prose.append(line)
+    return "\n".join(prose), "\n".join(code)
+
+
 def _identifiers(text: str) -> Iterator[str]:
-    """Words in back quotes, with an underscore or a capital inside, after a dot or before a bracket."""
-    for found in lexicon.IDENTIFIER.finditer(text):
+    for found in _IDENTIFIER.finditer(text):
         yield next(group for group in found.groups() if group)
 
 
 def _content_words(text: str) -> list[str]:
-    """The words of a text without stop words; when only stop words are there, they are the content."""
-    every = analyzer.words(text)
-    return [word for word in every if word.lower() not in QUERY_STOP_WORDS and analyzer.parts(word)] or [
-        word for word in every if analyzer.parts(word)
-    ]
+    """The words of a text without stop words; if there are only stop words, those."""
+    words = [word for word in analyzer.words(text) if analyzer.parts(word)]
+    return [word for word in words if word.lower() not in QUERY_STOP_WORDS] or words
 
 
-def _terms(found: list[str], weights: list[float]) -> tuple[QueryTerm, ...]:
+def _terms(words: list[str], weights: list[float]) -> tuple[QueryTerm, ...]:
     seen: dict[str, QueryTerm] = {}
-    for number, (word, weight) in enumerate(zip(found, weights, strict=True)):
-        found_terms = analyzer.terms(word)
-        for place, text in enumerate(found_terms):
-            seen.setdefault(text, QueryTerm(text, weight, number, whole=place > 0 and place == len(found_terms) - 1))
+    for number, (word, weight) in enumerate(zip(words, weights, strict=True)):
+        terms = analyzer.terms(word)
+        for place, text in enumerate(terms):
+            seen.setdefault(text, QueryTerm(text, weight, number, whole=place > 0 and place == len(terms) - 1))
     return tuple(seen.values())
 
 
-def _parts(found: list[str], weights: list[float]) -> tuple[NamePart, ...]:
+def _parts(words: list[str], weights: list[float]) -> tuple[NamePart, ...]:
     seen: dict[str, NamePart] = {}
-    for word, weight in zip(found, weights, strict=True):
+    for word, weight in zip(words, weights, strict=True):
         for text in analyzer.parts(word):
             seen.setdefault(text, NamePart(text, analyzer.stem(text), weight))
     return tuple(seen.values())
 
 
-def _joined_words(found: list[str]) -> frozenset[str]:
-    whole = [analyzer.normalize_identifier(word) for word in found]
+def _joined_words(words: list[str]) -> frozenset[str]:
+    whole = [analyzer.normalize_identifier(word) for word in words]
     pairs = {a + b for a, b in pairwise(whole)}
     triples = {a + b + c for a, b, c in zip(whole, whole[1:], whole[2:], strict=False)}
     return frozenset(whole) | pairs | triples
 
 
-def _symbol(text: str, found: list[str]) -> str:
-    asked = text.strip()
-    if (_SYMBOL.match(asked) and _SYMBOL_MARK.search(asked)) or len(found) == 1:
-        return _SEPARATOR.split(asked)[-1] if _SYMBOL.match(asked) else found[0]
+def _symbol(text: str, words: list[str]) -> str:
+    query = text.strip()
+    if (_SYMBOL.match(query) and _SYMBOL_MARK.search(query)) or len(words) == 1:
+        return _SEPARATOR.split(query)[-1] if _SYMBOL.match(query) else words[0]
     return ""
 
 
-def _length(text: str, found: list[str]) -> float:
+def _length(text: str, words: list[str]) -> float:
     first = re.match(r"\s*(\w+)", text)
-    if len(found) > 1 and first and first.group(1).lower() in stop_words("change_verbs"):
+    if len(words) > 1 and first and first.group(1).lower() in stop_words("change_verbs"):
         return 1.0
-    if lexicon.SCOPE_PREFIX.match(text.strip()) or lexicon.PROBLEM.search(text):
+    if SCOPE_PREFIX.match(text.strip()) or PROBLEM.search(text):
         return 1.0
-    return min(max(math.log(len(found) / 8) / math.log(2), 0.0), 1.0)
+    return min(max(math.log(len(words) / 8) / math.log(2), 0.0), 1.0)

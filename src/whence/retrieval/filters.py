@@ -10,9 +10,8 @@ import numpy as np
 
 from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
-from whence.query.filters import Filters
+from whence.query.filters import Filters, Pattern
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
-from whence.query.pattern import Pattern
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 from whence.text.stop_words import QUERY_STOP_WORDS

@@ -13,7 +13,7 @@ from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
 from whence.index.segment_writer import DEFINES
 from whence.index.snapshot import Snapshot
-from whence.query.pattern import Pattern
+from whence.query.filters import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, LeadingFiles
 from whence.ranking.ledger import Ledger

@@ -9,14 +9,15 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from whence.text.tables import content_lines
+
 _FOLDER = Path(__file__).with_suffix("")
 
 
 @cache
 def stop_words(name: str) -> frozenset[str]:
-    """Read one list; lines that start with `#` are comments."""
-    lines = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+    """Read one list."""
+    return frozenset(" ".join(content_lines(_FOLDER / f"{name}.txt")).split())
 
 
 QUERY_STOP_WORDS = stop_words("query")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise, zip_longest
 
+from whence.query.plan import split_prose
 from whence.query.vocabulary import abbreviations_of
-from whence.query.words import split_prose
 from whence.text import analyzer
 from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
 

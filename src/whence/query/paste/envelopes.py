@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from whence.query.paste import ENVELOPE, ISSUE, MAX_READ, SNIPPET, CleanedQuery, has_content_words
 from whence.query.paste.prompts import goes_on, is_prompt
 from whence.query.paste.tags import Tagged, outermost, tagged, without
+from whence.text.tables import word_sections
 
 #: Sections of a form that make a text one.
 FEWEST_SECTIONS = 2
@@ -71,28 +73,12 @@ HOLDING_KEYS = (
     "arguments args params parameters input tool_input function tool_call tool_calls tool_use body data payload request messages "
     "message contents content parts event"
 ).split()
-#: Tags that hold the question whatever stands around them, and tags that do where the text is plainly a wrapping.
-ASKED_TAGS = frozenset(
-    "user_query user-query userquery user_question user-question user_request user-request user_message user-message user_input "
-    "user-input user_prompt user-prompt search_query search-query issue_description pr_description problem_statement "
-    "task_description current_task current_query latest_user_message".split()
-)
-PERHAPS_ASKED_TAGS = frozenset(
-    "query question task request user human prompt instruction input message q ask goal objective problem issue".split()
-)
-#: Tags around what is no question: by their name, and by the last part of a name with an underscore.
-ASIDE_TAGS = frozenset(
-    "system-reminder system-prompt environment-details environment env system context rules tools functions function_calls examples "
-    "example documents document instructions thinking scratchpad memory memories history conversation files file background "
-    "guidelines persona constraints tool tool_call tool_response skills policies policy assistant".split()
-)
-ASIDE_ENDINGS = frozenset(
-    "reminder details info rules results result history context files file data status layout state tools tool memory memories "
-    "instructions prompt guidelines skills examples documents structure tree policy policies format environment style code output "
-    "diff".split()
-)
-#: Such aside tags are part of no language: one of them is proof enough.
-SURELY_ASIDE = frozenset("system-reminder system-prompt environment-details function_calls".split())
+
+
+def _tags(section: str) -> frozenset[str]:
+    return word_sections(Path(__file__).with_name("wrapper_words.txt"))[section]
+
+
 #: So many times what is left a text must be for tags with everyday names to be left out.
 MOSTLY_ASIDE = 2
 #: So near to the end a tag with an everyday name is no example.
@@ -181,16 +167,16 @@ def out_of_tags(text: str) -> CleanedQuery | None:
         return CleanedQuery(inner, ENVELOPE, f"the question was taken out of the tag <{last.name}>")
     if asides and not is_prompt(text):
         left = without(text, asides)
-        if any(one.name in SURELY_ASIDE or "_" in one.name for one in asides) or len(left) * MOSTLY_ASIDE < len(text):
+        if any(one.name in _tags("certain_aside_tags") or "_" in one.name for one in asides) or len(left) * MOSTLY_ASIDE < len(text):
             return CleanedQuery(left, ENVELOPE, f"what stands in tags such as <{asides[0].name}> was left out")
     return None
 
 
 def _asked_tags(found: Sequence[Tagged], asides: Sequence[Tagged], text: str) -> list[Tagged]:
     """The tags that hold a question. Those with an everyday name do so where the text is plainly a wrapping, and they stand late in it."""
-    asked = [one for one in found if one.name in ASKED_TAGS or (one.argument and one.name in QUESTION_KEYS)]
+    asked = [one for one in found if one.name in _tags("question_tags") or (one.argument and one.name in QUESTION_KEYS)]
     top = {one.start for one in outermost([one for one in found if one.begins_line])}
-    perhaps = [one for one in found if one.start in top and one.name in PERHAPS_ASKED_TAGS]
+    perhaps = [one for one in found if one.start in top and one.name in _tags("possible_question_tags")]
     if perhaps and not any(_is_all(one, text) for one in perhaps):
         late = [one for one in perhaps if len(text) - one.end <= LATE]
         perhaps = late if asides or is_prompt(text) else []
@@ -198,7 +184,7 @@ def _asked_tags(found: Sequence[Tagged], asides: Sequence[Tagged], text: str) ->
 
 
 def _is_aside(name: str) -> bool:
-    return name in ASIDE_TAGS or ("_" in name and name.rsplit("_", 1)[1] in ASIDE_ENDINGS)
+    return name in _tags("aside_tags") or ("_" in name and name.rsplit("_", 1)[1] in _tags("aside_endings"))
 
 
 def _is_all(one: Tagged, text: str) -> bool:

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from whence.text.tables import read_sections
+
 
 class TokenPattern(NamedTuple):
     """A secret with a format of its own, found by a literal it starts with."""
@@ -35,16 +37,6 @@ def cached_regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _read_sections() -> dict[str, list[str]]:
-    sections: dict[str, list[str]] = {}
-    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            rows = sections[line[1:-1]] = []
-        elif line and not line.startswith("#"):
-            rows.append(line)
-    return sections
-
-
 def _columns(row: str) -> list[str]:
     return [column.strip() for column in row.split("  ") if column]
 
@@ -61,7 +53,7 @@ def _named_pattern(row: str) -> NamedPattern:
     return NamedPattern(kind, "" if names == "-" else names, value.replace("{uuid}", UUID))
 
 
-_SECTIONS = _read_sections()
+_SECTIONS = read_sections(Path(__file__).with_suffix(".txt"))
 TOKENS = tuple(map(_token_pattern, _SECTIONS["tokens"]))
 NAMED = tuple(map(_named_pattern, _SECTIONS["named"]))
 PUBLISHED = tuple(_SECTIONS["published"])

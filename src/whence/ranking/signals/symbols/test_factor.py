@@ -1,7 +1,7 @@
 import numpy as np
 
 from whence.parse.paths import Role
-from whence.query.words import ASKS_FOR_TESTS
+from whence.query.plan import ASKS_FOR_TESTS
 from whence.ranking.ledger import Column, Operation
 from whence.ranking.pool import CandidatePool
 from whence.ranking.scoring import Phase, signal
