@@ -167,7 +167,7 @@ def test_the_command_says_how_a_query_was_read_and_what_is_wrong_with_it(tree: P
     wrong = whence("search", "request lang:pythn", cwd=tree)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     first, query, caret = wrong.stderr.splitlines()
-    assert "language 'pythn' is not known (nearest: python" in first
+    assert "unknown language 'pythn' (nearest: python" in first
     assert caret.index("^") == query.index("pythn")
     assert whence("search", "request lang:pythn", "--plain", "-l", cwd=tree).returncode == 0
 

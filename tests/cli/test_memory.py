@@ -139,7 +139,7 @@ def test_a_terminal_is_not_waited_for(app):
     ("arguments", "said"),
     [
         (("remember", "  "), "the note is empty"),
-        (("remember", "x", "--kind", "poem"), "kind 'poem' is not known"),
+        (("remember", "x", "--kind", "poem"), "unknown kind 'poem'"),
         (("remember", "x", "--valid-until", "soon"), "valid_until = 'soon' is not a date"),
         (("remember", "x", "--valid-from", "2026-02-01", "--valid-until", "2026-01-01"), "expire before it becomes valid"),
         (("remember", "x", "--about", "src/net.py#Client.retri"), "nearest: Client.retry"),
@@ -147,7 +147,7 @@ def test_a_terminal_is_not_waited_for(app):
         (("remember", "x", "--about", "/src/net.py"), "/src/net.py is in no repository"),
         (("remember", "x", "--team", "--notes", "there"), "--team and --notes name two folders"),
         (("recall",), "the question is empty"),
-        (("recall", "x", "--kind", "poem"), "kind 'poem' is not known"),
+        (("recall", "x", "--kind", "poem"), "unknown kind 'poem'"),
         (("recall", "x", "--since", "whenever"), "since = 'whenever' is not a date"),
         (("recall", "x", "--strategy", "guess"), "strategy 'guess' is not known"),
         (("recall", "x", "--max-distance", "9"), "max_distance 9.0 is not allowed"),

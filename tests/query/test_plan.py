@@ -30,7 +30,7 @@ def test_a_query_of_only_stop_words_searches_for_them():
 
 @pytest.mark.parametrize("text", ["", "   ", "?!", "()[]{}", "\0", "---", "..."])
 def test_a_query_without_a_word_is_refused_with_a_hint(text):
-    with pytest.raises(QueryError, match="no word to search for") as refused:
+    with pytest.raises(QueryError, match="no words to search for") as refused:
         plan(text)
     assert "at least one word" in refused.value.hint
 

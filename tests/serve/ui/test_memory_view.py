@@ -292,7 +292,7 @@ def test_an_edit_must_say_what_it_saw(kept):
     ("fields", "said"),
     [
         ({"text": "  \n"}, "the note is empty"),
-        ({"kind": "rumour"}, "kind 'rumour' is not known"),
+        ({"kind": "rumour"}, "unknown kind 'rumour'"),
         ({"valid_from": "2030-01-02", "valid_until": "2030-01-01"}, "expire before it becomes valid"),
         ({"valid_from": "soon"}, "soon"),
         ({"about": ["shop/nothing.py"]}, "shop/nothing.py"),

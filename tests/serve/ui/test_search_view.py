@@ -168,8 +168,8 @@ def test_facets_count_what_was_ranked(show: Any, served: Served):
 @pytest.mark.parametrize(
     ("query", "caret", "said"),
     [
-        ("lang:pythn total", 5, "language 'pythn' is not known"),
-        ("kind:nothing cart", 5, "kind 'nothing' is not known"),
+        ("lang:pythn total", 5, "unknown language 'pythn'"),
+        ("kind:nothing cart", 5, "unknown kind 'nothing'"),
         ("total (cart lang:go", 6, "the parenthesis is never closed"),
         ("cart callers:nosuch", 13, "no such symbol: 'nosuch'"),
     ],
