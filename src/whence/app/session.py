@@ -261,7 +261,7 @@ class IndexSession:
 
     def _start_build(self) -> None:
         """Start a build, unless the last one failed: that is reported once, and the next question tries again."""
-        from whence.index.writer import BEHIND  # noqa: PLC0415  -- as above
+        from whence.index.writer import STALE_NOTE  # noqa: PLC0415  -- as above
 
         if not self._build_error:
             self._build = BuildProcess(self.root, self.overrides)
@@ -269,7 +269,7 @@ class IndexSession:
         self._build_error, error = "", self._build_error
         if self._index is None or not self._index.snapshot.live_files:
             raise RootError(error)
-        self._index.notes.append(f"{BEHIND}: {error}")
+        self._index.notes.append(f"{STALE_NOTE}: {error}")
 
     def _progress(self) -> BuildProgress:
         building = self._build is not None

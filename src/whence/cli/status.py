@@ -161,7 +161,7 @@ def _damaged(root: Path) -> list[str]:
     """The damage of an index, found without opening it the usual way, which would repair it; empty if there is no index."""
     from whence.app.doctor.index_files import ReadOnlyIndexStore, check_database, open_read_only  # noqa: PLC0415
     from whence.core.errors import IndexBusy, IndexDamaged  # noqa: PLC0415
-    from whence.index.clean_marker import describe_difference  # noqa: PLC0415
+    from whence.index.integrity import describe_difference  # noqa: PLC0415
     from whence.index.store import FORMAT  # noqa: PLC0415
 
     layout = _layout_of(root)

@@ -16,10 +16,9 @@ from whence.embed.encoder import Encoder
 from whence.fleet.counts import TermCounts
 from whence.fleet.file_blobs import LAYOUT, Arrays
 from whence.fleet.rows import FetchedFile
-from whence.index.name_parts import PathParts
 from whence.index.segment import find_units
 from whence.index.segment_writer import name_hash
-from whence.index.snapshot import Snapshot
+from whence.index.snapshot import PathParts, Snapshot
 from whence.index.vectors import SegmentVectors, binary_vectors
 from whence.storage.arrayfile import Array, StringTable
 
@@ -152,7 +151,7 @@ class RemoteSnapshot(Snapshot):
             for table in tables.values()
         ]
         parts = PathParts(names, columns[0], columns[1], self.alive)
-        parts.weigh(np.array([seen[text] for text in names], np.int64), max(self._counts.files, len(self._blobs)))
+        parts.set_counts(np.array([seen[text] for text in names], np.int64), max(self._counts.files, len(self._blobs)))
         return parts
 
     def _open_vectors(self, width: int) -> None:
@@ -164,7 +163,7 @@ class RemoteSnapshot(Snapshot):
         arrays = {name: np.concatenate([blob[f"passages.{name}"] for blob in self._blobs]) + bases for name in ("first", "last")}
         arrays |= {"rows": rows, "scale": np.concatenate([blob["passages.scale"] for blob in self._blobs])}
         arrays["sketch"] = binary_vectors(rows.reshape(-1, width)).reshape(-1)
-        self.open_vectors({0: SegmentVectors(arrays, width)})
+        self.set_vectors({0: SegmentVectors(arrays, width)})
 
 
 def _starts(ends: Array) -> Array:

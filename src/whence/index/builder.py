@@ -94,7 +94,7 @@ class Builder:
         self._store = store
         self._settings = settings
         self._now_ns = now_ns
-        self.trouble: ModelUnavailable | None = None  # what the model failed with, if it did
+        self.model_error: ModelUnavailable | None = None  # what the model failed with, if it did
 
     def bring_up_to_date(self, tree: FileTree, head: str, progress: Progress_build) -> RefreshSummary:
         """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
@@ -150,7 +150,7 @@ class Builder:
             try:
                 make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
             except ModelUnavailable as trouble:
-                self.trouble = trouble
+                self.model_error = trouble
 
     def _batches(self, paths: list[str], tree: FileTree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
@@ -249,13 +249,13 @@ class Builder:
         )
         name = f"{os.urandom(8).hex()}.shared"
         columns = {
-            "centrality": snapshot.count_centrality(),
-            "order": snapshot.count_order(),
+            "centrality": snapshot.compute_centrality(),
+            "order": snapshot.compute_order(),
             **history_columns(self._layout, self._store, snapshot),
         }
         stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
-            shared = {"name": name, "stamp": asdict(stamp), "of": snapshot.identity, "past": past_of(self._store)}
+            shared = {"name": name, "stamp": asdict(stamp), "of": snapshot.id, "past": past_of(self._store)}
             self._store.set_meta(shared=json.dumps(shared))
 
     def _remove_strays(self) -> None:

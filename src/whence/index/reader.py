@@ -1,27 +1,29 @@
-"""One immutable generation of an index: everything an answer is read from."""
+"""The index reader: one immutable generation of an index, from which answers are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from whence.core.settings_schema import Settings
 from whence.core.types import ParsedFile, Unit
 from whence.embed.encoder import Encoder
 from whence.index.changes import content_hash
-from whence.index.segment import find_units, unpack_parsed
+from whence.index.history import open_commits
+from whence.index.layout import Layout
+from whence.index.segment import find_units, open_segment, unpack_parsed
+from whence.index.snapshot import Snapshot, snapshot_id
+from whence.index.store import IndexStore
+from whence.index.vectors import open_vectors
 from whence.source.read import read_text
+from whence.storage.arrayfile import open_columns
+from whence.storage.rows import dead_mask
 
-if TYPE_CHECKING:
-    from whence.index.layout import Layout
-    from whence.index.snapshot import Snapshot
-    from whence.index.store import IndexStore
-
-_Made = TypeVar("_Made")
-#: Tells one state of an index from another, for a process that keeps it open.
-Generation = tuple[object, ...]
+_T = TypeVar("_T")
 
 
 class Reader(Protocol):
@@ -29,7 +31,7 @@ class Reader(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold for it."""
+        """The settings that apply to it."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -37,18 +39,32 @@ class Reader(Protocol):
 
     @property
     def encoder(self) -> Encoder | None:
-        """The encoder that its vectors are of, if it has any."""
+        """The encoder of its vectors, if it has any."""
 
-    def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
-        """The text of a file without its secrets; None when it is gone, no text, or not wanted."""
+    def read_text(self, path: str, accept: Callable[[str], object] | None = None) -> str | None:
+        """The text of a file without its secrets; None if it is gone, not text, or not accepted."""
 
-    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file that begin at some lines under some names."""
+    def units_at(self, path: str, keys: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """Units of a file by their first line and name."""
+
+
+class Generation(NamedTuple):
+    """Identifies one state of an index: it differs once any process has written to the index, or another model is in use."""
+
+    store: IndexStore
+    changes: int
+    own_changes: int
+    model: str
+
+    @classmethod
+    def of(cls, store: IndexStore, model: str) -> Generation:
+        """The current generation."""
+        return cls(store, store.changes(), store.own_changes(), model)
 
 
 @dataclass(frozen=True)
 class IndexReader:
-    """One generation. Threads may share it; nothing in it ever changes, and a refresh makes another."""
+    """One generation. Threads may share it: nothing in it ever changes, and a refresh makes another."""
 
     layout: Layout
     settings: Settings
@@ -56,34 +72,79 @@ class IndexReader:
     snapshot: Snapshot
     encoder: Encoder | None
     generation: Generation
-    _derived: dict[str, Any] = field(default_factory=dict, repr=False)
+    _computed: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, layout: Layout, settings: Settings, store: IndexStore, encoder: Encoder | None) -> IndexReader:
+        """Open the current generation."""
+        model = encoder.fingerprint if encoder is not None else ""
+        generation = Generation.of(store, model)  # taken first: whatever is written meanwhile shows up as another one
+        return cls(layout, settings, store, open_snapshot(layout, store, model), encoder, generation)
 
     @property
     def root(self) -> Path:
         """The folder that is indexed."""
         return self.layout.root
 
-    def compute_once(self, what: str, make: Callable[[], _Made]) -> _Made:
-        """What follows from this generation, worked out once for all who ask."""
-        found: _Made = self._derived[what] if what in self._derived else self._derived.setdefault(what, make())
+    def compute_once(self, key: str, make: Callable[[], _T]) -> _T:
+        """Something derived from this generation, computed by the first caller and kept for the others."""
+        found: _T = self._computed[key] if key in self._computed else self._computed.setdefault(key, make())
         return found
 
     def release(self) -> None:
-        """Break reference cycles, so that files are closed with the last answer, not when the collector comes."""
-        self._derived.clear()
+        """Break reference cycles, so that files are closed with the last answer and not when the garbage collector runs."""
+        self._computed.clear()
         self.snapshot.release()
 
-    def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
-        """The text of a file as it is on disk now, without its secrets; None when it is gone, no text, or not wanted."""
-        most, store = self.settings.index.max_file_bytes + 1, self.store
-        return read_text(self.root, path, most, wanted, lambda raw: store.has_no_secret(path, content_hash(raw)))
+    def read_text(self, path: str, accept: Callable[[str], object] | None = None) -> str | None:
+        """The text of a file on disk now, without its secrets; None if it is gone, not text, or not accepted."""
+        limit, store = self.settings.index.max_file_bytes + 1, self.store
+        return read_text(self.root, path, limit, accept, lambda raw: store.has_no_secret(path, content_hash(raw)))
 
     def parsed(self, path: str) -> ParsedFile | None:
-        """What a file holds, as it was indexed."""
+        """A file as it was parsed when it was indexed."""
         blob = self.snapshot.parsed_of(path)
         return None if blob is None else unpack_parsed(blob)
 
-    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file that begin at some lines under some names, as they were indexed."""
+    def units_at(self, path: str, keys: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
+        """Units of a file by their first line and name, as they were indexed."""
         blob = self.snapshot.parsed_of(path)
-        return {} if blob is None else find_units(blob, wanted)
+        return {} if blob is None else find_units(blob, keys)
+
+
+def open_snapshot(layout: Layout, store: IndexStore, model: str) -> Snapshot:
+    """Open all segments with their shared columns, the commits, and the vectors of a model (by fingerprint; empty for none)."""
+
+    def read() -> Snapshot:
+        snapshot = open_segments(layout, store)
+        shared = store.json_meta("shared")
+        if shared and shared["of"] == snapshot.id and shared.get("past") == history_file(store):
+            snapshot.shared = open_columns(layout.segments / shared["name"], shared["stamp"])
+            snapshot.commits = open_commits(layout, store.json_meta("history")) if "past.rows" in snapshot.shared else None
+        known = store.vectors_of(model)
+        listed = {place: known[row.id] for place, row in enumerate(store.segments()) if row.id in known}
+        snapshot.set_vectors({place: open_vectors(layout.segments / row.name, row.stamp) for place, row in listed.items()})
+        return snapshot
+
+    return store.read_consistently(read)
+
+
+def open_segments(layout: Layout, store: IndexStore) -> Snapshot:
+    """A snapshot of the segments alone."""
+    rows, dead = store.segments(), store.dead_rows()
+    return Snapshot(
+        [open_segment(layout.segments / row.name, row.stamp) for row in rows],
+        [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
+    )
+
+
+def has_current_columns(store: IndexStore) -> bool:
+    """Whether the shared columns belong to the files and commits that the store lists: a build may have been interrupted."""
+    rows, dead, shared = store.segments(), store.dead_rows(), store.json_meta("shared")
+    alive = np.concatenate([np.empty(0, bool), *(~dead_mask(row.files, dead.get(row.id, [])) for row in rows)])
+    return shared.get("of") == snapshot_id([row.name for row in rows], alive) and shared.get("past") == history_file(store)
+
+
+def history_file(store: IndexStore) -> str:
+    """The name of the file of commits; empty if there is none."""
+    return str(store.json_meta("history").get("name", ""))

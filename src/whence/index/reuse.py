@@ -19,7 +19,7 @@ from typing import Any
 
 from whence.core.errors import IndexDamaged, StorageError
 from whence.index.changes import read_state
-from whence.index.clean_marker import describe_difference
+from whence.index.integrity import describe_difference
 from whence.index.layout import DATABASE, SEGMENTS, Layout
 from whence.index.store import COLUMNS, FORMAT, FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.source import git

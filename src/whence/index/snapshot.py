@@ -1,8 +1,7 @@
-"""One consistent view of an index: its segments read as if they were one.
+"""A snapshot: all segments of an index read as one.
 
-Rows are dense over all segments, one after the other. Files that were deleted or
-replaced since their segment was written are dead: their rows exist, but no
-posting of theirs is ever returned.
+Rows are numbered through all segments. A file that was deleted or replaced since its segment was written is dead: its
+rows exist, but none of its postings is ever returned.
 """
 
 from __future__ import annotations
@@ -15,31 +14,89 @@ from functools import cached_property
 import numpy as np
 
 from whence.core.types import DocumentFrequency
-from whence.index.name_parts import NameParts, PathParts
 from whence.index.segment import SegmentReader
 from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, name_hash
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.rows import distinct, is_member
+from whence.text.bm25 import idf
 
-#: A name defined in more files than this says nothing of which one is meant.
+#: A name defined in more files than this does not tell which one is meant.
 MAX_DEFINITIONS = 3
+
+#: Cached matches of a query: by a word and its stem, the parts that match it and how well.
+KnownMatches = dict[tuple[str, str], tuple[Array, Array]]
+
+
+class PathParts:
+    """The words of all paths; stems and nearest directories of files are rows of them."""
+
+    def __init__(self, names: list[str], stems: tuple[Array, Array], directories: tuple[Array, Array], alive: Array) -> None:
+        self.names = names
+        self.known: KnownMatches = {}
+        self.stem_starts, self.stem_parts = stems
+        self.directory_starts, self.directory_parts = directories
+        files = len(alive)
+        owner = np.concatenate([_owners(self.stem_starts), _owners(self.directory_starts)])
+        part = np.concatenate([self.stem_parts, self.directory_parts])
+        keep = alive[owner]
+        pairs = distinct(part[keep].astype(np.int64) * max(files, 1) + owner[keep])
+        self.seen_in = np.bincount(pairs // max(files, 1), minlength=len(names))  # in how many files
+        self.set_counts(self.seen_in, int(alive.sum()))
+
+    def set_counts(self, seen_in: Array, total: int) -> None:
+        """Compute the idf of each part from the number of files that have it."""
+        self.seen_in = seen_in
+        self.idf = idf(total, seen_in)
+        self.max_idf = float(idf(total, np.array(0)))
+
+    @cached_property
+    def files_by_stem_part(self) -> tuple[Array, Array]:
+        """The files with each part in their stem: (offsets, files)."""
+        return _inverted(self.stem_starts, self.stem_parts, len(self.names))
+
+    @cached_property
+    def files_by_directory_part(self) -> tuple[Array, Array]:
+        """The files with each part in their nearest directories: (offsets, files)."""
+        return _inverted(self.directory_starts, self.directory_parts, len(self.names))
+
+
+class NameParts:
+    """The words in the names of all units; those of each unit are rows of them."""
+
+    def __init__(self, names: list[str], starts: Array, parts: Array, counted: Array) -> None:
+        self.names, self.starts, self.parts = names, starts, parts
+        self.known: KnownMatches = {}
+        total = int(counted.sum())
+        seen = np.bincount(parts[np.repeat(counted, np.diff(starts))], minlength=len(names))
+        self.idf = idf(total, seen)
+
+
+def _owners(starts: Array) -> Array:
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def _inverted(starts: Array, parts: Array, count: int) -> tuple[Array, Array]:
+    owner = _owners(starts)
+    order = np.argsort(parts, kind="stable")
+    offsets = np.searchsorted(parts[order], np.arange(count + 1))
+    return offsets, owner[order]
 
 
 class Snapshot:
-    """Reads the segments of one snapshot together."""
+    """The segments of one generation. `shared`, `commits` and `vectors` are there where they have been computed."""
 
     def __init__(self, segments: Sequence[SegmentReader], dead: Sequence[Array]) -> None:
         self.segments = list(segments)
-        self.shared: Columns | None = None  # columns that depend on all files at once, worked out beforehand
-        self.commits: Columns | None = None  # commits, where there are any: see `index.history`
-        self.precedents: Array | None = None  # what commits say of each file of one question, where that was found out elsewhere
-        self.vectors: SnapshotVectors | None = None  # of the model in use, where there are any
+        self.shared: Columns | None = None  # columns that depend on all files together
+        self.commits: Columns | None = None  # see `index.history`
+        self.precedents: Array | None = None  # the commit score of each file for one query, if it was computed elsewhere
+        self.vectors: SnapshotVectors | None = None  # of the model in use
         self._dead = list(dead)
         self._columns: dict[str, Array] = {}
         self._masks: dict[str, Array] = {}
-        self._spread: tuple[Array, Array] | None = None
+        self._last_unit_mask: tuple[Array, Array] | None = None
         self._file_base = _bases([segment.files for segment in self.segments])
         self._unit_base = _bases([segment.units for segment in self.segments])
         self._window_base = _bases([segment.windows for segment in self.segments])
@@ -47,25 +104,22 @@ class Snapshot:
         self.units = int(self._unit_base[-1])
         self.windows = int(self._window_base[-1])
         self.alive = np.concatenate([~gone for gone in self._dead]) if self._dead else np.zeros(0, bool)
-        self._unit_alive = [
-            _spread(~gone, segment.unit_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)
-        ]
-        self._window_alive = [
-            _spread(~gone, segment.window_ends) if gone.any() else None for segment, gone in zip(self.segments, self._dead, strict=True)
-        ]
+        pairs = list(zip(self.segments, self._dead, strict=True))
+        self._unit_alive = [np.repeat(~gone, _sizes(segment.unit_ends)) if gone.any() else None for segment, gone in pairs]
+        self._window_alive = [np.repeat(~gone, _sizes(segment.window_ends)) if gone.any() else None for segment, gone in pairs]
 
-    def open_vectors(self, parts: Mapping[int, SegmentVectors]) -> None:
-        """Take in the vectors of some segments, by their place among all."""
+    def set_vectors(self, parts: Mapping[int, SegmentVectors]) -> None:
+        """Set the vectors of some segments, by their position among all."""
         self.vectors = SnapshotVectors(list(parts.values()), [int(self._unit_base[place]) for place in parts])
 
     @cached_property
-    def identity(self) -> str:
-        """What tells this view from others of the same root: its segments, and what of them is alive."""
-        return identity_of([segment.name for segment in self.segments], self.alive)
+    def id(self) -> str:
+        """Tells this snapshot from others of the same root: by its segments, and by which of their files are alive."""
+        return snapshot_id([segment.name for segment in self.segments], self.alive)
 
     @cached_property
     def unit_alive(self) -> Array | None:
-        """A mask of the units that are alive; None when all are."""
+        """A mask of the live units; None if all are alive."""
         if all(mask is None for mask in self._unit_alive):
             return None
         masks = [
@@ -73,28 +127,28 @@ class Snapshot:
         ]
         return np.concatenate(masks)
 
-    # Counts of what is alive, which is what rarity is measured against.
+    # How much is alive: idf is computed from these.
     def term_counts(self, _: str) -> DocumentFrequency | None:
-        """How many units, windows and files hold a term, where that is not to be counted here."""
+        """How many units, windows and files contain a term, if that was counted elsewhere."""
         return None
 
     def count_files_with_word(self, word: str) -> int:
-        """How many files mention a word exactly as written."""
+        """How many files contain a word exactly as written."""
         return len(self.files_with_word(word))
 
     @cached_property
     def live_files(self) -> int:
-        """How many files the index holds."""
+        """How many files are alive."""
         return int(self.alive.sum())
 
     @cached_property
     def live_units(self) -> int:
-        """How many units the index holds."""
+        """How many units are alive."""
         return _living(self._unit_alive, [segment.units for segment in self.segments])
 
     @cached_property
     def live_windows(self) -> int:
-        """How many windows the index holds."""
+        """How many windows are alive."""
         return _living(self._window_alive, [segment.windows for segment in self.segments])
 
     def column(self, name: str) -> Array:
@@ -116,7 +170,12 @@ class Snapshot:
     @cached_property
     def lead_starts(self) -> Array:
         """Where the terms of each unit's leading comment begin, and one past the last of all."""
-        return np.concatenate([[0], np.cumsum(_sizes([segment.arrays["units.lead_ends"] for segment in self.segments]))])
+        return self._list_starts("units.lead_ends")
+
+    def _list_starts(self, ends: str) -> Array:
+        """Where the list of each file or unit begins, and one past the last, from the ends in each segment."""
+        sizes = [_sizes(segment.arrays[ends]).astype(np.int64) for segment in self.segments]
+        return np.concatenate([[0], np.cumsum(_joined(sizes))])
 
     @cached_property
     def file_of_unit(self) -> Array:
@@ -125,7 +184,7 @@ class Snapshot:
 
     @cached_property
     def outdated(self) -> Array:
-        """Whether each file lies in a `vN/` folder that a higher N, or a file of its name outside such folders, stands beside."""
+        """Whether each file is in a `vN/` folder although there is a higher N, or a file of the same name outside such folders."""
         versions, names = self.column("files.version"), self.column("files.name")
         versioned = versions >= 0
         if not (versioned & self.alive).any():
@@ -136,36 +195,35 @@ class Snapshot:
 
     @cached_property
     def _order(self) -> Array:
-        """The place of each file among all, by path."""
         if self.shared is not None and "order" in self.shared:
             return self.shared["order"]
-        return self.count_order()
+        return self.compute_order()
 
-    def count_order(self) -> Array:
-        """The same, worked out."""
+    def compute_order(self) -> Array:
+        """The position of each file in the order of paths."""
         place = np.empty(self.files, np.uint32)
         place[sorted(range(self.files), key=self.paths.__getitem__)] = np.arange(self.files, dtype=np.uint32)
         return place
 
     def file_order(self, files: Array) -> Array:
-        """Where files stand in the order of their paths, which is the same however they were indexed."""
+        """The position of files in the order of paths, which does not depend on when they were indexed."""
         return self._order[files]
 
     def unit_order(self, units: Array) -> Array:
-        """Where units stand in the order of paths and lines."""
+        """A sort key for units: by path, then line."""
         return self._order[self.file_of_unit[units]].astype(np.int64) << 32 | units
 
     def content_mask(self, content: str) -> Array:
-        """A mask of the files with one kind of content; the same array every time, not to be written to."""
+        """A mask of the live files with one kind of content. The same array every time: do not write to it."""
         if content not in self._masks:
             self._masks[content] = self.alive & (self.column("files.content") == CONTENTS.index(content))
         return self._masks[content]
 
     def unit_mask(self, files: Array) -> Array:
-        """A mask over files as one over units; the last is remembered, for most queries ask for the same."""
-        known = self._spread  # taken once: another thread may ask for others meanwhile
+        """A mask over files as one over units. The last one is cached: most queries ask for the same."""
+        known = self._last_unit_mask  # read once: another thread may replace it meanwhile
         if known is None or known[0] is not files:
-            self._spread = known = (files, np.repeat(files, np.diff(self.unit_starts)))
+            self._last_unit_mask = known = (files, np.repeat(files, np.diff(self.unit_starts)))
         return known[1]
 
     @cached_property
@@ -194,7 +252,7 @@ class Snapshot:
         return [path for segment in self.segments for path in segment.paths.all()]
 
     def parsed_of(self, path: str) -> bytes | None:
-        """What was parsed of a file, packed; None when it is not here."""
+        """The parsed form of a live file, compressed; None if there is no such file."""
         for segment, gone in zip(self.segments, self._dead, strict=True):
             row = segment.paths.scan(path)
             if row >= 0 and not gone[row]:
@@ -215,21 +273,21 @@ class Snapshot:
         """The kind of each unit, as a row of `KIND_NAMES`."""
         return self.column("units.kind")
 
-    # Postings, over all segments, of what is alive. A term is looked up once, then read by its rows.
+    # Postings of live rows over all segments. A term is looked up once, then read by its rows.
     def find_term(self, term: str) -> tuple[int, ...]:
         """A term's row in each segment, -1 where it does not occur."""
         return tuple(segment.find_term(term) for segment in self.segments)
 
     def unit_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
-        """The units that hold a term, and the code of each."""
+        """The units that contain a term, and the code of each."""
         return self._postings(rows, lambda segment, row: segment.unit_postings(row), self._unit_base, self._unit_alive)
 
     def window_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
-        """The windows that hold a term, and how often."""
+        """The windows that contain a term, and how often."""
         return self._postings(rows, lambda segment, row: segment.window_postings(row), self._window_base, self._window_alive)
 
     def path_postings(self, rows: tuple[int, ...]) -> tuple[Array, Array]:
-        """The files on whose path a term stands, and where."""
+        """The files with a term in their path, and where in it."""
         alive = [~gone if gone.any() else None for gone in self._dead]
         return self._postings(rows, lambda segment, row: segment.path_postings(row), self._file_base, alive)
 
@@ -252,11 +310,10 @@ class Snapshot:
         return np.concatenate([places for places, _ in found]), np.concatenate([values for _, values in found])
 
     def files_with_word(self, word: str) -> Array:
-        """The files that mention a word exactly as written (words too short to tell: none)."""
-        return self._mentions(name_hash(word)) if len(word) >= MIN_WORD_LENGTH else np.empty(0, np.int64)
-
-    def _mentions(self, hashed: int) -> Array:
-        found = []
+        """The files that contain a word exactly as written; short words are not indexed."""
+        if len(word) < MIN_WORD_LENGTH:
+            return np.empty(0, np.int64)
+        hashed, found = name_hash(word), []
         for segment, base, gone in zip(self.segments, self._file_base.tolist(), self._dead, strict=False):
             rows = segment.files_with_word(hashed)
             found.append((rows[~gone[rows]] if gone.any() else rows).astype(np.int64) + base)
@@ -267,14 +324,8 @@ class Snapshot:
         rows = np.flatnonzero(self.column("units.name_hash") == name_hash(name))
         flags = self.column("units.flags")
         live = self.alive[self.file_of_unit[rows]] if len(rows) else rows
-        return np.array(
-            [
-                row
-                for row, ok in zip(rows.tolist(), np.asarray(live).tolist(), strict=True)
-                if ok and flags[row] & DEFINES and self.unit_name(row) == name
-            ],
-            np.int64,
-        )
+        pairs = zip(rows.tolist(), np.asarray(live).tolist(), strict=True)
+        return np.array([row for row, alive in pairs if alive and flags[row] & DEFINES and self.unit_name(row) == name], np.int64)
 
     @cached_property
     def path_parts(self) -> PathParts:
@@ -284,21 +335,20 @@ class Snapshot:
         row = {name: number for number, name in enumerate(names)} if len(tables) != 1 else {}
         columns: list[tuple[Array, Array]] = []
         for ends, parts in (("files.stem_ends", "files.stem_parts"), ("files.directory_ends", "files.directory_parts")):
-            sizes = [np.diff(segment.arrays[ends], prepend=np.uint32(0)) for segment in self.segments]
             values = [segment.arrays[parts] for segment in self.segments]
             if len(tables) != 1:
                 maps = [np.array([row[name] for name in table], np.int64) for table in tables]
                 values = [mapped[value] for mapped, value in zip(maps, values, strict=True)]
-            columns.append((np.concatenate([[0], np.cumsum(_joined(sizes), dtype=np.int64)]), _joined(values)))
+            columns.append((self._list_starts(ends), _joined(values)))
         return PathParts(names, columns[0], columns[1], self.alive)
 
     def release(self) -> None:
-        """Part with what refers back to it: it is made again for whoever still asks."""
+        """Drop what refers back to the snapshot, so that nothing keeps it alive; it is made again if needed."""
         self.__dict__.pop("symbols", None)
 
     @cached_property
     def symbols(self) -> SymbolTable:
-        """The units as symbols: what encloses them, where a name is defined."""
+        """The units as symbols."""
         return SymbolTable(self)
 
     @cached_property
@@ -311,25 +361,21 @@ class Snapshot:
             np.array([row[name] for name in table], np.int64)[segment.arrays["units.parts"]]
             for table, segment in zip(tables, self.segments, strict=True)
         ]
-        starts = np.concatenate([[0], np.cumsum(_sizes([segment.arrays["units.part_ends"] for segment in self.segments]))])
-        return NameParts(names, starts, _joined(values), self.symbols.defines)
+        return NameParts(names, self._list_starts("units.part_ends"), _joined(values), self.symbols.defines)
 
     @cached_property
     def centrality(self) -> Array:
-        """For each file, how many other files mention a name that it defines (and few others do).
-
-        It depends on every file, so it is counted once for each snapshot and kept in a file of its own.
-        """
-        return self.shared["centrality"] if self.shared is not None else self.count_centrality()
+        """For each file, how many other files use a name that it defines (and few others do). Stored with the shared columns."""
+        return self.shared["centrality"] if self.shared is not None else self.compute_centrality()
 
     @cached_property
     def recency(self) -> Array:
-        """For each file its past changes, each counting less the older it is; zeros where there is no history."""
+        """For each file the weight of its changes, older ones counting less; zeros without a history."""
         known = self.shared is not None and "recency" in self.shared
         return self.shared["recency"] if known and self.shared is not None else np.zeros(self.files, np.float32)
 
-    def count_centrality(self) -> Array:
-        """Centrality from the tables of definitions and mentions."""
+    def compute_centrality(self) -> Array:
+        """Centrality, from the tables of definitions and words."""
         hashes, owners = self._defined_names()
         names, first, counts = np.unique(hashes, return_index=True, return_counts=True)
         eligible = counts <= MAX_DEFINITIONS
@@ -357,18 +403,14 @@ class Snapshot:
         """(hash of name, file) of every distinct definition, sorted by hash, then file."""
         hashes, flags = self.column("units.name_hash"), self.column("units.flags")
         owners = self.file_of_unit
-        lengths = (
-            np.concatenate([np.diff(segment.arrays["units.name.ends"], prepend=np.uint32(0)) for segment in self.segments])
-            if self.segments
-            else np.empty(0, np.uint32)
-        )
+        lengths = _joined([_sizes(segment.arrays["units.name.ends"]) for segment in self.segments])
         keep = ((flags & DEFINES) > 0) & (lengths >= MIN_WORD_LENGTH) & self.alive[owners]
         key = distinct(hashes[keep].astype(np.int64) << 32 | owners[keep])
         return (key >> 32).astype(np.uint32), key & 0xFFFFFFFF
 
 
-def identity_of(segments: Sequence[str], alive: Array) -> str:
-    """What tells a view of some segments, of whose files some are alive, from others of the same root."""
+def snapshot_id(segments: Sequence[str], alive: Array) -> str:
+    """Identifies a snapshot by the names of its segments and a mask of the live files."""
     return f"{zlib.crc32(' '.join(segments).encode()):08x}{zlib.crc32(np.packbits(alive).tobytes()):08x}{len(alive):x}"
 
 
@@ -388,9 +430,5 @@ def _starts(ends: list[Array], bases: Array) -> Array:
     return np.concatenate([[0], *(found.astype(np.int64) + base for found, base in zip(ends, bases.tolist(), strict=False))])
 
 
-def _sizes(ends: list[Array]) -> Array:
-    return _joined([np.diff(found, prepend=np.uint32(0)).astype(np.int64) for found in ends])
-
-
-def _spread(values: Array, ends: Array) -> Array:
-    return np.repeat(values, np.diff(ends, prepend=np.uint32(0)))
+def _sizes(ends: Array) -> Array:
+    return np.diff(ends, prepend=np.uint32(0))

@@ -278,6 +278,10 @@ class IndexStore(Database):
         rows = self.rows("SELECT segment, model, name, size, checksum, mtime_ns, inode FROM vectors")
         return {segment: VectorRow(segment, model, name, Stamp(*stamp)) for segment, model, name, *stamp in rows}
 
+    def vectors_of(self, model: str) -> dict[int, VectorRow]:
+        """The vector files of a model, by segment; none for an empty fingerprint."""
+        return {segment: row for segment, row in self.vectors().items() if row.model == model} if model else {}
+
     def set_vectors(self, row: VectorRow) -> None:
         """List a segment's vector file in place of another; call inside a transaction."""
         stamp = row.stamp

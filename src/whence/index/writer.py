@@ -1,4 +1,4 @@
-"""The writer of an index: builds it, refreshes it, repairs it, and opens a reader of each generation."""
+"""The index writer: builds an index, keeps it up to date, repairs it, and opens a reader of each generation."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSumm
 from whence.core.version import __version__
 from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
-from whence.index.build_log import BuildBaseline, BuildCause, append_record, record_of_build
-from whence.index.clean_marker import check, mark_clean, verify
+from whence.index.build_log import BuildBaseline, append_record, record_of_build
+from whence.index.integrity import delete_files, mark_clean, rescue_edges, verify, verify_if_due
 from whence.index.layout import Layout, default_data_dir
-from whence.index.opening import generation_of, is_behind, open_snapshot
-from whence.index.reader import IndexReader
+from whence.index.reader import Generation, IndexReader, has_current_columns
 from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.source import git
 from whence.source.walk import FileTree, Walker
@@ -36,17 +35,21 @@ if TYPE_CHECKING:
 
     from whence.index.reuse import ReusableIndex
 
-#: How notes begin that tell of an answer older than the files.
-BEHIND = "answering from before the last changes"
+#: How a note begins that says that results are older than the files.
+STALE_NOTE = "results are from before the last changes"
+#: How a note ends that says that there is no model.
+NO_MODEL_NOTE = "searching by words only"
+#: Said when the database is rebuilt: edges observed at run time are in no other file.
+_LOST_EDGES_NOTE = "; call edges observed at run time may be lost (whence ingest adds them again)"
 Progress = Callable[[int, int], None]
-#: Two processes that open a new index at once: one is told that it is locked, whatever time it allows for waiting.
+#: While another process creates the database, SQLite may report it as locked without waiting.
 OPENING_SECONDS, OPENING_PAUSE = 2.0, 0.05
-#: Said where the database is lost: what programs were observed to do is in no other file.
-KEPT = "; of what was observed at run time only what could be read is kept (whence ingest takes it in again)"
+#: The tree in memory may differ from the stored one.
+_UNKNOWN = -1
 
 
 class IndexWriter:
-    """Keeps the index of one root true to its files. `reader` is the latest generation; it is replaced as a whole."""
+    """Keeps the index of one root up to date. `reader` is the latest generation, which each refresh replaces as a whole."""
 
     def __init__(
         self,
@@ -58,21 +61,24 @@ class IndexWriter:
         reuse: ReusableIndex | None = None,
         provenance: Sequence[Setting] = (),
     ) -> None:
-        """Open the index, building or refreshing it first; a first build begins with what it inherits, if anything."""
+        """Open the index and bring it up to date, unless `refresh` is off. A first build starts from `reuse`, if given."""
         self.layout, self.settings, self.provenance = layout, settings, list(provenance)
-        self.notes: list[str] = []  # what a user should know of how this index came to be
+        self.notes: list[str] = []  # what the user should know about this index
         self.last_refresh = RefreshSummary()
         self.tree = FileTree()
+        self._tree_version = _UNKNOWN  # `store.changes()` when `tree` was last equal to the stored one
+        self._stale_files = 0
         self._store: IndexStore | None = None
         self._reader: IndexReader | None = None
-        self._alone = RLock()  # held by the thread that makes the next generation
-        self._stale = 0
-        self._seen = -1
-        self._reuse = reuse
-        self._damage = ""  # what of it was lost or damaged, until it is built again
-        self._verified = 0.0  # when everything was last compared with its checksums
-        self._encoder: Encoder | None = self._open_encoder()
-        self._start(refresh=refresh, progress=progress or _unseen)
+        self._lock = RLock()  # held by the thread that makes the next generation
+        self._reusable = reuse
+        self._verified_at = 0.0
+        self._encoder: Encoder | None = None
+        try:
+            self._encoder = open_encoder(settings.index.model)
+        except ModelUnavailable as error:
+            self._note_missing_model(error)
+        self._open(refresh=refresh, progress=progress or _no_progress)
 
     @classmethod
     def open(
@@ -86,7 +92,7 @@ class IndexWriter:
         progress: Progress | None = None,
         reuse: ReusableIndex | None = None,
     ) -> Self:
-        """Open the index of a folder with the settings that hold there."""
+        """Open the index of a folder with the settings that apply there."""
         root = resolve_root(Path(path))
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         where = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
@@ -99,12 +105,12 @@ class IndexWriter:
         self.close()
 
     def close(self) -> None:
-        """Let go of all files."""
-        with self._alone:
+        """Close all files."""
+        with self._lock:
             if self._store is not None:
                 self._store.close()
-                if self._verified and not self._store.read_only:
-                    mark_clean(self.layout, self._verified)
+                if self._verified_at and not self._store.read_only:
+                    mark_clean(self.layout, self._verified_at)
                 self._store = None
             self._publish(None)
 
@@ -115,7 +121,7 @@ class IndexWriter:
 
     @property
     def store(self) -> IndexStore:
-        """The truth, opened."""
+        """The index store."""
         if self._store is None:
             raise StorageError("the index is closed")
         return self._store
@@ -129,7 +135,7 @@ class IndexWriter:
 
     @property
     def encoder(self) -> Encoder | None:
-        """The encoder, unless its model cannot be had."""
+        """The encoder, unless its model is not available."""
         return self._encoder
 
     @property
@@ -139,76 +145,63 @@ class IndexWriter:
 
     @property
     def freshness(self) -> Freshness:
-        """What answers are of: commit, time, and whether files changed since."""
+        """The commit and time that results are from, and how many files changed since."""
         meta = self.store.meta()
         return Freshness(
             meta.get("commit", ""),
             meta.get("branch", ""),
             float(meta.get("indexed_at", 0)),
-            self._stale,
-            "; ".join(note for note in self.notes if note.startswith(BEHIND)),
+            self._stale_files,
+            "; ".join(note for note in self.notes if note.startswith(STALE_NOTE)),
         )
 
+    def refresh(self, progress: Progress | None = None) -> RefreshSummary:
+        """Index what changed on disk since the index was opened or last refreshed."""
+        progress = progress or _no_progress
+        with self._lock, self._repairing(progress):
+            self._drop_stale_notes()
+            self._refresh(progress)
+            self._open_latest()
+        return self.last_refresh
+
+    def poll(self) -> PendingWork:
+        """See what changed on disk, and what other processes have indexed, without indexing anything: the work of a refresh."""
+        with self._lock:
+            self._drop_stale_notes()
+            self._poll()
+            self._open_latest()
+            pending = sum(self.tree.files[path].size for path in self.tree.changed)
+            return PendingWork(pending, self._is_behind() or self._stale_files > 0)
+
     def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
-        """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
+        """Store edges found by something other than the parser. They replace those of the same provenance (of some files, or all)."""
         with self.layout.write_lock(self.settings.index.lock_wait), self.store.transaction():
             self.store.replace_edges(provenance, edges, paths)
         self.store.checkpoint()
         self._open_latest()
 
-    # Generations.
-    def _open_latest(self) -> None:
-        """Open the latest generation, unless nobody wrote anything since the last was opened."""
-        latest = generation_of(self.store, self.model)  # before it is opened: what is written meanwhile is seen next time
-        if self._reader is None or self._reader.generation != latest:
-            snapshot = open_snapshot(self.layout, self.store, self.model)
-            self._publish(IndexReader(self.layout, self.settings, self.store, snapshot, self._encoder, latest))
-
-    def _publish(self, reader: IndexReader | None) -> None:
-        before, self._reader = self._reader, reader
-        if before is not None:
-            before.release()
-            del before
-            gc.collect(1)  # the last answers refer to themselves and to its files; they are young, and this takes no time
-
-    def _open_encoder(self) -> Encoder | None:
-        try:
-            return open_encoder(self.settings.index.model)
-        except ModelUnavailable as trouble:
-            self._do_without(trouble)
-            return None
-
-    def _do_without(self, trouble: ModelUnavailable) -> None:
-        self._encoder = None
-        self.notes.append(f"{trouble}: answers are by words alone")
-
-    # Opening and refreshing.
-    def _start(self, *, refresh: bool, progress: Progress) -> None:
+    # Opening.
+    def _open(self, *, refresh: bool, progress: Progress) -> None:
         if not self.layout.exists():
             if not refresh:
                 raise StorageError(f"{self.root} is not indexed", hint="search without --no-refresh, or run whence index")
             self.layout.create()
+        damage = ""
         if self.layout.is_orphaned():
-            self._damage = f"{self.layout.database.name} was lost"
-            self.notes.append(f"{self._damage}; rebuilt{KEPT}")
-        with self._mending(progress):
+            damage = f"{self.layout.database.name} was lost"
+            self.notes.append(f"{damage}; rebuilt{_LOST_EDGES_NOTE}")
+        with self._repairing(progress):
             self._open_store()
-            self._verified = check(self.layout, self.store, time.time(), self.settings.index.verify_after)
-            self._refresh(build=refresh, progress=progress)
+            self._verified_at = verify_if_due(self.layout, self.store, time.time(), self.settings.index.verify_after)
+            if refresh:
+                self._refresh(progress, damage)
+            else:
+                self._poll()
             self._open_latest()
 
-    @contextmanager
-    def _mending(self, progress: Progress) -> Iterator[None]:
-        """Where work with the index meets damage, what is damaged is made again, and that is said."""
-        try:
-            yield
-        except (VectorsDamaged, ColumnsDamaged) as damage:
-            self._make_again(damage, progress)
-        except IndexDamaged as damage:
-            self._repair(damage, progress)
-
     def _open_store(self) -> None:
-        """Open the truth; where nothing can be written, only to read. One that is being made is waited for."""
+        """Open the database, read-only if it cannot be written. One that another process is creating is waited for."""
+        self._tree_version = _UNKNOWN
         until = time.monotonic() + OPENING_SECONDS
         while True:
             try:
@@ -226,119 +219,136 @@ class IndexWriter:
                 break
         self._store = IndexStore(self.layout.database, read_only=True)
 
-    def refresh(self, progress: Progress | None = None) -> RefreshSummary:
-        """Take in what changed on disk since the index was opened or last refreshed."""
-        with self._alone, self._mending(progress or _unseen):
-            self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
-            self._refresh(build=True, progress=progress or _unseen)
-            self._open_latest()
-        return self.last_refresh
-
-    def poll(self) -> PendingWork:
-        """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
-        with self._alone:
-            self.notes = [note for note in self.notes if not note.startswith(BEHIND)]
-            self._refresh(build=False, progress=_unseen)
-            self._open_latest()
-            behind = is_behind(self.store, git.read_head(self.root), self.settings.index.history, self.model)
-            return PendingWork(sum(self.tree.files[path].size for path in self.tree.changed), behind or self._stale > 0)
-
-    def _keep_up(self) -> None:
-        """Where another process made the database anew, go on with that one: what this one lists is gone."""
+    def _open_replaced_store(self) -> None:
+        """If another process has replaced the database, open the new one: the old one lists files that are gone."""
         if not (self.store.read_only or self.store.is_current()):
             self.layout.create()
             self.store.close()
             self._open_store()
-            self._seen = -1
 
-    def _refresh(self, *, build: bool, progress: Progress) -> None:
-        if build or self.layout.exists():
-            self._keep_up()
-        known = self._known_tree(build=build)
-        self.tree = self._walker().refresh(known)
-        self._stale = len(self.tree.changed) + len(self.tree.deleted)
-        if not build:
-            self._seen = -1  # what is seen now is not indexed: the next look compares with what is
-            self._stale = len(self.tree.deleted) + self._count_changed() if self._stale else 0
-        settled = self.tree.folders == known.folders and self.tree.rules == known.rules
-        if not build or (
-            settled and not self._stale and not is_behind(self.store, git.read_head(self.root), self.settings.index.history, self.model)
-        ):
+    def _open_latest(self) -> None:
+        """Open the latest generation, unless it is already open."""
+        if self._reader is None or self._reader.generation != Generation.of(self.store, self.model):
+            self._publish(IndexReader.open(self.layout, self.settings, self.store, self._encoder))
+
+    def _publish(self, reader: IndexReader | None) -> None:
+        before, self._reader = self._reader, reader
+        if before is not None:
+            before.release()
+            del before
+            gc.collect(1)  # the last answers are cycles that hold its files open; they are young, so this takes no time
+
+    def _note_missing_model(self, error: ModelUnavailable) -> None:
+        self.notes.append(f"{error}: {NO_MODEL_NOTE}")
+
+    # Refreshing.
+    def _refresh(self, progress: Progress, damage: str = "") -> None:
+        """Build what differs from disk. An index that cannot be written now still answers, with a note."""
+        if not self._scan(build=True) and not self._is_behind():
             return
         try:
             with self.layout.write_lock(self.settings.index.lock_wait):
-                self._build(progress)
+                self._build(progress, damage)
         except IndexDamaged:
             raise
-        except StorageError as trouble:
+        except StorageError as error:
             if not self.store.segments():
                 raise
-            under_way = isinstance(trouble, IndexBusy)
-            self.notes.append(f"{BEHIND}: {trouble.message if under_way else f'the index cannot be written: {trouble}'}")
+            reason = error.message if isinstance(error, IndexBusy) else f"the index cannot be written: {error}"
+            self.notes.append(f"{STALE_NOTE}: {reason}")
 
-    def _count_changed(self) -> int:
-        from whence.index.changes import split_changed  # noqa: PLC0415  -- hashing, only where stamps moved
+    def _poll(self) -> None:
+        """See what differs from disk, and build nothing."""
+        self._scan(build=False)
+        self._tree_version = _UNKNOWN  # `tree` has changes that are not indexed
+        if self._stale_files:
+            from whence.index.changes import split_changed  # noqa: PLC0415  -- hashing, only if time stamps moved
 
-        return len(split_changed(self.store, self.root, self.tree.changed, self.settings.index.max_file_bytes)[0])
+            changed, _ = split_changed(self.store, self.root, self.tree.changed, self.settings.index.max_file_bytes)
+            self._stale_files = len(self.tree.deleted) + len(changed)
+
+    def _scan(self, *, build: bool) -> bool:
+        """Walk the tree; whether any file, folder or ignore rule differs from what is stored."""
+        if build or self.layout.exists():
+            self._open_replaced_store()
+        known = self._known_tree(build=build)
+        self.tree = self._walk(known)
+        self._stale_files = len(self.tree.changed) + len(self.tree.deleted)
+        return self._stale_files > 0 or self.tree.folders != known.folders or self.tree.rules != known.rules
+
+    def _walk(self, known: FileTree) -> FileTree:
+        chosen = self.settings.index
+        return Walker(str(self.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns()).refresh(known)
 
     def _known_tree(self, *, build: bool) -> FileTree:
-        """The tree as it was last seen: read again only when another process may have changed it."""
-        if not self._check_format(build=build):
+        """The tree as it was last indexed; read again only if another process may have changed it."""
+        if not self._is_compatible(build=build):
             return FileTree()
-        if not self.tree.folders or self._seen != self.store.changes():
-            self._seen = self.store.changes()
+        if not self.tree.folders or self._tree_version != self.store.changes():
+            self._tree_version = self.store.changes()
             return self.store.tree()
         return self.tree
 
-    def _build(self, progress: Progress) -> None:
-        """Build with the writer's lock held; another process may have done the work while we waited."""
+    def _is_behind(self) -> bool:
+        """Whether there is work although no file changed: an interrupted build, another commit, or commits or vectors to add."""
+        meta, head = self.store.meta(), git.read_head(self.root)
+        commit, branch = (head.commit, head.branch) if head else ("", "")
+        if not has_current_columns(self.store) or (meta.get("commit", ""), meta.get("branch", "")) != (commit, branch):
+            return True
+        wanted = self.settings.index.history
+        if self.store.json_meta("history").get("count", wanted) != wanted:
+            return True
+        return bool(self.model and len(self.store.vectors_of(self.model)) < len(self.store.segments()))
+
+    def _drop_stale_notes(self) -> None:
+        self.notes = [note for note in self.notes if not note.startswith(STALE_NOTE)]
+
+    # Building.
+    def _build(self, progress: Progress, damage: str = "") -> None:
+        """Build with the write lock held. Another process may have done the work while we waited."""
         now, began = time.time_ns(), time.monotonic()
-        self._keep_up()
-        otherwise = self._made_otherwise(self.store.meta())
-        if not self._check_format(build=True):
+        self._open_replaced_store()
+        difference = self._difference(self.store.meta())
+        if not self._is_compatible(build=True):
             with self.store.transaction():
                 self.store.clear()
                 self.store.set_meta(**self._identity())
-        if self._seen != self.store.changes():  # another process wrote while we waited for the lock
-            self.tree = self._walker().refresh(self.store.tree())
-        from whence.index.builder import Builder  # noqa: PLC0415  -- grammars and processes, only when there is work
+        if self._tree_version != self.store.changes():  # another process wrote while we waited for the lock
+            self.tree = self._walk(self.store.tree())
+        from whence.index.builder import Builder  # noqa: PLC0415  -- grammars and processes, only if there is work
 
         before = BuildBaseline.of(self.store)
+        head = git.read_head(self.root) or git.Head("")
+        reused, source = self._reuse_segments(head.commit, now) if not self.store.segments() else (0, "")
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
-        head = git.read_head(self.root)
-        reused, whose = self._take_over(head.commit if head else "", now) if not self.store.segments() else (0, "")
-        done = builder.bring_up_to_date(self.tree, head.commit if head else "", progress)
+        done = builder.bring_up_to_date(self.tree, head.commit, progress)
         self.last_refresh = replace(done, reused=done.reused + reused)
-        if builder.trouble is not None:
-            self._do_without(builder.trouble)
+        if builder.model_error is not None:
+            self._encoder = None
+            self._note_missing_model(builder.model_error)
         with self.store.transaction():
-            self.store.set_meta(
-                indexed_at=str(time.time()), commit=head.commit if head else "", branch=head.branch if head else "", **self._identity()
-            )
-        self._stale = 0
+            self.store.set_meta(indexed_at=str(time.time()), commit=head.commit, branch=head.branch, **self._identity())
+        self._stale_files = 0
         self.tree.changed, self.tree.deleted = [], []
         self._open_latest()
-        self._note_run(before, before.cause(whose, self._damage, otherwise), began)
+        cause = before.cause(source, damage, difference)
+        units, seconds = self.reader.snapshot.live_units, time.monotonic() - began
+        record = record_of_build(before, self.store, self.last_refresh, cause, at=time.time(), seconds=seconds, units=units)
+        append_record(self.layout.build_log_file, record)
 
-    def _note_run(self, before: BuildBaseline, cause: BuildCause, began: float) -> None:
-        """Keep what was done with the others beside the index."""
-        now, seconds, units = time.time(), time.monotonic() - began, self.reader.snapshot.live_units
-        run = record_of_build(before, self.store, self.last_refresh, cause, at=now, seconds=seconds, units=units)
-        append_record(self.layout.build_log_file, run)
-        self._damage = ""
-
-    def _take_over(self, commit: str, now_ns: int) -> tuple[int, str]:
-        """Begin with what the index of another tree of this repository has of the same content; how many files it had, and what it is."""
+    def _reuse_segments(self, commit: str, now_ns: int) -> tuple[int, str]:
+        """Start from an index of the same repository; how many files it had in common, and which index it is."""
         from whence.index.reuse import find_reusable_indexes, reuse_segments  # noqa: PLC0415  -- for a first build only
 
-        limit, identity = self.settings.index.max_file_bytes, self._identity()["settings"]
-        nearby = find_reusable_indexes(self.layout, commit, identity) if self.settings.index.adopt else ()
-        for estate in chain([self._reuse] if self._reuse else (), nearby):
-            taken = reuse_segments(self.layout, self.store, estate, self.tree, model=self.model, limit=limit, now_ns=now_ns)
-            if taken:
-                return taken, "a pack" if estate is self._reuse else "the index of another worktree or clone"
+        limit, settings = self.settings.index.max_file_bytes, self._identity()["settings"]
+        nearby = find_reusable_indexes(self.layout, commit, settings) if self.settings.index.adopt else ()
+        for other in chain([self._reusable] if self._reusable else (), nearby):
+            reused = reuse_segments(self.layout, self.store, other, self.tree, model=self.model, limit=limit, now_ns=now_ns)
+            if reused:
+                return reused, "an index archive" if other is self._reusable else "the index of another worktree or clone"
         return 0, ""
 
+    # What an index was built with.
     def _identity(self) -> dict[str, str]:
         return {
             "format": str(FORMAT),
@@ -348,32 +358,40 @@ class IndexWriter:
             "root": os.fsencode(self.root).decode("utf-8", "backslashreplace"),
         }
 
-    def _made_otherwise(self, meta: Mapping[str, str]) -> str:
-        """With what an index was made that is not as it would be made now; empty where all is the same, or nothing is there."""
+    def _difference(self, meta: Mapping[str, str]) -> str:
+        """How the index was built differently from how it would be built now; empty if it was not, or is new."""
         identity = self._identity()
         for key, what in (("format", "another version of whence"), ("settings", "other index settings")):
             if meta and meta.get(key) != identity[key]:
                 return what
         return ""
 
-    def _check_format(self, *, build: bool) -> bool:
+    def _is_compatible(self, *, build: bool) -> bool:
+        """Whether what is stored can be kept. If not, raises StorageError unless it may be built again."""
         meta = self.store.meta()
-        if not (what := self._made_otherwise(meta)):
+        if not (difference := self._difference(meta)):
             return bool(meta)
         if not build:
-            raise StorageError(f"the index was made with {what}", hint="search without --no-refresh to rebuild it")
-        note = f"the index was made with {what}; rebuilt"
+            raise StorageError(f"the index was built with {difference}", hint="search without --no-refresh to rebuild it")
+        note = f"the index was built with {difference}; rebuilt"
         if note not in self.notes:
             self.notes.append(note)
         return False
 
-    def _walker(self) -> Walker:
-        chosen = self.settings.index
-        return Walker(str(self.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
+    # Repairing.
+    @contextmanager
+    def _repairing(self, progress: Progress) -> Iterator[None]:
+        """Rebuild whatever turns out to be damaged, with a note."""
+        try:
+            yield
+        except (VectorsDamaged, ColumnsDamaged) as damage:
+            self._rebuild_derived(damage, progress)
+        except IndexDamaged as damage:
+            self._rebuild(damage, progress)
 
-    def _make_again(self, damage: IndexDamaged, progress: Progress) -> None:
-        """Make again what follows from the rest: vectors, or columns over all files."""
-        vectors, self._damage = isinstance(damage, VectorsDamaged), damage.message
+    def _rebuild_derived(self, damage: IndexDamaged, progress: Progress) -> None:
+        """Build again what follows from the segments: vectors, or the columns over all files."""
+        vectors = isinstance(damage, VectorsDamaged)
         self.notes.append(f"{damage.message}; {'vectors ' if vectors else ''}rebuilt")
         with self.layout.write_lock(self.settings.index.lock_wait):
             with self.store.transaction():
@@ -381,39 +399,33 @@ class IndexWriter:
                     self.store.drop_vectors()
                 else:
                     self.store.delete_meta(*COLUMNS)
-            self._build(progress)
+            self._build(progress, damage.message)
         self._open_latest()
 
-    def _repair(self, damage: IndexDamaged, progress: Progress) -> None:
-        """Build again what is damaged. What the user wrote is never part of it."""
-        observed, whole = self._observed()
+    def _rebuild(self, damage: IndexDamaged, progress: Progress) -> None:
+        """Build a damaged index from scratch. It contains nothing that the user wrote."""
+        edges, complete = rescue_edges(self._store, self._identity()["root"])
         if self._store is not None:
             self._store.close()
         with self.layout.write_lock(self.settings.index.lock_wait):
             if self._is_repaired(progress):
                 return
-            self._damage = damage.message
-            self.notes.append(f"{damage.message}; rebuilt{'' if whole else KEPT}")
-            for path in (self.layout.database, *self.layout.directory.glob("truth.db-*")):
-                path.unlink(missing_ok=True)
-            for path in self.layout.segments.glob("*"):
-                if path.is_symlink() or not path.is_dir():  # a folder is none of ours
-                    path.unlink(missing_ok=True)
+            self.notes.append(f"{damage.message}; rebuilt{'' if complete else _LOST_EDGES_NOTE}")
+            delete_files(self.layout)
             self.layout.create()
-            self._store, self._seen = IndexStore(self.layout.database), -1
-            self._build(progress)
-            if observed:
+            self._store, self._tree_version = IndexStore(self.layout.database), _UNKNOWN
+            self._build(progress, damage.message)
+            if edges:
                 with self._store.transaction():
-                    self._store.replace_edges(RUNTIME, observed)
+                    self._store.replace_edges(RUNTIME, edges)
         self._open_latest()
 
     def _is_repaired(self, progress: Progress) -> bool:
-        """Whether another process that met the same damage has repaired it, while this one waited for the lock."""
+        """Whether another process has repaired the same damage while this one waited for the lock."""
         if not self.layout.exists():
             return False
         try:
             self._open_store()
-            self._seen = -1
             verify(self.layout, self.store)
             self._build(progress)
             self._open_latest()
@@ -423,16 +435,6 @@ class IndexWriter:
             return False
         return True
 
-    def _observed(self) -> tuple[list[Edge], bool]:
-        """What was observed at run time, as far as it can still be read, for no file can give it back; and whether that is all."""
-        if self._store is None:
-            return [], False
-        try:
-            own = self._store.meta().get("root") == self._identity()["root"]  # not the database of another index
-            return (self._store.edges(RUNTIME, intact=True), not self._store.verify()) if own else ([], False)
-        except StorageError:
-            return [], False
 
-
-def _unseen(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+def _no_progress(done: int, total: int) -> None:
+    """Ignores progress."""

@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from whence.index.name_parts import KnownMatches, PathParts
+from whence.index.snapshot import KnownMatches, PathParts
 from whence.query.plan import NamePart
 from whence.query.vocabulary import synonyms_of
 from whence.retrieval.lexical import top

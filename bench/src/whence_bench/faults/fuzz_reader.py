@@ -214,9 +214,9 @@ def _used(index: Index, segment_path: Path, vector_path: Path, graph_path: Path)
     graph = ArrayFile(graph_path, graph_stamp)
     check_graph(graph, segment.units)
     snapshot = Snapshot([segment], [dead_mask(segment.files, [])])
-    snapshot.open_vectors({0: vectors})
+    snapshot.set_vectors({0: vectors})
     made = {"graph": Graph(graph, snapshot.symbols)}
-    index.writer._reader = replace(index.reader, snapshot=snapshot, generation=(), _derived=made)  # noqa: SLF001  -- as if they were its own
+    index.writer._reader = replace(index.reader, snapshot=snapshot, _computed=made)  # noqa: SLF001  -- as if they were its own
     _asked(index, segment_stamp.checksum ^ graph_stamp.checksum)
     merge([(segment, np.arange(segment.files) % 2 == 0)])
 

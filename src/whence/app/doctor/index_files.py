@@ -16,7 +16,7 @@ from whence.core.errors import IndexDamaged, StorageError
 from whence.core.settings_schema import Settings
 from whence.core.types import Skipped
 from whence.index.changes import split_changed
-from whence.index.clean_marker import describe_difference
+from whence.index.integrity import describe_difference
 from whence.index.layout import Layout
 from whence.index.store import FORMAT, IndexStore
 from whence.source import git

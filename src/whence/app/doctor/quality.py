@@ -27,7 +27,6 @@ from whence.core.types import DEFINITIONS, Unit
 from whence.embed.encoder import Encoder
 from whence.embed.registry import NONE, SHIPPED, open_encoder
 from whence.index.layout import Layout
-from whence.index.opening import vectors_of
 from whence.index.segment import Segment, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
@@ -235,7 +234,7 @@ class MeasuredIndex:
         rows, dead, place = self._store.segments(), self._store.dead_rows(), self._layout.segments
         segments = [open_segment(place / row.name, row.stamp) for row in rows]
         masks = [dead_mask(row.files, [*dead.get(row.id, []), *self._replaced_rows(one)]) for row, one in zip(rows, segments, strict=True)]
-        known = vectors_of(self._store, self._encoder.fingerprint if self._encoder else "")
+        known = self._store.vectors_of(self._encoder.fingerprint if self._encoder else "")
         listed = {at: known[row.id] for at, row in enumerate(rows) if row.id in known}
         vectors = {at: open_vectors(place / row.name, row.stamp) for at, row in listed.items()}
         if masked is not None:
@@ -243,7 +242,7 @@ class MeasuredIndex:
             masks.append(dead_mask(masked[0].files, []))
             vectors |= {len(rows): masked[1]} if masked[1] is not None else {}
         snapshot = Snapshot(segments, masks)
-        snapshot.open_vectors(vectors)
+        snapshot.set_vectors(vectors)
         return snapshot
 
     def _replaced_rows(self, segment: Segment) -> list[int]:

@@ -60,7 +60,7 @@ def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
 def _expected_facts(store: IndexStore, snapshot: Snapshot) -> dict[str, Any]:
     """What a stored graph must have been made from to belong to this snapshot."""
     # The snapshot's own identity, because the store may have moved on to other segments.
-    return {"format": GRAPH_FORMAT, "of": snapshot.identity, "edges": store.meta().get("edges", "")}
+    return {"format": GRAPH_FORMAT, "of": snapshot.id, "edges": store.meta().get("edges", "")}
 
 
 def make_graph(snapshot: Snapshot, read_text: Callable[[str], str | None], extra: Sequence[Edge] = ()) -> dict[str, Array]:

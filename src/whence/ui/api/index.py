@@ -12,6 +12,7 @@ from fastapi import APIRouter
 
 from whence.app.session import SERVER_SETTINGS, BuildProgress, IndexSession
 from whence.index.build_log import read_log
+from whence.index.writer import NO_MODEL_NOTE
 from whence.source.read import strip_secrets
 from whence.ui.api import index_files, index_health
 from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text
@@ -212,7 +213,7 @@ def part_of(path: Path) -> str:
 
 def _model(index: Index) -> ModelView:
     encoder, name = index.writer.encoder, index.settings.index.model
-    trouble = next((note for note in index.notes if note.endswith("answers are by words alone")), "")
+    trouble = next((note for note in index.notes if note.endswith(NO_MODEL_NOTE)), "")
     return ModelView(
         name=name,
         fingerprint=index.writer.model,
