@@ -21,9 +21,8 @@ from whence.index.changes import read_state, split_changed
 from whence.index.history import history_columns, update_history
 from whence.index.layout import ABANDONED_NS, Layout
 from whence.index.merge import merge, merge_inputs
-from whence.index.opening import is_shared_current, past_of
+from whence.index.reader import has_current_columns, history_file, open_segments
 from whence.index.segment import Segment, open_segment, unpack_parsed
-from whence.index.snapshot import Snapshot
 from whence.index.store import FileRecord, IndexStore, SegmentRow, VectorRow
 from whence.index.vectors import PassageRows, merge_vectors, open_vectors
 from whence.index.worker import Batch, BatchResult, vectors_path
@@ -120,7 +119,7 @@ class Builder:
         # Vectors first: a merge takes them along, so that what a slow model has read is not read again.
         self._make_vectors(progress)
         moved = update_history(self._layout, self._store, head, self._settings.history)
-        if moved or changed or revived or tree.deleted or not is_shared_current(self._store):
+        if moved or changed or revived or tree.deleted or not has_current_columns(self._store):
             self._compact()
         self._remove_strays()
         return RefreshSummary(read, len(touched), len(revived), len(tree.deleted), total)
@@ -149,8 +148,8 @@ class Builder:
         if self._encoder is not None:
             try:
                 make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
-            except ModelUnavailable as trouble:
-                self.model_error = trouble
+            except ModelUnavailable as error:
+                self.model_error = error
 
     def _batches(self, paths: list[str], tree: FileTree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
@@ -242,11 +241,7 @@ class Builder:
 
     def _write_shared(self) -> None:
         """Columns that depend on every file of the snapshot at once."""
-        rows, dead = self._store.segments(), self._store.dead_rows()
-        snapshot = Snapshot(
-            [open_segment(self._layout.segments / row.name, row.stamp) for row in rows],
-            [dead_mask(row.files, dead.get(row.id, [])) for row in rows],
-        )
+        snapshot = open_segments(self._layout, self._store)
         name = f"{os.urandom(8).hex()}.shared"
         columns = {
             "centrality": snapshot.compute_centrality(),
@@ -255,7 +250,7 @@ class Builder:
         }
         stamp = write_arrays(self._layout.segments / name, columns, {})
         with self._store.transaction():
-            shared = {"name": name, "stamp": asdict(stamp), "of": snapshot.id, "past": past_of(self._store)}
+            shared = {"name": name, "stamp": asdict(stamp), "of": snapshot.id, "past": history_file(self._store)}
             self._store.set_meta(shared=json.dumps(shared))
 
     def _remove_strays(self) -> None:
