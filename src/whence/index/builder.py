@@ -1,4 +1,4 @@
-"""Vectors for segments that have none of the chosen model: after a change of model, or for one too slow to run while parsing."""
+"""Builds what is missing of an index: parses changed files into segments, makes their vectors, merges small segments."""
 
 from __future__ import annotations
 

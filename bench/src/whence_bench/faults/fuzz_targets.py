@@ -13,7 +13,7 @@ from whence.context.classic import keywords
 from whence.core.settings import load
 from whence.memory import front_matter
 from whence.memory.note import Note
-from whence.query import parser, paste, pattern, plan
+from whence.query import filters, parser, paste, plan
 from whence.text import analyzer
 from whence_bench.faults import fuzz_reader, fuzz_wire
 from whence_bench.faults import fuzz_words as words
@@ -89,7 +89,7 @@ def _pattern(_: Path) -> Try:
 
     def tried(data: bytes) -> None:
         flags, written = data[0] if data else 0, _text(data[1:])
-        made = pattern.compile_pattern(written, fixed=bool(flags & 1), word=bool(flags & 2), ignore_case=bool(flags & 4))
+        made = filters.compile_pattern(written, fixed=bool(flags & 1), word=bool(flags & 2), ignore_case=bool(flags & 4))
         plain = replace(made, literal="")
         assert made.matching_lines(text) == plain.matching_lines(text), made.literal
 
@@ -264,7 +264,7 @@ TARGETS = (
     Target("tokens", _tokens, ("text/analyzer.py",), (_SENTENCE, _CODE), words.QUERY, 600_000, 5_000, cost=0.1),
     Target("query", _query, ("query", "text/analyzer.py"), _QUERIES, words.QUERY, 300_000, 3_000, longest=420, cost=0.25),
     Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*words.PASTES, *words.QUERY), 50_000, 500, cost=0.7),
-    Target("pattern", _pattern, ("query/pattern.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 1_000, longest=300, cost=0.15),
+    Target("pattern", _pattern, ("query/filters.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 1_000, longest=300, cost=0.15),
     Target(
         "front matter", _front_matter, ("memory/front_matter.py",), (_NOTE, b"---\n\ntext", b"plain"), words.NOTES, 200_000, 2_000, cost=0.2
     ),
