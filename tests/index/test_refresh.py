@@ -402,7 +402,7 @@ def test_changed_index_settings_rebuild_the_index_and_say_so(tree: Path) -> None
     write(tree, {".hidden.py": "def walrus(): pass\n"})
     Index.open(tree).close()
     with Index.open(tree, settings={"index.hidden": True}) as index:
-        assert index.notes == ["the index was made with other index settings; rebuilt"]
+        assert index.notes == ["the index was built with other index settings; rebuilt"]
         assert index.last_refresh.read == len(FILES) + 1
         assert paths(index, "walrus") == [".hidden.py"]
 

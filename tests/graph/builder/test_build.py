@@ -264,7 +264,7 @@ def test_an_index_of_an_older_format_is_rebuilt_with_its_graph_and_keeps_what_wa
         database.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
         database.commit()
     with Index.open(tree) as index:
-        assert index.notes == ["the index was made with another version of whence; rebuilt"]
+        assert index.notes == ["the index was built with another version of whence; rebuilt"]
         assert edges_of(index.open_graph()) - before == {row_of(SEEN)}
         assert before <= edges_of(index.open_graph())
 
