@@ -190,14 +190,14 @@ def test_a_model_that_cannot_be_had_is_one_line_and_words_answer(tree: Path, mod
     assert done.stdout.splitlines()[0] == "lib/tree.rs"
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith("whence: tree: model ")
-    assert "words alone" in done.stderr
+    assert "words only" in done.stderr
 
 
 def test_programs_are_told_in_the_notes(tree: Path, tmp_path: Path):
     done = whence("search", "parse token", "--set", f"index.model={LATE}{tmp_path}/nowhere", "--json", cwd=tree)
     found = json.loads(done.stdout)
     assert found["results"][0]["path"] == "lib/tree.rs"
-    assert any("words alone" in note for note in found["indexes"][0]["notes"])
+    assert any("words only" in note for note in found["indexes"][0]["notes"])
 
 
 def test_vectors_that_were_made_are_kept_while_a_model_cannot_be_had(tree: Path, models: Path, tmp_path: Path):
@@ -229,7 +229,7 @@ def test_a_model_that_fails_while_it_reads_is_one_line_and_words_answer(tree: Pa
         done = whence("search", "parse token", "--set", f"index.model={failing}", "-l", cwd=tree)
         assert (done.returncode, done.stdout.splitlines()[:1]) == (0, ["lib/tree.rs"]), done
         assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert "words alone" in done.stderr
+        assert "words only" in done.stderr
 
 
 def test_a_model_that_fails_on_the_question_only_lets_words_answer(tree: Path, models: Path):

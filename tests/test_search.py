@@ -19,7 +19,7 @@ from sample_trees import SOURCES, whence, write
 from whence import Index, SearchResult
 from whence.core.errors import UsageError
 from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
-from whence.ranking import registry
+from whence.ranking import scoring
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.pool import collapse
 from whence.search.request import SearchRequest
@@ -94,7 +94,7 @@ def test_with_and_a_word_that_occurs_nowhere_finds_nothing(tmp_path):
 
 
 def test_any_other_operator_is_refused_naming_the_two(tmp_path):
-    with pytest.raises(UsageError, match=r"'nand' is not known \(allowed: or, and\)"):
+    with pytest.raises(UsageError, match=r"'nand' \(allowed: or, and\)"):
         found(tmp_path, "alpha", files={"a.py": "alpha = 1\n"}, operator="nand")
 
 
@@ -391,7 +391,7 @@ def test_tests_come_after_what_they_test(tmp_path, profile):
 # R2: the file's name.
 def best_before(results: list[SearchResult], phase: str) -> float:
     """The highest score before a phase, for trees with one unit a file."""
-    phases = [one.name.lower() for one in registry.Phase]
+    phases = [one.name.lower() for one in scoring.Phase]
     return max(fold([line for line in result.why if phases.index(line.phase) < phases.index(phase)]) for result in results)
 
 
@@ -481,19 +481,19 @@ def test_the_best_unit_leads_and_the_span_covers_all_that_matched(tmp_path, prof
 def test_every_file_of_signals_is_a_signal_of_that_name():
     folders = ("ranking/signals/files", "ranking/signals/symbols", "memory/signals")
     files = {path.stem for folder in folders for path in (SOURCES / "whence" / folder).glob("*.py")} - {"__init__"}
-    assert set(registry.signal_names()) == files
-    assert {registry.signal_named(name).name for name in files} == files
+    assert set(scoring.signal_names()) == files
+    assert {scoring.signal_named(name).name for name in files} == files
 
 
-@pytest.mark.parametrize("name", registry.signal_names())
+@pytest.mark.parametrize("name", scoring.signal_names())
 def test_every_signal_is_documented_and_used(name):
-    assert len(registry.signal_named(name).doc.split()) >= 5
+    assert len(scoring.signal_named(name).doc.split()) >= 5
     assert any(name in profile.signals for profile in (*ALL_PROFILES.values(), RELATED))
 
 
 @pytest.mark.parametrize(("profile", "name"), [(profile, name) for profile in ALL_PROFILES for name in ALL_PROFILES[profile].signals])
 def test_every_signal_of_a_profile_exists_and_has_a_weight(profile, name):
-    assert registry.signal_named(name)
+    assert scoring.signal_named(name)
     weight = ALL_PROFILES[profile].signals[name]
     assert weight.short or weight.long
 

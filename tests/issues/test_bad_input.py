@@ -271,7 +271,7 @@ def test_no_space_left_gives_one_line_and_harms_nothing(tree: Path, tmp_path: Pa
                 file.write(b"x" * 4096)
         done = whence("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk))
         assert done.returncode == FOUND, "what was indexed before is still answered"
-        assert "answering from before the last changes: the index cannot be written" in done.stderr
+        assert "results are from before the last changes: the index cannot be written" in done.stderr
         assert "No space left" in done.stderr
         filler.unlink()
         for path in (tree / "more").iterdir():

@@ -287,7 +287,7 @@ def test_a_step_whose_reason_is_gone_is_not_done(memory):
     memory.forget("app/deleted")
     assert apply(memory, steps, NOW) == []
     assert apply(memory, [CompactionStep("merge", "app/newer", "app/newer")], NOW) == []
-    with pytest.raises(UsageError, match="step 'burn' is not known"):
+    with pytest.raises(UsageError, match="unknown step 'burn'"):
         apply(memory, [CompactionStep("burn", "app/older")], NOW)
 
 

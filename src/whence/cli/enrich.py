@@ -29,7 +29,7 @@ from whence.core.settings import PROJECT_FILE
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.graph.enrich.client import ServerKind
-    from whence.graph.enrich.definitions import EnrichedFile
+    from whence.graph.enrich.definitions import EnrichedFile, EnrichRecord
 
 #: What is found is kept after so many seconds at the latest.
 SECONDS_BETWEEN_WRITES = 20.0
@@ -183,7 +183,7 @@ class _Run:
         self.left = len(paths) - len(chosen)
         return chosen
 
-    def _record(self) -> Any:
+    def _record(self) -> EnrichRecord:
         from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord  # noqa: PLC0415
 
         return EnrichRecord(self.index.layout.directory / RECORD_FILE)
@@ -207,7 +207,7 @@ class _Run:
         if waiting:
             paths = [one.path for one in waiting]
             self.index.add_edges(LSP, [edge for one in waiting for edge in one.edges], paths=paths)
-            self._record().note(waiting, self.index.store.hashes(paths))
+            self._record().add(waiting, self.index.store.hashes(paths))
             waiting.clear()
 
     def line(self) -> str:

@@ -64,4 +64,4 @@ def pick_fields(request: type, given: Mapping[str, Any]) -> dict[str, Any]:
 def check_choice(what: str, value: str | None, allowed: Sequence[str]) -> None:
     """Refuse a value that is none of the allowed."""
     if value is not None and value not in allowed:
-        raise UsageError(f"{what} {value!r} is not known", hint=f"allowed: {', '.join(allowed)}")
+        raise UsageError(f"unknown {what} {value!r}", hint=f"allowed: {', '.join(allowed)}")

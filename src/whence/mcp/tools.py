@@ -50,7 +50,7 @@ def _one(name: str, wanted: Mapping[str, Any], value: Any) -> Any:
     if (isinstance(taken, str) and len(taken) > MOST_CHARACTERS) or (kind == STRINGS and sum(map(len, taken)) > MOST_CHARACTERS):
         raise UsageError(f"{name} is longer than {MOST_CHARACTERS} characters")
     if "enum" in wanted and taken not in wanted["enum"]:
-        raise UsageError(f"{name} {taken[:80]!r} is not known", hint=f"allowed: {', '.join(wanted['enum'])}")
+        raise UsageError(f"unknown {name} {taken[:80]!r}", hint=f"allowed: {', '.join(wanted['enum'])}")
     if kind == INTEGER and taken < wanted.get("minimum", taken):
         raise UsageError(f"{name} {taken} is not allowed", hint=f"at least {wanted['minimum']}")
     return taken

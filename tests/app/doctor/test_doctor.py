@@ -88,10 +88,10 @@ def without_a_table(layout: Layout) -> None:
 
 
 DAMAGES = {
-    "a segment is cut off": (lambda at: cut_off(next(at.segments.glob("*.segment")), 0.5), "derived files", "should have"),
+    "a segment is cut off": (lambda at: cut_off(next(at.segments.glob("*.segment")), 0.5), "derived files", "instead of"),
     "a byte of a segment is another": (a_flipped_byte, "derived files", "checksum"),
     "the vectors are gone": (lambda at: next(at.segments.glob("*.vectors")).unlink(), "derived files", "missing"),
-    "the graph is cut off": (lambda at: cut_off(next(at.segments.glob("*.graph")), 0.9), "derived files", "should have"),
+    "the graph is cut off": (lambda at: cut_off(next(at.segments.glob("*.graph")), 0.9), "derived files", "instead of"),
     "the database is noise": (lambda at: at.database.write_bytes(os.urandom(9_000)), "database", "not a database"),
     "the database is cut off": (lambda at: cut_off(at.database, 0.6), "database", "damaged"),
     "the database is empty": (lambda at: at.database.write_bytes(b""), "index", "lost"),

@@ -7,6 +7,6 @@ from whence.ranking.scoring import signal
 
 @signal()
 def namesakes(pool: CandidatePool) -> Column:
-    """ln(definitions with this name)."""
+    """The logarithm of how many definitions have this name."""
     counts = pool.snapshot.symbols.namesakes[pool.units]
     return Column(np.log(np.maximum(counts, 1)), lambda row: f"{counts[row]} of this name")
