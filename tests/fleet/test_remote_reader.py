@@ -139,7 +139,7 @@ def test_counts_of_parts_add_up_and_are_found_in_their_buckets(cut):
     whole, joined = counts_of([one.arrays for one in cut]), merge_tables(parts)
     assert whole.terms.tolist() == joined.terms.tolist()
     assert whole.held.tolist() == joined.held.tolist()
-    assert whole.mentioned.tolist() == joined.mentioned.tolist()
+    assert whole.mentions.tolist() == joined.mentions.tolist()
     hashed = name_hash("walk")
     bucket = whole.bucket(hashed >> (32 - counts.BITS), counts.BITS)
     assert bucket.holding(hashed) == whole.holding(hashed)

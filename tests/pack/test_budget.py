@@ -60,7 +60,7 @@ def test_the_printed_text_stays_within_any_budget_and_says_its_own_size(pieces, 
 @given(any_pieces, st.integers(150, 1_500), formats)
 def test_every_piece_is_shown_or_inside_another_or_left_out(pieces, budget, render):
     packed = pack(pieces, budget, render, head=HEAD)
-    accounted = [*(shown.piece for shown in packed.shown), *packed.inside, *packed.left_out]
+    accounted = [*(shown.item for shown in packed.shown), *packed.inside, *packed.left_out]
     assert Counter(map(repr, accounted)) == Counter(map(repr, pieces))
 
 
@@ -147,15 +147,15 @@ def test_at_least_nine_tenths_of_a_budget_are_used_when_there_is_more_to_show():
 def test_symbols_are_printed_best_first():
     pieces = [symbol(number, lines=1 + number % 9) for number in range(40)]
     packed = pack(pieces[::-1], 3_000, Markdown(), head=HEAD)
-    places = [packed.text.index(f"{shown.piece.qualified_name}") for shown in packed.shown]
+    places = [packed.text.index(f"{shown.item.qualified_name}") for shown in packed.shown]
     assert places == sorted(places)
-    assert [shown.piece.score for shown in packed.shown] == sorted((shown.piece.score for shown in packed.shown), reverse=True)
+    assert [shown.item.score for shown in packed.shown] == sorted((shown.item.score for shown in packed.shown), reverse=True)
 
 
 def test_a_body_of_twenty_thousand_lines_is_shown_by_its_signature_and_keeps_nothing_else_out():
     huge = symbol(0, lines=20_000)
     packed = pack([huge, *(symbol(number) for number in range(1, 20))], 3_000, Markdown(), head=HEAD)
-    assert packed.shown[0].piece is huge
+    assert packed.shown[0].item is huge
     assert packed.shown[0].form is Detail.SIGNATURE
     assert len(packed.shown) == 20
     assert forms(packed)[Detail.BODY] >= 10
@@ -199,7 +199,7 @@ def test_a_symbol_whose_file_is_gone_is_shown_by_its_signature():
 def test_scores_of_zero_and_below_still_rank():
     pieces = [symbol(number, score=-float(number)) for number in range(30)]
     packed = pack(pieces, 600, Markdown(), head=HEAD)
-    assert packed.shown[0].piece.qualified_name == "function_0"
+    assert packed.shown[0].item.qualified_name == "function_0"
     assert packed.left_out[-1].qualified_name == "function_29"
 
 
@@ -207,7 +207,7 @@ def test_of_two_equal_symbols_the_one_nearer_in_the_walk_gets_its_body():
     near, far = symbol(1, score=1.0, walk=1.0), symbol(0, score=1.0, walk=0.01)
     others = [symbol(number, score=0.5, lines=1) for number in range(2, 12)]
     packed = pack([far, near, *others], 600, Markdown(), head=HEAD)
-    shown = {shown.piece.qualified_name: shown.form for shown in packed.shown}
+    shown = {shown.item.qualified_name: shown.form for shown in packed.shown}
     assert (shown["function_1"], shown["function_0"]) == (Detail.BODY, Detail.SIGNATURE)
 
 
@@ -221,7 +221,7 @@ def a_class_with_methods(score_of_class, score_of_methods):
 def test_a_method_inside_a_class_that_is_printed_is_not_printed_twice():
     whole, methods = a_class_with_methods(1.0, 0.5)
     packed = pack([whole, *methods], 5_000, Markdown(), head=HEAD)
-    assert [shown.piece for shown in packed.shown] == [whole]
+    assert [shown.item for shown in packed.shown] == [whole]
     assert packed.inside == tuple(methods)
     assert packed.text.count("def function_3(value):") == 1
     assert "5 inside these, 0 left out" in packed.text
@@ -231,7 +231,7 @@ def test_a_class_too_long_to_print_is_a_signature_with_the_methods_that_matter()
     whole, methods = a_class_with_methods(0.5, 1.0)
     long = dataclasses.replace(whole, body=whole.body + "    setting = 1\n" * 5_000, end_line=5_031)
     packed = pack([long, *methods], 1_500, Markdown(), head=HEAD)
-    shown = {shown.piece.qualified_name: shown.form for shown in packed.shown}
+    shown = {shown.item.qualified_name: shown.form for shown in packed.shown}
     assert shown.pop("Client") is Detail.SIGNATURE
     assert set(shown.values()) == {Detail.BODY}
     assert len(shown) == 5

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from whence.parse.endpoints import outside
+from whence.parse.endpoints import endpoints
 from whence.parse.languages import LANGUAGES
 from whence.parse.units import parse
 
@@ -144,7 +144,7 @@ NOTHING = [
 
 
 def names(language: str, source: str, kind: str) -> list[str]:
-    return [spot.name for spot in outside(source.encode(), language) if spot.kind == kind]
+    return [spot.name for spot in endpoints(source.encode(), language) if spot.kind == kind]
 
 
 @pytest.mark.parametrize(("language", "source", "name"), ENVIRONMENT)
@@ -169,13 +169,13 @@ def test_an_endpoint_is_asked(language: str, source: str, routes: list[str]) -> 
 
 @pytest.mark.parametrize(("language", "source", "handler"), HANDLERS)
 def test_the_handler_that_a_route_names_is_referred_to(language: str, source: str, handler: str) -> None:
-    spots = [spot for spot in outside(source.encode(), language) if spot.kind == "references"]
+    spots = [spot for spot in endpoints(source.encode(), language) if spot.kind == "references"]
     assert handler in [f"{spot.receiver}.{spot.name}".lstrip(".") for spot in spots]
 
 
 @pytest.mark.parametrize(("language", "source"), NOTHING)
 def test_what_only_looks_like_it_is_nothing(language: str, source: str) -> None:
-    assert outside(source.encode(), language) == []
+    assert endpoints(source.encode(), language) == []
 
 
 def test_names_taken_out_of_the_environment_together_are_read_each() -> None:
@@ -228,6 +228,6 @@ def test_no_text_takes_more_than_its_length_is_worth(trap: str) -> None:
     slowest = 0.0
     for language in ("python", "javascript", "java", "go", "ruby", "php", "csharp", "rust", "elixir"):
         started = time.thread_time()
-        outside(TRAPS[trap], language)
+        endpoints(TRAPS[trap], language)
         slowest = max(slowest, time.thread_time() - started)
     assert slowest < 3.0  # for a million bytes, whose square would be minutes

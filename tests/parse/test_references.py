@@ -11,7 +11,7 @@ from conftest import Golden
 from whence.core.types import EDGE_KINDS, ParsedFile, Reference
 from whence.parse.languages import LANGUAGES
 from whence.parse.lines import line_starts, windows
-from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, mentions, receiver_of
+from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, receiver_of, references
 from whence.parse.units import parse
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -212,5 +212,5 @@ def test_no_text_takes_more_than_its_length_is_worth(text: str, language: str) -
     lines = line_starts(source)
     units = list(windows(lines, 0, len(lines) - 1, source))
     started = time.thread_time()
-    mentions(source, CollectedReferences(language, units, [], [], [], [], []))
+    references(source, CollectedReferences(language, units, [], [], [], [], []))
     assert time.thread_time() - started < LONGEST

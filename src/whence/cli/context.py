@@ -141,7 +141,7 @@ def freshness_facts(index: Index) -> dict[str, Any]:
 
 def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> None:
     """The text, and notes that speak of what is in it: beside it, for they are no part of its budget, or in JSON where they fit into it."""
-    shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
+    shown = [one.item.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = hints_of(index, by_file(shown))
     text = _with_notes(pack, hints) if hints and options["as_json"] else None
     click.echo(text or pack.text, nl=False)

@@ -97,7 +97,7 @@ class Renderer(Protocol):
 class ShownItem:
     """A symbol and how much of it is in the text."""
 
-    piece: PackItem
+    item: PackItem
     form: Detail
     weight: int  # that it adds to the text, in parts of a token
 

@@ -132,7 +132,7 @@ class ContextPack:
     def packed(self) -> PackedText:
         """The text with what is in it and what is not."""
         packed = self.within(self.budget)
-        self._on_shown([piece.key for piece in (*(one.piece for one in packed.shown), *packed.inside)])
+        self._on_shown([piece.key for piece in (*(one.item for one in packed.shown), *packed.inside)])
         return packed
 
     def within(self, budget: int) -> PackedText:
@@ -140,7 +140,7 @@ class ContextPack:
         flags: dict[tuple[str, Detail], list[Instruction]] = {}
         while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
             packed = self._cut(budget, flags)
-            new = {(one.piece.key, one.form): one for one in packed.shown if (one.piece.key, one.form) not in flags}
+            new = {(one.item.key, one.form): one for one in packed.shown if (one.item.key, one.form) not in flags}
             flags |= {key: self.flags(one) for key, one in new.items()}
             if not any(flags[key] for key in new):
                 return packed
@@ -152,9 +152,9 @@ class ContextPack:
 
     def flags(self, one: ShownItem) -> list[Instruction]:
         """What reads like an instruction in what is shown of a symbol."""
-        key = (one.piece.key, one.form)
+        key = (one.item.key, one.form)
         if key not in self._flags:
-            self._flags[key] = flags_shown(one.piece, one.form)
+            self._flags[key] = flags_shown(one.item, one.form)
         return self._flags[key]
 
     def _cut(self, budget: int, flags: Flags) -> PackedText:
@@ -180,7 +180,7 @@ class ContextPack:
     @property
     def left_out(self) -> list[str]:
         """The keys of ranked symbols that did not fit."""
-        within = {piece.key for piece in (*(one.piece for one in self.packed.shown), *self.packed.inside)}
+        within = {piece.key for piece in (*(one.item for one in self.packed.shown), *self.packed.inside)}
         return [one.key for one in self.symbols if one.key not in within]
 
 

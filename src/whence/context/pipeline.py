@@ -103,7 +103,7 @@ def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
     if run.without != "walk":
         pool = _with_neighbours(pool, score(pool, run.first.signals).scores(), allowed, run.include)
     else:
-        pool = _with_asked(pool, run.include)
+        pool = _with_included(pool, run.include)
     return rank_pool(pool, run)
 
 
@@ -220,7 +220,7 @@ def _found(pool: CandidatePool) -> dict[str, tuple[Array, Array]]:
     return {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
 
 
-def _with_asked(pool: CandidatePool, include: Array | None) -> CandidatePool:
+def _with_included(pool: CandidatePool, include: Array | None) -> CandidatePool:
     """The pool with units that were asked for, found or not."""
     return pool if include is None else pool.with_candidates(*union({**_found(pool), INCLUDED: (include, np.zeros(len(include)))}))
 
@@ -234,7 +234,7 @@ def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include
     places = pool.snapshot.unit_order
     rows, best = highest(np.arange(len(scores)), np.round(scores, DIGITS), SEEDS, lambda rows: places(pool.units[rows]))
     if graph is None or not len(rows):
-        return _with_asked(pool, include)
+        return _with_included(pool, include)
     seeds, restart = pool.units[rows], np.exp(best - best.max())
     walked = walk(graph.undirected, seeds, restart, alpha=RETURN, rounds=STEPS, hops=STEPS, stable_top=0, floor=0.0)
     walked = np.round(walked, DIGITS)

@@ -17,7 +17,7 @@ from types import MappingProxyType
 FUSIONS = MINMAX, RRF = ("minmax", "rrf")
 
 
-def _knob(default: float, doc: str) -> float:
+def _setting(default: float, doc: str) -> float:
     return field(default=default, metadata={"doc": doc})
 
 
@@ -25,23 +25,23 @@ def _knob(default: float, doc: str) -> float:
 class ColumnWeights:
     """Weights of the lexical columns, and how fast repetition stops counting."""
 
-    name: float = _knob(3.0, "weight of a unit's name")
-    parents: float = _knob(2.0, "weight of the names around a unit")
-    signature: float = _knob(1.0, "weight of a unit's signature")
-    doc: float = _knob(1.0, "weight of comments and doc strings")
-    body: float = _knob(1.0, "weight of the rest of a unit")
-    stem: float = _knob(5.0, "weight of the file's name")
-    directory: float = _knob(2.5, "weight of the folders above the file")
-    saturation: float = _knob(2.0, "how many weighted occurrences give half of a term's score")
-    window_saturation: float = _knob(1.2, "the same for windows")
+    name: float = _setting(3.0, "weight of a unit's name")
+    parents: float = _setting(2.0, "weight of the names around a unit")
+    signature: float = _setting(1.0, "weight of a unit's signature")
+    doc: float = _setting(1.0, "weight of comments and doc strings")
+    body: float = _setting(1.0, "weight of the rest of a unit")
+    stem: float = _setting(5.0, "weight of the file's name")
+    directory: float = _setting(2.5, "weight of the folders above the file")
+    saturation: float = _setting(2.0, "how many weighted occurrences give half of a term's score")
+    window_saturation: float = _setting(1.2, "the same for windows")
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
     """A signal's weight for short questions and for long ones; those between get a mixture."""
 
-    short: float = _knob(0.0, "weight for short questions")
-    long: float = _knob(0.0, "weight for long texts and wishes for a change")
+    short: float = _setting(0.0, "weight for short questions")
+    long: float = _setting(0.0, "weight for long texts and wishes for a change")
 
     def at_length(self, length: float) -> float:
         """The weight for a query of a given length (0 short, 1 long)."""
@@ -52,9 +52,9 @@ class Weight:
 class Penalties:
     """Factors for files that are rarely what is meant (R1). They compound."""
 
-    strong: float = _knob(0.30, "factor for tests, compatibility layers and examples")
-    barrel: float = _knob(0.50, "factor for files that only re-export")
-    declaration: float = _knob(0.70, "factor for declaration files")
+    strong: float = _setting(0.30, "factor for tests, compatibility layers and examples")
+    barrel: float = _setting(0.50, "factor for files that only re-export")
+    declaration: float = _setting(0.70, "factor for declaration files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ class Profile:
 
     signals: Mapping[str, Weight]
     fields: ColumnWeights = field(default_factory=ColumnWeights)
-    decay: float = _knob(0.1, "each later word of a query counts 1 / (1 + decay x place)")
-    boilerplate: float = _knob(1.0, "words that every task has (add, fix, new, ...) count this much")
-    quoted: float = _knob(0.3, "words seen only in quoted code count this much")
-    coverage: float = _knob(0.0, "power of (matched words / words) that multiplies the lexical score")
-    stem_prefix: float = _knob(0.5, "share of the stem boost for a word that is only a prefix (R2)")
+    decay: float = _setting(0.1, "each later word of a query counts 1 / (1 + decay x place)")
+    boilerplate: float = _setting(1.0, "words that every task has (add, fix, new, ...) count this much")
+    quoted: float = _setting(0.3, "words seen only in quoted code count this much")
+    coverage: float = _setting(0.0, "power of (matched words / words) that multiplies the lexical score")
+    stem_prefix: float = _setting(0.5, "share of the stem boost for a word that is only a prefix (R2)")
     penalties: Penalties = field(default_factory=Penalties)
     fusion: str = field(
         default="minmax", metadata={"doc": "how the scores of words and of vectors are made comparable (F2)", "choices": FUSIONS}

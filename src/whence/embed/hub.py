@@ -40,7 +40,7 @@ def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = 
     if not _HUB_ID.fullmatch(model):
         raise ModelUnavailable(f"model {model}: no such directory", hint="give a directory or a hub id such as owner/name")
     hub = import_library("huggingface_hub", model, "pip install huggingface_hub, or give the directory of a model")
-    return _kept(hub, model, needed, also) or _downloaded(hub, model, needed, also)
+    return _earlier_download(hub, model, needed, also) or _downloaded(hub, model, needed, also)
 
 
 def import_library(name: str, model: str, hint: str) -> Any:
@@ -117,7 +117,7 @@ class _Files:
         return isinstance(name, str) and (self._directory / name).is_file()
 
 
-def _kept(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str]) -> Path | None:
+def _earlier_download(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str]) -> Path | None:
     """Where an earlier download is kept, if it is whole."""
     try:
         directory = Path(hub.snapshot_download(model, local_files_only=True, allow_patterns=list(also)))

@@ -88,7 +88,7 @@ class _Tokens:
 
     ids: list[int]
     attended: int
-    kept: list[int]
+    positions: list[int]
 
 
 class LateEncoder:
@@ -184,11 +184,11 @@ class LateEncoder:
     def _vectors(self, texts: Sequence[_Tokens]) -> Vectors:
         """The rows of all texts, in their order; those of similar length are run together."""
         found = [np.zeros((1, self.width), np.float32)] * len(texts)
-        order = sorted((row for row, text in enumerate(texts) if text.kept), key=lambda row: len(texts[row].ids))
+        order = sorted((row for row, text in enumerate(texts) if text.positions), key=lambda row: len(texts[row].ids))
         for at in range(0, len(order), self._batch):
             batch = order[at : at + self._batch]
             for row, vectors in zip(batch, self._run([texts[row] for row in batch]), strict=True):
-                found[row] = unit_length(vectors[texts[row].kept])
+                found[row] = unit_length(vectors[texts[row].positions])
         starts = np.cumsum([0, *(len(rows) for rows in found)])
         return Vectors(np.concatenate([np.zeros((0, self.width), np.float32), *found]), starts)
 

@@ -32,7 +32,7 @@ def open_encoder(name: str) -> Encoder | None:
     check_model(name)
     if name == NONE:
         return None
-    encoder = _opened(name)
+    encoder = _load_encoder(name)
     encoder.name = name
     return encoder
 
@@ -49,7 +49,7 @@ def open_note_encoder(name: str) -> Encoder | None:
     return open_encoder(name)
 
 
-def _opened(name: str) -> Encoder:
+def _load_encoder(name: str) -> Encoder:
     if name == SHIPPED:
         from whence.embed.static import StaticEncoder  # noqa: PLC0415  -- each encoder loads only what it needs
 

@@ -52,7 +52,7 @@ class CountTable:
     terms: Array  # hashes
     held: Array  # (terms, COLUMNS)
     words: Array  # hashes
-    mentioned: Array
+    mentions: Array
 
     @classmethod
     def empty(cls) -> CountTable:
@@ -63,7 +63,7 @@ class CountTable:
     def bucket(self, bucket: int, bits: int) -> CountTable:
         """The rows of one bucket: those whose hashes begin with its bits."""
         (a, b), (c, d) = (np.searchsorted(one.astype(np.int64) >> (32 - bits), [bucket, bucket + 1]) for one in (self.terms, self.words))
-        return CountTable(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentioned[c:d])
+        return CountTable(self.terms[a:b], self.held[a:b], self.words[c:d], self.mentions[c:d])
 
     def holding(self, hashed: int) -> DocumentFrequency | None:
         """The counts of one term."""
@@ -75,7 +75,7 @@ class CountTable:
     def files_mentioning(self, hashed: int) -> int:
         """How many files contain a word."""
         at = int(np.searchsorted(self.words, np.uint32(hashed)))
-        return int(self.mentioned[at]) if at < len(self.words) and int(self.words[at]) == hashed else 0
+        return int(self.mentions[at]) if at < len(self.words) and int(self.words[at]) == hashed else 0
 
 
 class TermCounter:
@@ -123,7 +123,7 @@ def merge_tables(tables: Iterable[CountTable]) -> CountTable:
     """The sum of some tables, which need not be sorted."""
     every = list(tables)
     terms, held = _summed(np.concatenate([one.terms for one in every]), np.concatenate([one.held for one in every]))
-    words, mentioned = _summed(np.concatenate([one.words for one in every]), np.concatenate([one.mentioned for one in every])[:, None])
+    words, mentioned = _summed(np.concatenate([one.words for one in every]), np.concatenate([one.mentions for one in every])[:, None])
     return CountTable(terms, held, words, mentioned[:, 0])
 
 
@@ -145,7 +145,7 @@ def _summed(keys: Array, values: Array) -> tuple[Array, Array]:
 def encode_table(table: CountTable) -> bytes:
     """A table as bytes."""
     head = np.array([len(table.terms), len(table.words)], "<u4")
-    columns = (table.terms, table.held.reshape(-1), table.words, table.mentioned)
+    columns = (table.terms, table.held.reshape(-1), table.words, table.mentions)
     return zlib.compress(head.tobytes() + b"".join(np.ascontiguousarray(one, "<u4").tobytes() for one in columns), 6)
 
 
@@ -262,8 +262,8 @@ def _encoded_parts(table: CountTable) -> Iterator[str]:
         yield text
         return
     a, b = len(table.terms) // 2, len(table.words) // 2
-    yield from _encoded_parts(CountTable(table.terms[:a], table.held[:a], table.words[:b], table.mentioned[:b]))
-    yield from _encoded_parts(CountTable(table.terms[a:], table.held[a:], table.words[b:], table.mentioned[b:]))
+    yield from _encoded_parts(CountTable(table.terms[:a], table.held[:a], table.words[:b], table.mentions[:b]))
+    yield from _encoded_parts(CountTable(table.terms[a:], table.held[a:], table.words[b:], table.mentions[b:]))
 
 
 def _row_key(key: str, number: int) -> str:

@@ -87,7 +87,7 @@ def read_archive(file: Path, into: Path, expect: str = "") -> tuple[Manifest, Re
             manifest = _checked_manifest(described, text, sizes, expect)
             for member, told in described["members"].items():
                 _unpack(archive, member, _number(told["size"]), _text(told["blake2b"]), into / member)
-        return manifest, _checked_estate(described, into)
+        return manifest, _checked_index(described, into)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError, OSError) as error:
         raise ArchiveRefused(f"{file} is no pack: {error}") from error
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as error:
@@ -157,7 +157,7 @@ def _new_file(target: Path) -> Iterator[Callable[[bytes], None]]:
         os.close(handle)
 
 
-def _checked_estate(described: Mapping[str, Any], place: Path) -> ReusableIndex:
+def _checked_index(described: Mapping[str, Any], place: Path) -> ReusableIndex:
     segments = [
         SegmentRow(_number(row["id"]), row["name"], _number(row["files"]), _number(row["bytes"]), _stamp(row))
         for row in described["segments"]

@@ -193,7 +193,7 @@ class TreeWatcher:
         before, self._tree = self._tree, tree
         if before is not None and before.folders.keys() == tree.folders.keys():
             return
-        wanted = self._wanted(tree)
+        wanted = self._folders_to_watch(tree)
         most = self._index.settings.watch.max_folders
         if len(wanted) > most:
             self.close()
@@ -206,7 +206,7 @@ class TreeWatcher:
         if self._commit_moved():
             self._doubt = True
 
-    def _wanted(self, tree: FileTree) -> dict[str, str | None]:
+    def _folders_to_watch(self, tree: FileTree) -> dict[str, str | None]:
         ours = str(self._index.layout.directory)  # an index inside its tree is written by the refresh itself
         wanted: dict[str, str | None] = {}
         for folder in tree.folders:

@@ -112,7 +112,7 @@ class WorkerPool:
             process = self._free.pop()
             self._busy.add(process)
         try:
-            return _asked(process, batch)
+            return _run_batch(process, batch)
         except (WorkerDied, OSError) as error:
             _end(process)
             with self._guard:
@@ -147,7 +147,7 @@ def _started(environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     )
 
 
-def _asked(process: subprocess.Popen[bytes], batch: Batch) -> BatchResult:
+def _run_batch(process: subprocess.Popen[bytes], batch: Batch) -> BatchResult:
     """What a worker makes of a batch. It answers with the number of each file as it comes to it, and then with the outcome."""
     into = cast("IO[bytes]", process.stdin)
     into.write(json.dumps(asdict(batch)).encode() + b"\n")

@@ -180,7 +180,7 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
     if not pack.symbols:
         return f"{above}{nothing_for(request.diff)}; search reads every file\n"
     text = above + pack.text
-    shown = [one.piece.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
+    shown = [one.item.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = "".join(f"{line}\n" for line in _hints(whole, by_file(shown)))
     return text + hints if count_tokens(text + hints) <= budget else text
 

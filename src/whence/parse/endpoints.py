@@ -242,21 +242,21 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
 
 
-def outside(source: bytes, language: str) -> list[Spot]:
+def endpoints(source: bytes, language: str) -> list[Spot]:
     """What a file reads, runs, answers and asks for outside the program, each at its place."""
     spots: list[Spot] = []
     for rule in _RULES.get(language, ()):
         if any(mark in source for mark in rule.marks):
             prefixes = _prefixes(source, rule.prefix)
             for found in islice(_compiled(rule.pattern).finditer(source), MOST_OF_ONE_RULE):
-                if found.start() not in prefixes and _is_said_by(rule.who, source, found.start()):
+                if found.start() not in prefixes and _follows(rule.who, source, found.start()):
                     spots += _read(rule, found, prefixes)
     if _RULES.get(language) is _SCRIPT and b"process.env" in source:
         spots += _names_of_env(source)
     return list(dict.fromkeys(spots))
 
 
-def _is_said_by(who: bytes, source: bytes, at: int) -> bool:
+def _follows(who: bytes, source: bytes, at: int) -> bool:
     if not who:
         return True
     head = source[max(0, at - _REACH) : at]

@@ -39,7 +39,7 @@ class Grammar:
 
     parser: Parser
     definitions: Query
-    mentions: Query
+    references: Query
 
 
 #: Conditions on the text of nodes. The library's own read it through the callback that the parser read through, which is slow

@@ -17,7 +17,7 @@ from functools import cache
 from typing import NamedTuple
 
 from whence.core.types import CALLABLES, CONTAINERS, VALUES, Reference, Unit
-from whence.parse.endpoints import Spot, outside
+from whence.parse.endpoints import Spot, endpoints
 
 #: Stands for a receiver that is an expression: its type is not known.
 EXPRESSION = ")"
@@ -85,7 +85,7 @@ _Said = tuple[int, str, str, str, str]  # a Spot, without the cost of its name
 _Key = tuple[int, str, str, str]  # a Mention without its place
 
 
-def mentions(source: bytes, heard: CollectedReferences) -> tuple[Reference, ...]:
+def references(source: bytes, heard: CollectedReferences) -> tuple[Reference, ...]:
     """Everything the units of a file speak of, each once for a unit, in the order of the text."""
     code = _without(source, heard.comments)
     text = code.decode("latin-1")
@@ -95,7 +95,7 @@ def mentions(source: bytes, heard: CollectedReferences) -> tuple[Reference, ...]
     taken = {one[0] for one in said}
     said += _capitalised(text, heard.language, taken)
     said += [one for one in _own_fields(text, heard.language, known) if one[0] not in taken]
-    said += outside(code, heard.language)
+    said += endpoints(code, heard.language)
     said.sort()
     found = _Units(heard.units, types_of_names(text, heard.units), known).say(said)
     return tuple([Reference(row, kind, name, receiver, at) for (row, kind, name, receiver), at in found.items()])

@@ -14,7 +14,7 @@ from whence.parse.endpoints import Spot
 from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time, was_interrupted
 from whence.parse.languages import BY_NAME
 from whence.parse.lines import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
-from whence.parse.references import CollectedReferences, mentions
+from whence.parse.references import CollectedReferences, references
 
 Span = tuple[int, int, int]
 
@@ -153,7 +153,7 @@ class _Reader:
         units = [*units, *self._leftovers(units)]
         units.sort(key=lambda unit: (unit.start, -unit.end))
         imports = tuple(dict.fromkeys(self.imports))
-        said = mentions(self.source, CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
+        said = references(self.source, CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
         return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said)
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
@@ -163,7 +163,7 @@ class _Reader:
         for _, captures in QueryCursor(grammar.definitions).matches(root, holds):
             self._define(captures)
         embedded: dict[str, list[tuple[int, int]]] = {}
-        for name, nodes in QueryCursor(grammar.mentions).captures(root, holds).items():
+        for name, nodes in QueryCursor(grammar.references).captures(root, holds).items():
             spans = [(node.start_byte, node.end_byte) for node in nodes]
             if name == "call":
                 self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]

@@ -132,7 +132,7 @@ def resolve_operators(query: str, pieces: list[QueryToken]) -> list[QueryToken]:
     if manner.foreign and not any(piece.kind == FIELD and (piece.name in CLOSED_FIELDS or piece.negated) for piece in sure):
         sure = []
     kept = [
-        piece if place in allowed and _is_meant(place, pieces, manner, sure=bool(sure)) else _as_text(query, piece)
+        piece if place in allowed and _acts_as_operator(place, pieces, manner, sure=bool(sure)) else _as_text(query, piece)
         for place, piece in enumerate(pieces)
     ]
     _refuse(query, pieces, kept, allowed, manner, sure)
@@ -160,7 +160,7 @@ def _places(pieces: Sequence[QueryToken], manner: QueryStyle) -> Collection[int]
     return {place for place in range(len(pieces)) if not plain or place < plain[0] or place > plain[-1]}
 
 
-def _is_meant(place: int, pieces: Sequence[QueryToken], manner: QueryStyle, *, sure: bool) -> bool:  # noqa: PLR0911  -- one for each kind
+def _acts_as_operator(place: int, pieces: Sequence[QueryToken], manner: QueryStyle, *, sure: bool) -> bool:  # noqa: PLR0911  -- by kind
     """Whether a piece that may be an operator by its place is one; those that join others are looked at later."""
     piece = pieces[place]
     if piece.kind in (TEXT, OR, AND, OPEN, CLOSE):
@@ -381,7 +381,7 @@ def parse_operators(query: str, *, plain: bool = False) -> ParsedQuery:
     conditions = _pushed(_Parser(pieces).conditions())
     notes = _asks_for_notes(query, conditions)
     kept = tuple(one for one in conditions if not (isinstance(one, Leaf) and one.field == "in" and one.value == NOTES))
-    wanted = list(_wanted(pieces))
+    wanted = list(_ranked_tokens(pieces))
     joined = {leaf.at for one in kept for leaf in leaves_of(one)}
     text = " ".join(_ranked(query, piece) for piece in wanted)
     words = " ".join(_ranked(query, piece) for piece in wanted if piece.start not in joined)
@@ -464,7 +464,7 @@ def _of_documents(leaf: Leaf) -> bool:
     return leaf.field == "kind" and leaf.value == "section"
 
 
-def _wanted(pieces: Sequence[QueryToken]) -> Iterator[QueryToken]:
+def _ranked_tokens(pieces: Sequence[QueryToken]) -> Iterator[QueryToken]:
     """The pieces whose words are ranked: plain ones and phrases, outside of groups that are not wanted."""
     groups: list[bool] = []
     for piece in pieces:

@@ -100,7 +100,7 @@ def _by_rank(scores: Array) -> Array:
     return 1 / (RANK_OFFSET + np.searchsorted(np.sort(-scores), -scores) + 1)
 
 
-def standing(scores: Array, enough: float = 0.0) -> Array:
+def share_of_best(scores: Array, enough: float = 0.0) -> Array:
     """Each score as a share of the best, plus 6 / (6 + rank).
 
     Scores are not stretched to the range 0 to 1: two notes that fit almost equally stay close. Where even the best is

@@ -30,7 +30,7 @@ def slugify(text: str, longest: int = 60) -> str:
     What is cut, or has no letter at all, is told apart by a checksum.
     """
     lowered = normalize("NFC", normalize("NFC", text).lower())
-    whole = "-".join("".join(map(_kept, lowered)).split())
+    whole = "-".join("".join(map(_slug_character, lowered)).split())
     if not whole:
         return f"note-{checksum(' '.join(text.split()))}"
     longest = max(longest, 2 * _MARK_LENGTH)
@@ -79,7 +79,7 @@ def checksum(text: str) -> str:
     return f"{zlib.crc32(normalize('NFC', text).encode('utf-8', 'surrogatepass')):08x}"
 
 
-def _kept(character: str) -> str:
+def _slug_character(character: str) -> str:
     # Without their marks the words of many scripts fall apart.
     return character if character.isalnum() or (character > "\x7f" and category(character)[0] == "M") else " "
 

@@ -167,7 +167,7 @@ class Sought:
         return tables_of(self.symbols)
 
     @cached_property
-    def kept(self) -> Array:
+    def returnable(self) -> Array:
         """What may be returned, without noise (N6)."""
         return self.allowed & ~self.tables.noise
 
@@ -181,9 +181,9 @@ class Sought:
         """Words that may name a folder."""
         return [word for word in self.components if word.isalpha() and len(word) >= self.limits.folder_letters]
 
-    def by_standing(self, units: Array) -> Array:
+    def by_importance(self, units: Array) -> Array:
         """Those of some units that may be returned: tests last, else what most others refer to first."""
-        units = units[self.kept[units]]
+        units = units[self.returnable[units]]
         return units[np.lexsort((-self.graph.referrers[units], self.symbols.test[self.symbols.file[units]]))]
 
 
@@ -202,7 +202,7 @@ class _Ranked:
         return len(self._units)
 
     def add(self, units: Array, most: int | None = None) -> None:
-        for unit in self._sought.by_standing(units).tolist():
+        for unit in self._sought.by_importance(units).tolist():
             if most is not None and len(self._units) >= most:
                 return
             self._units[unit] = None
@@ -312,7 +312,7 @@ def by_words(sought: Sought) -> Array:
         scores.word(term)
     for word in sought.folder_words:
         scores.path(word)
-    return top(scores.total, sought.limits.bm25_most, sought.kept, sought.snapshot.unit_order)[0]
+    return top(scores.total, sought.limits.bm25_most, sought.returnable, sought.snapshot.unit_order)[0]
 
 
 # N4: folders.
@@ -323,7 +323,7 @@ def by_folders(sought: Sought) -> Array:
     found: dict[int, None] = {}
     for word in sought.folder_words:
         files = np.unique(sought.tables.folders.beginning(word))
-        units = sought.by_standing(ranges(sought.snapshot.unit_starts, files)[1])
+        units = sought.by_importance(ranges(sought.snapshot.unit_starts, files)[1])
         types, others = units[symbols.container[units]], units[~symbols.container[units]]
         rich, lean = types[symbols.members[types] > 0], types[symbols.members[types] == 0]
         rich = rich[np.lexsort((-symbols.members[rich], -spoken[rich]))]

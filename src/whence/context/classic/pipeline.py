@@ -35,9 +35,9 @@ def classic_pool(plan: QueryPlan, run: ContextRun, limits: ClassicSettings) -> C
     snapshot, graph, task = run.snapshot, run.graph, plan.text
     statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
     sought = Sought(task, keywords(task), graph, snapshot.symbols.defines, run.weights, run.profile.fields, limits)
-    seeds = find_seeds(sought, run.learned, _nearest(run, statistics, sought.kept))
+    seeds = find_seeds(sought, run.learned, _nearest(run, statistics, sought.returnable))
     walked = _walked(graph, seeds, limits)
-    units = np.flatnonzero((walked[: snapshot.units] > 0) & sought.kept)
+    units = np.flatnonzero((walked[: snapshot.units] > 0) & sought.returnable)
     if run.include is not None:
         units = distinct(np.concatenate([units, run.include])).astype(np.int64)
     seeding = _seeding(graph, seeds, walked, units, run.now, limits.authorities)

@@ -109,7 +109,7 @@ def _targets(sought: Sought, match: ConceptMatch) -> list[int]:
         if outer:
             owners = sought.symbols.owner[units].tolist()
             units = units[[owner >= 0 and name_key(sought.snapshot.unit_name(owner)) == name_key(outer) for owner in owners]]
-        found.update(dict.fromkeys(sought.by_standing(units).tolist()))
+        found.update(dict.fromkeys(sought.by_importance(units).tolist()))
     return list(found)
 
 
@@ -142,7 +142,7 @@ def _callers_and_callees(sought: Sought, unit: int) -> list[int]:
 
 def _learned_units(sought: Sought, learned: Learned) -> dict[int, float]:
     """Learned units that may be returned, heaviest first."""
-    return {unit: weight for unit, weight in sorted(learned, key=lambda one: -one[1]) if sought.kept[unit]}
+    return {unit: weight for unit, weight in sorted(learned, key=lambda one: -one[1]) if sought.returnable[unit]}
 
 
 # N6 and N7: what joins, and what comes first.
@@ -153,7 +153,7 @@ def _implementors(sought: Sought, seeds: Array) -> Array:
     promised = _PROMISES[sought.snapshot.kinds[graph.target[edges]]]
     kinds = graph.kind[edges]
     sources = graph.source[edges[(kinds == _IMPLEMENTS) | (promised & (kinds == _EXTENDS))]]
-    joining = dict.fromkeys(unit for unit in sources.tolist() if sought.kept[unit])
+    joining = dict.fromkeys(unit for unit in sources.tolist() if sought.returnable[unit])
     return np.array([unit for unit in joining if unit not in set(seeds.tolist())][: sought.limits.implementors], np.int64)
 
 

@@ -138,7 +138,7 @@ class Timeouts:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _PendingRequests:
     """Questions under way, each by its number, and what was answered."""
 
     waiting: dict[int, int] = field(default_factory=dict)
@@ -161,7 +161,7 @@ class LanguageServer:
         self._configuration = configuration or {}
         self._patience = patience or Timeouts()
         self._incoming, self._outgoing = bytearray(), bytearray()
-        self._asked, self._number, self._broken = _Asked(), 0, False
+        self._asked, self._number, self._broken = _PendingRequests(), 0, False
         try:
             self._process = subprocess.Popen(
                 list(command), cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
@@ -207,7 +207,7 @@ class LanguageServer:
             within=self._patience.start,
         )
         if not isinstance(welcome, dict):
-            raise self._trouble("refused to start")
+            raise self._failure("refused to start")
         self.notify("initialized", {})
         self.notify("workspace/didChangeConfiguration", {"settings": self._configuration})
 
@@ -223,7 +223,7 @@ class LanguageServer:
     def request_all(self, method: str, questions: Iterable[Any], *, within: float | None = None) -> list[Any]:
         """Answers to many questions, in their order; some are always under way. One that the server refuses is None."""
         patience = self._patience.answer if within is None else within
-        self._asked = asked = _Asked()
+        self._asked = asked = _PendingRequests()
         upcoming = enumerate(questions)
         count, heard, deadline = 0, 0, time.monotonic() + patience
         while True:
@@ -241,7 +241,7 @@ class LanguageServer:
     def _say(self, message: dict[str, Any]) -> None:
         body = json.dumps({"jsonrpc": "2.0", **message}).encode()
         if len(self._outgoing) + len(body) > MOST_MESSAGE_BYTES:
-            raise self._trouble("does not read what it is told")
+            raise self._failure("does not read what it is told")
         if not self._outgoing:
             self._selector.register(self._in, selectors.EVENT_WRITE)
         self._outgoing += b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -251,7 +251,7 @@ class LanguageServer:
         """Write what the server takes and read what it says, waiting no longer than to the deadline."""
         ready = self._selector.select(max(0.0, deadline - time.monotonic()))
         if time.monotonic() >= deadline:
-            raise self._trouble(f"gave no answer within {patience:g} s")
+            raise self._failure(f"gave no answer within {patience:g} s")
         for key, _ in ready:
             if key.fd == self._in:
                 self._write()
@@ -264,7 +264,7 @@ class LanguageServer:
         except BlockingIOError:
             return
         except OSError as error:
-            raise self._trouble("ended") from error
+            raise self._failure("ended") from error
         del self._outgoing[:written]
         if not self._outgoing:
             self._selector.unregister(self._in)
@@ -275,7 +275,7 @@ class LanguageServer:
         except BlockingIOError:
             return
         if not data:
-            raise self._trouble("ended")
+            raise self._failure("ended")
         self._incoming += data
         while (message := self._next_message()) is not None:
             self._take(message)
@@ -328,13 +328,13 @@ class LanguageServer:
         return found
 
     # Ending.
-    def _trouble(self, what: str) -> ServerError:
+    def _failure(self, what: str) -> ServerError:
         self._broken = True
         return ServerError(f"the language server {self.name} {what}")
 
     def _nonsense(self, said: bytes = b"") -> ServerError:
         text = (said or bytes(self._incoming[:_SHOWN])).decode("utf-8", "replace")
-        return self._trouble(f"does not speak the protocol: it said {text[:_SHOWN]!a}")
+        return self._failure(f"does not speak the protocol: it said {text[:_SHOWN]!a}")
 
     def close(self) -> None:
         """Ask the server to leave, then make sure that it and all it started are gone."""

@@ -205,7 +205,7 @@ def enrich(
     failures, rows = 0, deque(enumerate(paths, 1))
     while rows:
         with start() as server:
-            asking = _Asking(server, outlines)
+            asking = _DefinitionLookup(server, outlines)
             while rows:
                 done, path = rows.popleft()
                 try:
@@ -220,7 +220,7 @@ def enrich(
                 progress(done, len(paths))
 
 
-class _Asking:
+class _DefinitionLookup:
     """A server that is asked about one file after another."""
 
     def __init__(self, server: LanguageServer, outlines: Outlines) -> None:
@@ -232,7 +232,7 @@ class _Asking:
         outline = self._outlines.outline(path)
         if outline is None:
             return EnrichedFile(path)
-        mentions = [one for one in outline.parsed.references if _can_be_asked(one, outline.parsed.units)]
+        mentions = [one for one in outline.parsed.references if _is_resolvable(one, outline.parsed.units)]
         if not mentions:
             return EnrichedFile(path)
         self._show(outline)
@@ -287,7 +287,7 @@ class _Asking:
         return "" if unit is None else f"{outline.path}#{unit.qualified_name}"
 
 
-def _can_be_asked(mention: Reference, units: Sequence[Unit]) -> bool:
+def _is_resolvable(mention: Reference, units: Sequence[Unit]) -> bool:
     return mention.kind in ASKED and 0 <= mention.unit < len(units) and units[mention.unit].kind in DEFINITIONS
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whence.memory.pool import NotePool
-from whence.ranking.columns import standing
+from whence.ranking.columns import share_of_best
 from whence.ranking.ledger import Column
 from whence.ranking.scoring import signal
 
@@ -12,4 +12,4 @@ from whence.ranking.scoring import signal
 def note_kin(pool: NotePool) -> Column:
     """Notes: BM25 of the best passage, with words that the shipped model finds similar counting in part."""
     raw = pool.text.similar_words
-    return Column(standing(raw, pool.statistics.good_score), lambda row: f"{raw[row]:.2f} by similar words")
+    return Column(share_of_best(raw, pool.statistics.good_score), lambda row: f"{raw[row]:.2f} by similar words")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whence.memory.pool import NotePool
-from whence.ranking.columns import standing
+from whence.ranking.columns import share_of_best
 from whence.ranking.ledger import Column
 from whence.ranking.scoring import signal
 
@@ -12,5 +12,5 @@ from whence.ranking.scoring import signal
 def note_pairs(pool: NotePool) -> Column:
     """Notes: pairs of words that are adjacent in the query and in the note."""
     raw = pool.text.pairs
-    found = standing(raw, pool.statistics.good_score)
+    found = share_of_best(raw, pool.statistics.good_score)
     return Column(found, lambda row: f"{raw[row]:.2f} by adjacent words" if raw[row] else "no adjacent words")

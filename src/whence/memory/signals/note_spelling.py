@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whence.memory.pool import NotePool
-from whence.ranking.columns import standing
+from whence.ranking.columns import share_of_best
 from whence.ranking.ledger import Column
 from whence.ranking.scoring import signal
 
@@ -12,4 +12,4 @@ from whence.ranking.scoring import signal
 def note_spelling(pool: NotePool) -> Column:
     """Notes: BM25 of character 4-grams, so that misspelt and compound words count in part."""
     raw = pool.text.spelling
-    return Column(standing(raw, pool.text.good_ngram_score), lambda row: f"BM25 {raw[row]:.2f} by character n-grams")
+    return Column(share_of_best(raw, pool.text.good_ngram_score), lambda row: f"BM25 {raw[row]:.2f} by character n-grams")

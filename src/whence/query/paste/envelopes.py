@@ -109,7 +109,7 @@ def out_of_json(text: str) -> CleanedQuery | None:
         value = json.loads(bare, strict=False)
     except (ValueError, RecursionError):
         return _quoted_value(bare)
-    found = _asked_in(value, DEPTH)
+    found = _question_in(value, DEPTH)
     return CleanedQuery(found.strip(), ENVELOPE, "the question was taken out of the JSON around it") if found else None
 
 
@@ -121,18 +121,18 @@ def _quoted_value(text: str) -> CleanedQuery | None:
     return CleanedQuery(value.strip(), ENVELOPE, "the question was taken out of the arguments around it")
 
 
-def _asked_in(value: Any, depth: int) -> str:
+def _question_in(value: Any, depth: int) -> str:
     """The string under the likeliest key, or in what the value holds; of messages the user's last."""
     if depth == 0:
         return ""
     if isinstance(value, list):
-        return _asked_in_list(value, depth)
+        return _question_in_list(value, depth)
     if not isinstance(value, dict):
         return ""
     for key in QUESTION_KEYS:
         if isinstance(value.get(key), str) and has_content_words(value[key]):
             return str(value[key])
-    return next((found for key in HOLDING_KEYS if (found := _asked_in(_parsed(value.get(key)), depth - 1))), "")
+    return next((found for key in HOLDING_KEYS if (found := _question_in(_parsed(value.get(key)), depth - 1))), "")
 
 
 def _parsed(value: Any) -> Any:
@@ -145,13 +145,13 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _asked_in_list(value: list[Any], depth: int) -> str:
+def _question_in_list(value: list[Any], depth: int) -> str:
     entries = [one for one in value if isinstance(one, dict)]
     of_user = [one for one in entries if str(one.get("role", one.get("type", ""))).lower() in ("user", "human", "text", "input_text")]
     if of_user:
-        said = [found for one in reversed(of_user) if (found := _asked_in(one, depth - 1))]
+        said = [found for one in reversed(of_user) if (found := _question_in(one, depth - 1))]
         return next((found for found in said if not goes_on(found)), said[0] if said else "")
-    return _asked_in(entries[0], depth - 1) if len(entries) == 1 else ""
+    return _question_in(entries[0], depth - 1) if len(entries) == 1 else ""
 
 
 def out_of_tags(text: str) -> CleanedQuery | None:

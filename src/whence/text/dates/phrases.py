@@ -95,7 +95,7 @@ def _settled(text: str, readings: list[DateReading], at: int) -> tuple[int, Date
     if not one.sure and not joint:
         return 1, None
     words = words_before(text, one.start)
-    word, start = _opened(text, one.start, words)
+    word, start = _opening_word(text, one.start, words)
     if other and joint:
         if (joint["to"] and (one.sure or word or other.exact)) or (joint["also"] and word == "between"):
             if both := _from_to(one, other):
@@ -111,7 +111,7 @@ def _settled(text: str, readings: list[DateReading], at: int) -> tuple[int, Date
     return 1, by_it or one
 
 
-def _opened(text: str, at: int, words: list[str]) -> tuple[str, int]:
+def _opening_word(text: str, at: int, words: list[str]) -> tuple[str, int]:
     """The word before a time that opens it, such as since or between, and where it stands."""
     count, _, _ = after_part(words, 0)
     if words[count] == "to" and words[count + 1] in ("prior", "up"):

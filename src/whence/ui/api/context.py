@@ -254,7 +254,7 @@ class PackCut:
 
     def _symbols(self, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[SymbolView]:
         forms, holders = _forms(self.packed), {**_holders(self.pack.uncut), **_holders(self.packed)}
-        warnings = {one.piece.key: warning_of(self.pack.flags(one)) for one in self.packed.shown}
+        warnings = {one.item.key: warning_of(self.pack.flags(one)) for one in self.packed.shown}
         looked_at = sum(map(len, (self.packed.shown, self.packed.inside, self.packed.left_out)))
         for rank, one in enumerate(islice(self.pack.symbols, looked_at + MOST_BEYOND), 1):
             form = forms.get(one.key, "beyond")
@@ -296,7 +296,7 @@ def _forms(packed: PackedText) -> dict[str, Form]:
     from whence.context.budget import Detail as Shown  # noqa: PLC0415  -- loaded with the pack
 
     names: dict[Shown, Form] = {Shown.BODY: "body", Shown.SIGNATURE: "signature", Shown.POINTER: "pointer"}
-    shown = {one.piece.key: names[one.form] for one in packed.shown}
+    shown = {one.item.key: names[one.form] for one in packed.shown}
     return (
         shown
         | dict.fromkeys((one.key for one in packed.inside), "inside")
@@ -308,7 +308,7 @@ def _weights(packed: PackedText) -> dict[str, float]:
     """The tokens that each symbol adds to a text, by its key."""
     from whence.text.token_estimate import PARTS  # noqa: PLC0415  -- loaded with the pack
 
-    return {one.piece.key: one.weight / PARTS for one in packed.shown}
+    return {one.item.key: one.weight / PARTS for one in packed.shown}
 
 
 def _holders(packed: PackedText) -> dict[str, str]:
@@ -318,7 +318,7 @@ def _holders(packed: PackedText) -> dict[str, str]:
     bodies: dict[str, list[PackItem]] = {}
     for one in packed.shown:
         if one.form is Shown.BODY:
-            bodies.setdefault(one.piece.path, []).append(one.piece)
+            bodies.setdefault(one.item.path, []).append(one.item)
     around = {
         piece.key: [one for one in bodies.get(piece.path, ()) if one.start_line <= piece.start_line and piece.end_line <= one.end_line]
         for piece in packed.inside
