@@ -44,7 +44,7 @@ def test_without_a_budget_everything_is_there_in_full(pack):
     uncut = pack.uncut
     assert uncut.left_out == ()
     assert {one.form for one in uncut.shown} == {Detail.BODY}
-    assert {one.piece.key for one in uncut.shown} | {one.key for one in uncut.inside} == {one.key for one in pack.symbols}
+    assert {one.item.key for one in uncut.shown} | {one.key for one in uncut.inside} == {one.key for one in pack.symbols}
 
 
 def test_a_look_is_not_remembered_by_a_session(index, tmp_path):
