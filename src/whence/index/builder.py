@@ -1,4 +1,4 @@
-"""Builds what is missing of an index: parses changed files into segments, makes their vectors, merges small segments."""
+"""The index builder: parses changed files into segments, makes their vectors, merges small segments."""
 
 from __future__ import annotations
 
@@ -35,74 +35,31 @@ from whence.storage.rows import dead_mask
 Progress = Callable[[int, int], None]
 
 
-def make_vectors(layout: Layout, store: IndexStore, encoder: Encoder, max_file_bytes: int, progress: Progress) -> int:
-    """Make what is missing, segment by segment, each kept as soon as it is done; how many were made."""
-    known = store.vectors()
-    missing = [row for row in store.segments() if row.id not in known or known[row.id].model != encoder.fingerprint]
-    total, done = sum(row.bytes for row in missing), 0
-
-    def seen(size: int) -> None:
-        nonlocal done
-        done += size
-        progress(min(done, total), total)
-
-    for row in missing:
-        _make(layout, store, encoder, row, max_file_bytes, seen)
-    return len(missing)
-
-
-def _make(layout: Layout, store: IndexStore, encoder: Encoder, row: SegmentRow, max_file_bytes: int, seen: Callable[[int], None]) -> None:
-    segment = open_segment(layout.segments / row.name, row.stamp)
-    firsts = np.concatenate([[0], segment.unit_ends]).tolist()
-    found = PassageRows(encoder)
-    for at, path in store.paths_of(row.id):
-        source = _source(layout.root, path, max_file_bytes)
-        if source is not None:
-            found.add(cut_passages(path, source, unpack_parsed(segment.parsed_of(at))), firsts[at])
-            seen(len(source))
-    name = f"{os.urandom(8).hex()}.vectors"
-    stamp = write_arrays(layout.segments / name, found.arrays(), {"width": encoder.width})
-    with store.transaction():
-        store.set_vectors(VectorRow(row.id, encoder.fingerprint, name, stamp))
-
-
-def _source(root: Path, path: str, max_file_bytes: int) -> bytes | None:
-    """A file as it was parsed; None when it is gone, in which case the next refresh will say so."""
-    text = read_masked(root, path, max_file_bytes + 1)
-    return None if text is None else text.replace(b"\0", b" ")
-
-
-#: A batch holds about this much source: large enough to be worth a process, small enough to lose.
+#: Source per batch: large enough to be worth a process, small enough to lose.
 BATCH_BYTES = 800_000
 BATCH_FILES = 1_000
 SMALLEST_BATCH_BYTES = 375_000
-#: No segment holds more source than this, so that a merge fits in memory whatever the tree.
+#: No segment holds more source than this, so that a merge fits in memory.
 SEGMENT_BYTES = 24_000_000
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 4_500_000
 
-Progress_build = Callable[[int, int], None]
-
 
 class Builder:
-    """Writes one index. Used by the one process that holds the writer's lock."""
+    """Writes one index. Only the process that holds the write lock may use it."""
 
     def __init__(self, layout: Layout, store: IndexStore, settings: IndexSettings, now_ns: int, encoder: Encoder | None) -> None:
-        self._encoder = encoder
-        self._layout = layout
-        self._store = store
-        self._settings = settings
-        self._now_ns = now_ns
-        self.model_error: ModelUnavailable | None = None  # what the model failed with, if it did
+        self._layout, self._store, self._settings, self._now_ns, self._encoder = layout, store, settings, now_ns, encoder
+        self.model_error: ModelUnavailable | None = None  # how the model failed, if it did
 
-    def bring_up_to_date(self, tree: FileTree, head: str, progress: Progress_build) -> RefreshSummary:
-        """Read what changed, forget what is gone, and leave the snapshot in few pieces. `head` is the commit, where there is one."""
+    def bring_up_to_date(self, tree: FileTree, head: str, progress: Progress) -> RefreshSummary:
+        """Index changed files, drop deleted ones, make vectors, merge small segments. `head` is the commit; empty without git."""
         changed, touched = split_changed(self._store, self._layout.root, tree.changed, self._settings.max_file_bytes)
         revived = self._revivable(changed)
         changed = [path for path in changed if path not in revived]
         total = sum(tree.files[path].size for path in changed)
         batches = self._batches(changed, tree)
-        if len(batches) != 1:  # else all at once: a reader sees a small change as a whole, or nothing of it
+        if len(batches) != 1:  # else in one transaction: a reader sees all of a small change, or none of it
             with self._store.transaction():
                 self._enter(tree, touched, revived)
         done = read = 0
@@ -116,7 +73,7 @@ class Builder:
             progress(min(done, total), total)
         with self._store.transaction():
             self._store.set_places(tree)
-        # Vectors first: a merge takes them along, so that what a slow model has read is not read again.
+        # Vectors first: a merge keeps them, so that a slow model never encodes a file twice.
         self._make_vectors(progress)
         moved = update_history(self._layout, self._store, head, self._settings.history)
         if moved or changed or revived or tree.deleted or not has_current_columns(self._store):
@@ -125,14 +82,14 @@ class Builder:
         return RefreshSummary(read, len(touched), len(revived), len(tree.deleted), total)
 
     def _enter(self, tree: FileTree, touched: Sequence[str], revived: Mapping[str, tuple[FileRecord, int]]) -> None:
-        """Note what takes no reading: files that are gone, that were only touched, or that are again what they were."""
+        """Record files that need no reading: deleted, only touched, or back to a content that a segment still has."""
         self._store.remove_files(tree.deleted)
         self._store.update_states((path, tree.files[path]) for path in touched)
         for record, segment in revived.values():
             self._store.revive(record, segment)
 
     def _revivable(self, paths: Sequence[str]) -> dict[str, tuple[FileRecord, int]]:
-        """Files that are again what they were before, as after a change of branch: what was made of them then still lies there."""
+        """Files whose content a dead row of a segment has, as after switching back to a branch."""
         found: dict[str, tuple[FileRecord, int]] = {}
         for path in paths if self._store.dead_rows() else ():
             before = self._store.dead_file_rows(path)
@@ -142,14 +99,6 @@ class Builder:
                 _, known, language, segment, row = same[-1]
                 found[path] = (FileRecord(path, now.state, known, language, "", row), segment)
         return found
-
-    def _make_vectors(self, progress: Progress_build) -> None:
-        """Make the vectors that are missing; a model that fails on the way costs only them."""
-        if self._encoder is not None:
-            try:
-                make_vectors(self._layout, self._store, self._encoder, self._settings.max_file_bytes, progress)
-            except ModelUnavailable as error:
-                self.model_error = error
 
     def _batches(self, paths: list[str], tree: FileTree) -> list[Batch]:
         total = sum(tree.files[path].size for path in paths)
@@ -174,7 +123,7 @@ class Builder:
             self._settings.max_file_bytes,
             self._settings.max_line_bytes,
             self._now_ns,
-            # Another model may need minutes for a batch: its vectors are made afterwards, where nothing waits for them.
+            # Any other model may need minutes for a batch: its vectors are made afterwards.
             SHIPPED if self._encoder is not None and self._encoder.name == SHIPPED else NONE,
         )
 
@@ -197,7 +146,39 @@ class Builder:
             beside = vectors_path(str(path))
             self._store.set_vectors(VectorRow(segment, self._encoder.fingerprint, beside.name, outcome.vectors))
 
-    # Few pieces, none too large to rewrite.
+    # Vectors.
+    def _make_vectors(self, progress: Progress) -> None:
+        """Make the vectors that are missing, segment by segment, each stored when it is done. A model that fails costs only them."""
+        if self._encoder is None:
+            return
+        known = self._store.vectors()
+        missing = [row for row in self._store.segments() if row.id not in known or known[row.id].model != self._encoder.fingerprint]
+        total, done = sum(row.bytes for row in missing), 0
+        try:
+            for row in missing:
+                for size in self._encode_segment(row, self._encoder):
+                    done += size
+                    progress(min(done, total), total)
+        except ModelUnavailable as error:
+            self.model_error = error
+
+    def _encode_segment(self, row: SegmentRow, encoder: Encoder) -> Iterator[int]:
+        """Make and store the vectors of a segment; yields the size of each file as it is read."""
+        segment = open_segment(self._layout.segments / row.name, row.stamp)
+        firsts = np.concatenate([[0], segment.unit_ends]).tolist()
+        passages = PassageRows(encoder)
+        for at, path in self._store.paths_of(row.id):
+            text = read_masked(self._layout.root, path, self._settings.max_file_bytes + 1)
+            if text is not None:  # else it is gone, and the next refresh notices
+                source = text.replace(b"\0", b" ")  # as it was parsed
+                passages.add(cut_passages(path, source, unpack_parsed(segment.parsed_of(at))), firsts[at])
+                yield len(source)
+        name = f"{os.urandom(8).hex()}.vectors"
+        stamp = write_arrays(self._layout.segments / name, passages.arrays(), {"width": encoder.width})
+        with self._store.transaction():
+            self._store.set_vectors(VectorRow(row.id, encoder.fingerprint, name, stamp))
+
+    # Merging: few segments, none too large to rewrite.
     def _compact(self) -> None:
         dead = self._store.dead_rows()
         for group in merge_groups(self._store.segments(), dead, self._settings.overlay_share):
@@ -229,7 +210,7 @@ class Builder:
                 self._store.set_vectors(replace(vectors, segment=new))
 
     def _merged_vectors(self, rows: list[SegmentRow], keeps: list[tuple[Segment, Array]], path: Path) -> VectorRow | None:
-        """The vectors of segments that become one, where all have some of the same model."""
+        """The merged vectors of some segments, if all have vectors of one model."""
         listed = self._store.vectors()
         found = [listed.get(row.id) for row in rows]
         known = [one for one in found if one is not None]
@@ -240,7 +221,7 @@ class Builder:
         return VectorRow(0, known[0].model, path.name, write_arrays(path, arrays, {"width": opened[0].width}))
 
     def _write_shared(self) -> None:
-        """Columns that depend on every file of the snapshot at once."""
+        """Write the columns that depend on all files of the snapshot."""
         snapshot = open_segments(self._layout, self._store)
         name = f"{os.urandom(8).hex()}.shared"
         columns = {
@@ -254,22 +235,21 @@ class Builder:
             self._store.set_meta(shared=json.dumps(shared))
 
     def _remove_strays(self) -> None:
-        """Derived files that no snapshot lists: replaced ones, and those of interrupted builds."""
+        """Delete derived files that the store does not list: replaced ones, and those of interrupted builds."""
         listed = self._store.derived_files()
         for path in self._layout.segments.iterdir():
-            if path.name not in listed and (path.is_symlink() or not path.is_dir()):  # a folder is none of ours
+            if path.name not in listed and (path.is_symlink() or not path.is_dir()):  # we make no folders there
                 path.unlink(missing_ok=True)
-        for place in self._layout.unpack_folders():  # of somebody who was killed over a pack; a young one may be at work
+        for place in self._layout.unpack_folders():  # of a killed import; a recent one may still be in use
             if self._now_ns - place.stat().st_mtime_ns > ABANDONED_NS:
                 shutil.rmtree(place, ignore_errors=True)
 
 
 def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: float) -> list[list[SegmentRow]]:
-    """Which segments to rewrite together.
+    """The segments to rewrite together.
 
-    From the smallest up, a segment joins those before it when they are no longer
-    small beside it; a group is closed before it gets too large to hold in memory.
-    A segment with too many dead rows is rewritten in any case.
+    From the smallest up, a segment joins the group before it once that is no longer small compared to it; no group gets too
+    large for memory. A segment with too many dead rows is always rewritten.
     """
     groups: list[list[SegmentRow]] = []
     open_: list[SegmentRow] = []

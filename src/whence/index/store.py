@@ -153,10 +153,7 @@ class IndexStore(Database):
         self._db.execute("DELETE FROM places")
         self._db.execute("DELETE FROM skipped")
         for kind, found in (("folder", tree.folders), ("rules", tree.rules)):
-            rows = [
-                (os.fsencode(path), kind, state.size, state.mtime_ns, state.ctime_ns, state.inode, state.checked_ns)
-                for path, state in found.items()
-            ]
+            rows = [(os.fsencode(path), kind, *state) for path, state in found.items()]
             self._db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         self._db.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?)", [(os.fsencode(one.path), one.reason) for one in tree.skipped])
 
@@ -170,7 +167,7 @@ class IndexStore(Database):
 
     def update_states(self, states: Iterable[tuple[str, FileState]]) -> None:
         """Note new time stamps of files whose content is the same; call inside a transaction."""
-        rows = [(s.size, s.mtime_ns, s.ctime_ns, s.inode, s.checked_ns, os.fsencode(path)) for path, s in states]
+        rows = [(*state, os.fsencode(path)) for path, state in states]
         self._db.executemany("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, asked_ns = ? WHERE path = ?", rows)
 
     def remove_files(self, paths: Iterable[str]) -> None:
@@ -188,23 +185,7 @@ class IndexStore(Database):
         self.remove_files(record.path for record in records)
         self._db.executemany(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    os.fsencode(r.path),
-                    r.state.size,
-                    r.state.mtime_ns,
-                    r.state.ctime_ns,
-                    r.state.inode,
-                    r.state.checked_ns,
-                    r.hash,
-                    r.reason,
-                    r.language,
-                    segment,
-                    r.row,
-                    int(r.has_secret),
-                )
-                for r in records
-            ],
+            [(os.fsencode(r.path), *r.state, r.hash, r.reason, r.language, segment, r.row, int(r.has_secret)) for r in records],
         )
 
     def has_no_secret(self, path: str, hashed: bytes) -> bool:
@@ -314,12 +295,6 @@ class IndexStore(Database):
             self._db.execute("DELETE FROM dead WHERE segment = ?", (segment,))
             self._db.execute("DELETE FROM vectors WHERE segment = ?", (segment,))
             self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
-
-    def drop_segment(self, segment: int) -> None:
-        """Forget a damaged derived file and the files in it, so that they are read again; call inside a transaction."""
-        for table in ("files", "dead", "vectors"):
-            self._db.execute(f"DELETE FROM {table} WHERE segment = ?", (segment,))  # noqa: S608  -- likewise
-        self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))
 
     # Edges that something other than the parser found.
     def edges(self, provenance: str = "", *, intact: bool = False) -> list[Edge]:
