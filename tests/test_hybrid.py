@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from model2vec import StaticModel
 
-from encode.tiny_models import VOCABULARY, model2vec_model, tiny_tokenizer
+from embed.tiny_models import VOCABULARY, model2vec_model, tiny_tokenizer
 from sample_trees import whence, write
 from whence import Index
 from whence.core.errors import UsageError

@@ -1,168 +1,279 @@
-"""What is printed stays within the budget, whatever is asked, in every format (P2, Z4)."""
+"""A pack never exceeds its budget, uses it well, and accounts for every symbol."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import os
-import re
-from collections.abc import Iterator
-from pathlib import Path
-from xml.etree import ElementTree as ET
+import dataclasses
+import time
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.mail_tree import FILES
-from sample_trees import write
-from whence.cli.main import main
+from whence.context.budget import Detail, PackHeader, PackItem, pack
+from whence.context.render import RENDERERS, Json, Markdown, renderer
+from whence.core.errors import UsageError
 from whence.text import token_estimate
 
-HOSTILE = {
-    "odd/marks.py": '# <![CDATA[ ]]> & <b> ``` ```` "quotes" \\ \x0b\n\n\ndef marks_and_tags(value):\n    """Ends ]]> and ``` and <tag attr="1"> & more."""\n'
-    "    return '```' + \"]]>\" + value\n",
-    "odd/<a> & 'b'.py": "def in_a_file_with_marks():\n    return 1\n",
-    "odd/long.py": "def long_one():\n" + "".join(f"    step_{number} = compute(step, {number})\n" for number in range(400)),
-    "odd/wide.py": "def wide_one():\n    return '" + "x" * 30_000 + "'\n",
-    "odd/sprachen.py": 'def größe():\n    """Die Größe 大きさ 😀."""\n    return 1\n',
-    "odd/tabs.go": "package odd\n\nfunc TabsInside() int {\n\tif true {\n\t\treturn 1\n\t}\n\treturn 2\n}\n",
-}
-TASKS = [
-    "wait between attempts to send",
-    "marks and tags",
-    "long one",
-    "größe 大きさ",
-    "<task> & `marks` ]]> \" '",
-    "in a file with marks",
-    "zzyzx",
-    "wide_one",
-    "the",
-]
-FORMATS = ["markdown", "xml", "json"]
+HEAD = PackHeader("add retry to the client", 'whence context "add retry to the client" --budget 20000', {"commit": "1a2b3c4"})
+#: More than head and foot can take, for the tasks and hints that are made up here.
+ROOMY = 2_000
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=30)
+any_number = st.floats(allow_nan=True, allow_infinity=True)
+line_numbers = st.integers(1, 12)
+any_piece = st.builds(
+    PackItem,
+    key=any_text, qualified_name=any_text, kind=st.sampled_from(["class", "method"]), path=st.sampled_from(["a.py", "b/c.rs", "`"]) | any_text,
+    start_line=line_numbers, end_line=line_numbers, score=any_number | st.floats(-1, 1), walk=any_number | st.floats(0, 1),
+    signature=any_text, doc=any_text, body=any_text | st.integers(0, 400).map("value = compute(value)\n".__mul__), because=any_text,
+)  # fmt: skip
+any_pieces = st.lists(any_piece, max_size=10)
+any_head = st.builds(PackHeader, task=any_text, hint=any_text, freshness=st.dictionaries(any_text, any_text, max_size=2))
+formats = st.sampled_from(sorted(RENDERERS)).map(renderer)
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    root = write(tmp_path_factory.mktemp("budget") / "tree", FILES | HOSTILE)
-    data = tmp_path_factory.mktemp("data")
-    before, environment = os.getcwd(), dict(os.environ)  # noqa: PTH109
-    os.environ |= {"WHENCE_DATA_DIR": str(data), "XDG_CONFIG_HOME": str(data)}
-    os.chdir(root)
-    yield root
-    os.chdir(before)
-    os.environ.clear()
-    os.environ.update(environment)
+def symbol(number, *, lines=5, score=None, path=None, first=1, **other):
+    """A function of so many lines; the smaller its number, the better it is."""
+    name = f"function_{number}"
+    body = f"def {name}(value):\n" + "    value = compute(value, retries=3)\n" * (lines - 1)
+    given = dict(
+        key=f"{path or f'pkg/module_{number}.py'}#{name}", qualified_name=name, kind="function", path=path or f"pkg/module_{number}.py",
+        start_line=first, end_line=first + lines - 1, score=1 / (1 + number / 8) if score is None else score, walk=1.0,
+        signature=f"def {name}(value):", doc="Computes a value.", body=body, because="calls compute",
+    )  # fmt: skip
+    return PackItem(**(given | other))
 
 
-def printed(*arguments: str) -> tuple[int, str, str]:
-    """What the command prints: exit code, standard output, standard error."""
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
-        code = main(["context", *arguments])
-    return code, out.getvalue(), err.getvalue()
+def forms(packed):
+    return Counter(shown.form for shown in packed.shown)
 
 
-asked = st.sampled_from(TASKS).map(lambda task: [task]) | st.sampled_from(
-    [["--files", "mail"], ["--files", "odd"], ["--files", "odd/long.py", "--files", "mail/client.py"]]
-)
+@settings(max_examples=100)
+@given(any_pieces, any_head, st.integers(ROOMY // 4, ROOMY) | st.integers(ROOMY, 100_000), formats, st.floats(-2, 5))
+def test_the_printed_text_stays_within_any_budget_and_says_its_own_size(pieces, head, budget, render, phantom_share):
+    packed = pack(pieces, budget, render, head=head, phantom_share=phantom_share)
+    assert token_estimate.count_tokens(packed.text) == packed.tokens <= budget
 
 
-@settings(max_examples=60, deadline=None)
-@given(asked, st.integers(1, 700) | st.integers(700, 60_000), st.sampled_from(FORMATS), st.sampled_from(["default", "classic"]))
-def test_no_answer_costs_more_than_its_budget(tree, what, budget, form, profile):
-    code, out, err = printed(*what, "--budget", str(budget), "--format", form, "--profile", profile)
-    if code == 2:
-        assert out == ""
-        assert re.fullmatch(r"whence: a budget of \d+ tokens is too small for an answer \(the least is \d+\)\n", err)
-        assert int(re.findall(r"\d+", err)[1]) > budget
-        return
-    assert token_estimate.count_tokens(out) <= budget
-    assert str(token_estimate.count_tokens(out)) in out.splitlines()[-1 if form != "xml" else -2]
+@settings(max_examples=100)
+@given(any_pieces, st.integers(150, 1_500), formats)
+def test_every_piece_is_shown_or_inside_another_or_left_out(pieces, budget, render):
+    packed = pack(pieces, budget, render, head=HEAD)
+    accounted = [*(shown.item for shown in packed.shown), *packed.inside, *packed.left_out]
+    assert Counter(map(repr, accounted)) == Counter(map(repr, pieces))
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=60),
-    st.integers(150, 3_000),
-    st.sampled_from(FORMATS),
-)
-def test_no_task_makes_an_answer_that_costs_more_or_cannot_be_read(tree, task, budget, form):
-    code, out, _ = printed("--budget", str(budget), "--format", form, "--", task)
-    if code == 2:
-        return
-    assert token_estimate.count_tokens(out) <= budget
-    if form == "json":
-        json.loads(out)
-    if form == "xml":
-        ET.fromstring(out)
+@settings(max_examples=100)
+@given(any_pieces, st.integers(150, 1_200), st.integers(1, 1_200) | st.just(1), formats)
+def test_a_larger_budget_never_gives_fewer_symbols(pieces, budget, more, render):
+    smaller, larger = (pack(pieces, size, render, head=HEAD) for size in (budget, budget + more))
+    assert len(larger.shown) + len(larger.inside) >= len(smaller.shown) + len(smaller.inside)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("task", TASKS[:5])
-def test_the_least_budget_that_is_told_is_enough(tree, task, form):
-    _, _, err = printed(task, "--budget", "1", "--format", form)
-    least = re.findall(r"\d+", err)[-1]
-    code, out, _ = printed(task, "--budget", least, "--format", form)
-    assert code in (0, 1)
-    assert token_estimate.count_tokens(out) <= int(least)
+@settings(max_examples=50)
+@given(st.lists(any_piece, max_size=10, unique_by=repr), st.integers(150, 3_000), formats, st.randoms())
+def test_the_same_pieces_in_any_order_give_the_same_bytes(pieces, budget, render, random):
+    distinct = [dataclasses.replace(piece, key=f"{number}") for number, piece in enumerate(pieces)]
+    shuffled = random.sample(distinct, len(distinct))
+    assert pack(distinct, budget, render, head=HEAD).text == pack(shuffled, budget, render, head=HEAD).text
 
 
-@pytest.mark.parametrize("budget", [300, 50_000])
-@pytest.mark.parametrize("task", TASKS)
-def test_xml_parses_and_holds_the_source_as_it_is(tree, task, budget):
-    code, out, _ = printed(task, "--budget", str(budget), "--format", "xml")
-    root = ET.fromstring(out)
-    assert root.tag == "context"
-    assert root.attrib["task"] == task
-    assert {child.tag for child in root} <= {"symbol", "freshness", "budget"}
-    assert (code == 0) == bool(root.findall("symbol"))
-    if task == "marks and tags" and budget > 5_000:
-        whole = next(one for one in root.findall("symbol") if "marks_and_tags" in one.attrib.get("at", ""))
-        assert "return '```' + \"]]>\" + value" in (whole.text or "")
+def test_no_token_too_many_and_no_symbol_fewer_where_the_numbers_get_longer():
+    pieces = [symbol(number, lines=2 + number % 5) for number in range(40)]
+    packs = [pack(pieces, budget, Markdown(), head=HEAD) for budget in (*range(90, 115), *range(985, 1_015))]
+    counts = [len(packed.shown) for packed in packs]
+    assert all(packed.tokens <= packed.budget for packed in packs)
+    assert counts == sorted(counts)
+    assert (counts[0] < 3, counts[-1] > 12) == (True, True)
 
 
-POINTER = {"form", "key", "start_line"}
-FULL = POINTER | {"end_line", "path", "name", "kind"}
-ALLOWED = {
-    "pointer": (POINTER, POINTER),
-    "signature": (FULL, FULL | {"because", "signature", "doc"}),
-    "body": (FULL | {"body"}, FULL | {"because", "body"}),
-}
+def test_a_class_that_fits_by_chance_does_not_make_a_smaller_budget_give_more():
+    whole, methods = a_class_with_methods(0.5, 0.0)
+    pieces = [whole, *methods, symbol(50, lines=35, score=1.0), *(symbol(60 + number, lines=3, score=1.0) for number in range(20))]
+    packs = [pack(pieces, budget, Markdown(), head=HEAD) for budget in range(1_700, 1_900, 10)]
+    counts = [len(packed.shown) + len(packed.inside) for packed in packs]
+    assert counts == sorted(counts)
 
 
-@pytest.mark.parametrize("budget", [300, 50_000])
-@pytest.mark.parametrize("task", TASKS)
-def test_json_parses_and_has_one_form(tree, task, budget):
-    code, out, _ = printed(task, "--budget", str(budget), "--json")
-    told = json.loads(out)
-    assert list(told) == ["task", "freshness", "symbols", "inside", "left_out", "budget", "tokens"]
-    assert (told["task"], told["budget"]) == (task, budget)
-    assert told["tokens"] == token_estimate.count_tokens(out) <= budget
-    assert told["freshness"] == {"commit": None, "changed_files": 0, "fresh": True}
-    assert told["left_out"].keys() == ({"count", "how"} if told["left_out"]["count"] else {"count"})
-    assert (code == 0) == bool(told["symbols"])
-    for one in told["symbols"]:
-        least, most = ALLOWED[one["form"]]
-        assert least <= one.keys() <= most
+def test_the_last_line_is_counted_with_numbers_as_long_as_they_get():
+    pieces = [symbol(number, lines=2 + number * 3) for number in range(9)]
+    packs = [pack(pieces, budget, Json(), head=HEAD) for budget in (*range(300, 600), *range(1_000, 1_300))]
+    assert all(packed.tokens <= packed.budget for packed in packs)
 
 
-def test_every_ranked_symbol_is_shown_inside_another_or_counted_as_left_out(tree):
-    listed = json.loads(printed("wait between attempts to send", "--list", "-k", "1000", "--json")[1])["ranked"]
-    for budget in ("200", "400", "900", "5000", "50000"):
-        told = json.loads(printed("wait between attempts to send", "--json", "--budget", budget)[1])
-        assert len(told["symbols"]) + told["inside"] + told["left_out"]["count"] == min(listed, 150)
+def test_members_with_very_long_names_that_waited_when_their_class_was_printed_are_inside_it():
+    methods = [
+        symbol(number, path="m.py", first=2 + number * 5, score=0.05, qualified_name="very_long_name_of_a_method_" * 30 + str(number))
+        for number in range(3)
+    ]
+    body = "class Client:\n" + "".join(method.body for method in methods)
+    whole = symbol(9, path="m.py", lines=16, score=1.0, body=body, qualified_name="Client", kind="class")
+    others = [symbol(20, lines=20, score=0.3), symbol(21, lines=6, score=0.3), symbol(22, lines=18, score=1.0)]
+    packed = pack([whole, *methods, *others], 1_500, Markdown(), head=HEAD)
+    assert packed.inside == tuple(methods)
+    assert forms(packed) == {Detail.BODY: 4}
 
 
-def test_more_budget_shows_at_least_the_symbols_of_less(tree):
-    before: set[str] = set()
-    for budget in (200, 300, 500, 800, 1_500, 4_000, 20_000):
-        _, out, _ = printed("wait between attempts to send", "--budget", str(budget))
-        now = {
-            name
-            for name in ("wait_between", "Client.send", "Queue.put", "LONGEST_WAIT", "Client.deliver")
-            if name.rpartition(".")[2] in out
-        }
-        assert before <= now
-        before = now
-    assert len(before) == 5
+def test_a_small_budget_gives_no_bodies_and_the_smallest_pointers_only():
+    pieces = [symbol(number) for number in range(50)]
+    assert {form for budget in range(90, 105) for form in forms(pack(pieces, budget, Markdown(), head=HEAD))} == {Detail.POINTER}
+    assert Detail.BODY not in forms(pack(pieces, 150, Markdown(), head=HEAD))
+    assert "- `pkg/module_0.py:1 function_0`\n" in pack(pieces, 104, Markdown(), head=HEAD).text
+
+
+def test_a_middling_budget_gives_bodies_first_then_signatures():
+    packed = pack([symbol(number, lines=15) for number in range(200)], 8_000, Markdown(), head=HEAD)
+    ranks = {form: [rank for rank, shown in enumerate(packed.shown) if shown.form is form] for form in Detail}
+    assert min(len(ranks[Detail.BODY]), len(ranks[Detail.SIGNATURE])) >= 5
+    middles = [sum(found) / len(found) for found in ranks.values() if found]
+    assert middles == sorted(middles)
+    assert packed.shown[0].form is Detail.BODY
+
+
+def test_a_generous_budget_gives_every_body():
+    pieces = [symbol(number, lines=15) for number in range(200)]
+    packed = pack(pieces, 200_000, Markdown(), head=HEAD)
+    assert forms(packed) == {Detail.BODY: 200}
+    assert packed.left_out == ()
+
+
+def test_at_least_nine_tenths_of_a_budget_are_used_when_there_is_more_to_show():
+    pieces = [symbol(number, lines=1 + number * 7 % 40) for number in range(300)]
+    for budget in (500, 1_000, 2_000, 8_000, 50_000):
+        assert pack(pieces, budget, Markdown(), head=HEAD).tokens > 0.9 * budget
+
+
+def test_symbols_are_printed_best_first():
+    pieces = [symbol(number, lines=1 + number % 9) for number in range(40)]
+    packed = pack(pieces[::-1], 3_000, Markdown(), head=HEAD)
+    places = [packed.text.index(f"{shown.item.qualified_name}") for shown in packed.shown]
+    assert places == sorted(places)
+    assert [shown.item.score for shown in packed.shown] == sorted((shown.item.score for shown in packed.shown), reverse=True)
+
+
+def test_a_body_of_twenty_thousand_lines_is_shown_by_its_signature_and_keeps_nothing_else_out():
+    huge = symbol(0, lines=20_000)
+    packed = pack([huge, *(symbol(number) for number in range(1, 20))], 3_000, Markdown(), head=HEAD)
+    assert packed.shown[0].item is huge
+    assert packed.shown[0].form is Detail.SIGNATURE
+    assert len(packed.shown) == 20
+    assert forms(packed)[Detail.BODY] >= 10
+
+
+def test_one_long_body_does_not_take_the_whole_budget_from_many_short_ones():
+    packed = pack([symbol(0, lines=150), *(symbol(number) for number in range(1, 60))], 3_000, Markdown(), head=HEAD)
+    assert packed.shown[0].form is Detail.SIGNATURE
+    assert len(packed.shown) > 30
+
+
+def test_a_symbol_far_better_than_all_others_does_not_take_the_room_of_their_names():
+    pieces = [symbol(0, lines=30, score=1.0), *(symbol(number, score=0.001) for number in range(1, 60))]
+    packed = pack(pieces, 600, Markdown(), head=HEAD)
+    assert packed.shown[0].form is Detail.SIGNATURE
+    assert len(packed.shown) > 12
+
+
+def test_of_equally_good_symbols_the_short_ones_get_their_bodies_first():
+    pieces = [symbol(0, lines=25, score=1.0), *(symbol(number, lines=4, score=1.0) for number in range(1, 60))]
+    packed = pack(pieces, 3_000, Markdown(), head=HEAD)
+    assert packed.shown[0].form is Detail.SIGNATURE
+    assert 5 < forms(packed)[Detail.BODY] < 59
+
+
+def test_symbols_whose_lines_only_overlap_are_both_printed():
+    packed = pack([symbol(0, path="a.py", lines=10), symbol(1, path="a.py", first=5, lines=10)], 2_000, Markdown(), head=HEAD)
+    assert forms(packed) == {Detail.BODY: 2}
+
+
+def test_the_only_symbol_comes_with_its_body_when_it_fits():
+    packed = pack([symbol(0, lines=100)], 3_000, Markdown(), head=HEAD)
+    assert forms(packed) == {Detail.BODY: 1}
+
+
+def test_a_symbol_whose_file_is_gone_is_shown_by_its_signature():
+    packed = pack([symbol(0, body="")], 3_000, Markdown(), head=HEAD)
+    assert forms(packed) == {Detail.SIGNATURE: 1}
+
+
+def test_scores_of_zero_and_below_still_rank():
+    pieces = [symbol(number, score=-float(number)) for number in range(30)]
+    packed = pack(pieces, 600, Markdown(), head=HEAD)
+    assert packed.shown[0].item.qualified_name == "function_0"
+    assert packed.left_out[-1].qualified_name == "function_29"
+
+
+def test_of_two_equal_symbols_the_one_nearer_in_the_walk_gets_its_body():
+    near, far = symbol(1, score=1.0, walk=1.0), symbol(0, score=1.0, walk=0.01)
+    others = [symbol(number, score=0.5, lines=1) for number in range(2, 12)]
+    packed = pack([far, near, *others], 600, Markdown(), head=HEAD)
+    shown = {shown.item.qualified_name: shown.form for shown in packed.shown}
+    assert (shown["function_1"], shown["function_0"]) == (Detail.BODY, Detail.SIGNATURE)
+
+
+def a_class_with_methods(score_of_class, score_of_methods):
+    methods = [symbol(number, path="m.py", first=2 + number * 6, lines=6, score=score_of_methods) for number in range(5)]
+    body = "class Client:\n" + "".join(method.body for method in methods)
+    whole = symbol(9, path="m.py", lines=31, score=score_of_class, body=body, qualified_name="Client", kind="class")
+    return whole, methods
+
+
+def test_a_method_inside_a_class_that_is_printed_is_not_printed_twice():
+    whole, methods = a_class_with_methods(1.0, 0.5)
+    packed = pack([whole, *methods], 5_000, Markdown(), head=HEAD)
+    assert [shown.item for shown in packed.shown] == [whole]
+    assert packed.inside == tuple(methods)
+    assert packed.text.count("def function_3(value):") == 1
+    assert "5 inside these, 0 left out" in packed.text
+
+
+def test_a_class_too_long_to_print_is_a_signature_with_the_methods_that_matter():
+    whole, methods = a_class_with_methods(0.5, 1.0)
+    long = dataclasses.replace(whole, body=whole.body + "    setting = 1\n" * 5_000, end_line=5_031)
+    packed = pack([long, *methods], 1_500, Markdown(), head=HEAD)
+    shown = {shown.item.qualified_name: shown.form for shown in packed.shown}
+    assert shown.pop("Client") is Detail.SIGNATURE
+    assert set(shown.values()) == {Detail.BODY}
+    assert len(shown) == 5
+
+
+def test_equal_lines_in_two_files_are_not_taken_for_one_inside_the_other():
+    packed = pack([symbol(0, path="a.py"), symbol(1, path="b.py")], 2_000, Markdown(), head=HEAD)
+    assert forms(packed) == {Detail.BODY: 2}
+
+
+def test_a_budget_too_small_for_head_and_foot_is_refused_and_the_least_is_named():
+    pieces = [symbol(number) for number in range(9)]
+    with pytest.raises(UsageError, match="a budget of 7 tokens is too small") as caught:
+        pack(pieces, 7, Markdown(), head=HEAD)
+    least = int(caught.value.hint.rsplit(" ", 1)[1])
+    assert pack(pieces, least, Markdown(), head=HEAD).tokens <= least
+    with pytest.raises(UsageError, match=f"the least is {least}"):
+        pack(pieces, least - 1, Markdown(), head=HEAD)
+
+
+@pytest.mark.parametrize("budget", [0, -1, -10_000])
+def test_a_budget_of_nothing_is_refused(budget):
+    with pytest.raises(UsageError, match="the least is"):
+        pack([], budget, Json(), head=HEAD)
+
+
+def test_a_task_as_long_as_an_issue_does_not_raise_the_least_budget_beyond_a_few_hundred():
+    task = "the client must try again when the server does not answer " * 500
+    assert pack([symbol(0)], 300, Markdown(), head=PackHeader(task)).tokens <= 300
+
+
+def test_no_pieces_give_an_account_of_nothing():
+    packed = pack([], 200, Markdown(), head=HEAD)
+    assert "0 left out" in packed.text
+    assert HEAD.hint not in packed.text
+
+
+def test_three_hundred_symbols_are_packed_in_the_time_of_a_glance():
+    pieces = [symbol(number, lines=5 + number % 60) for number in range(300)]
+    took = []
+    for _ in range(5):
+        start = time.process_time()
+        pack(pieces, 50_000, Markdown(), head=HEAD)
+        took.append(time.process_time() - start)
+    assert min(took) < 0.08

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from encode.tiny_models import late_model, model2vec_model, said_by
+from embed.tiny_models import late_model, model2vec_model, said_by
 from whence.embed.encoder import Encoder, UnitText, Vectors
 from whence.embed.late import LateEncoder
 from whence.embed.model2vec import Model2VecEncoder

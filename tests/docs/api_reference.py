@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from serve.ui.questions import GOOD, NOTE, TWO_NOTES, Endpoint, endpoints_of
+from ui.questions import GOOD, NOTE, TWO_NOTES, Endpoint, endpoints_of
 
 Schema = Mapping[str, Any]
 ADDRESS = "http://127.0.0.1:8899"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
+from mcp_servers import Bare, surroundings
 from sample_trees import write
-from serve.mcp.servers import Bare, surroundings
-from serve.ui.opened import opened, url_has
-from serve.ui.pages import Served, serving
+from ui.opened import opened, url_has
+from ui.pages import Served, serving
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import token_hash
 from whence.fleet.milvus.engine import Engine
