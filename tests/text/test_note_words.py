@@ -7,9 +7,8 @@ import unicodedata
 import pytest
 
 from whence.core.errors import SettingError
-from whence.text import stop_words as module
-from whence.text.analyzer import LANGUAGES, NO_LANGUAGE, ProseLanguage, parts, prose_language
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text import analyzer
+from whence.text.analyzer import LANGUAGES, NO_LANGUAGE, QUERY_STOP_WORDS, ProseLanguage, parts, prose_language
 
 #: A sentence of each language, and those of its words that say something.
 SENTENCES = {
@@ -71,7 +70,7 @@ def test_a_list_holds_only_words_that_the_split_can_give(name):
 
 
 def test_every_list_belongs_to_a_language():
-    assert sorted(path.stem for path in (module._FOLDER / "languages").iterdir()) == sorted(LANGUAGES)
+    assert sorted(path.stem for path in (analyzer._STOP_WORDS / "languages").iterdir()) == sorted(LANGUAGES)
 
 
 def test_english_leaves_out_of_notes_at_least_what_it_leaves_out_of_code():

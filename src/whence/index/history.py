@@ -19,8 +19,7 @@ from whence.index.layout import Layout
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.storage.arrayfile import Array, ArrayFile, Columns, open_columns, pack_strings, unpack_strings, write_arrays
-from whence.text.analyzer import terms, words
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS, terms, words
 
 if TYPE_CHECKING:
     from whence.source.history import Commit

@@ -77,16 +77,12 @@ def redacted_note(note: Note) -> Note:
     """A note without the secrets in its text, topic, source, tags and unknown front matter."""
     return replace(
         note,
-        text=_redacted(note.text),
-        topic=_redacted(note.topic),
-        source=_redacted(note.source),
-        tags=tuple(map(_redacted, note.tags)),
-        other=tuple((name, _redacted(value)) for name, value in note.other),
+        text=redact_secrets(note.text),
+        topic=redact_secrets(note.topic),
+        source=redact_secrets(note.source),
+        tags=tuple(map(redact_secrets, note.tags)),
+        other=tuple((name, redact_secrets(value)) for name, value in note.other),
     )
-
-
-def _redacted(text: str) -> str:
-    return redact_secrets(text, find_secrets(text))
 
 
 # JSON lines.

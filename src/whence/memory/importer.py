@@ -134,8 +134,7 @@ def _checked(draft: NoteDraft, path: Path, now: datetime, *, redact: bool) -> No
     clean = redacted_note(note)
     if find_secrets(render(clean)):
         raise UsageError("contains what looks like a secret in a field that cannot be redacted; not stored")
-    fallback = redact_secrets(draft.fallback_topic, find_secrets(draft.fallback_topic))
-    return replace(draft, note=normalized(clean), fallback_topic=fallback)
+    return replace(draft, note=normalized(clean), fallback_topic=redact_secrets(draft.fallback_topic))
 
 
 def _secrets_in(draft: NoteDraft, path: Path) -> str:

@@ -78,14 +78,14 @@ class NoteAnalyzer:
         texts = [searchable_text(note) for note, _ in notes]
         secrets = [find_secrets(text) for text in texts]
         # A secret that was written by hand stays in its file and goes nowhere else.
-        clean = [redact_secrets(text, found) if found else text for text, found in zip(texts, secrets, strict=True)]
+        clean = [redact_secrets(text, found) for text, found in zip(texts, secrets, strict=True)]
         words = [self.language.content_words(text)[:MAX_WORDS] for text in clean]
         analyzed = zip(notes, words, self._vectors(words), secrets, strict=True)
         return [self._row(note, file, some, vectors, secret=bool(found)) for (note, file), some, vectors, found in analyzed]
 
     def _row(self, note: Note, file: NoteFile, words: list[str], vectors: bytes, *, secret: bool) -> NoteRow:
         if secret:
-            topic, project, *tags = (redact_secrets(one, find_secrets(one)) for one in (note.topic, note.project, *note.tags))
+            topic, project, *tags = map(redact_secrets, (note.topic, note.project, *note.tags))
             note = replace(note, topic=topic, project=project, tags=tuple(tags))
         day = day_of_note(note)
         spans = find_dates(note.text[:MAX_DATED], day or None)
@@ -250,7 +250,7 @@ class NoteIndex:
         if known is None or file is None or known[:3] != (file.size, file.changed_ns, file.inode):
             return None
         note = self._store.read_or_explain(key)
-        return replace(note, text=redact_secrets(note.text, find_secrets(note.text))) if note is not None and known[3] else note
+        return replace(note, text=redact_secrets(note.text)) if note is not None and known[3] else note
 
     # The notes as arrays.
     @property

@@ -244,7 +244,7 @@ class Memory:
         if found and not redact:
             named = ", ".join(f"line {one.line}: {one.kind}" for one in found[:5])
             raise UsageError(f"the note contains what looks like a secret ({named}); nothing was stored", hint="--redact stores it without")
-        return redact_secrets(text, found) if found else text
+        return redact_secrets(text, found)
 
     # Recall.
     def recall(self, query: str | RecallRequest, **options: Unpack[RecallOptions]) -> RecallResponse:
@@ -422,8 +422,7 @@ def _checked_fields(note: Note, *, redact: bool) -> Note:
         if found and not redact:
             raise UsageError(f"the {name} of the note contains what looks like a secret ({found[0].kind}); nothing was stored")
         if found:
-            clean = [redact_secrets(one, find_secrets(one)) for one in (note.tags if name == "tags" else (value,))]
-            changes: dict[str, Any] = {name: tuple(clean) if name == "tags" else clean[0]}
+            changes: dict[str, Any] = {name: tuple(map(redact_secrets, note.tags)) if name == "tags" else redact_secrets(value)}
             note = replace(note, **changes)
     return note
 

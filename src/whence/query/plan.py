@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from whence.core.errors import QueryError
 from whence.text import analyzer
-from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
+from whence.text.analyzer import QUERY_STOP_WORDS, stop_words
 
 #: A longer query is a pasted document; its first words are what is meant.
 MAX_WORDS = 400

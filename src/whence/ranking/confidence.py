@@ -19,7 +19,7 @@ import numpy as np
 
 from whence.storage.rows import first_of_each, is_member
 from whence.text import analyzer
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
     from whence.query.plan import QueryPlan

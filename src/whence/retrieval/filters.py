@@ -14,7 +14,7 @@ from whence.query.filters import Filters, Pattern
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS
 
 
 def file_mask(snapshot: Snapshot, filters: Filters) -> Array:

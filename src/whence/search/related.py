@@ -21,8 +21,8 @@ from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.pipeline import RankedFile, RankedPool, SearchRun, within
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
+from whence.text.analyzer import QUERY_STOP_WORDS
 from whence.text.bm25 import idf
-from whence.text.stop_words import QUERY_STOP_WORDS
 
 #: Words of a unit that stand for it: those that are frequent in it and rare elsewhere.
 MOST_WORDS = 24

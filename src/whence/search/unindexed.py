@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.source.read import read_text
-from whence.text.analyzer import parts, words
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS, parts, words
 
 #: Of each file so much is read.
 MOST_BYTES = 200_000

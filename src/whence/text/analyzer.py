@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from pathlib import Path
 from unicodedata import normalize
 
 import Stemmer
 
 from whence.core.errors import SettingError
-from whence.text.stop_words import stop_words
+from whence.text.tables import content_lines
 
 #: An identifier or word, or a short number on its own.
 WORD = re.compile(r"[^\W\d]\w*|(?<!\w)\d{1,6}(?!\w)")
@@ -29,6 +30,20 @@ LANGUAGES = tuple(
     "danish dutch english finnish french german hungarian italian norwegian portuguese romanian russian spanish swedish turkish".split()
 )
 NO_LANGUAGE = "none"
+_STOP_WORDS = Path(__file__).with_name("stop_words")
+
+
+@cache
+def stop_words(name: str) -> frozenset[str]:
+    """The words of a list in `stop_words/`, which carry no content.
+
+    `query` is for search queries, `languages/*` for notes, `change_verbs` and `task` for tasks, `classic*` for the classic
+    ranking of symbols, `feedback*` for learning from feedback.
+    """
+    return frozenset(" ".join(content_lines(_STOP_WORDS / f"{name}.txt")).split())
+
+
+QUERY_STOP_WORDS = stop_words("query")
 
 
 def words(text: str) -> list[str]:

@@ -1,7 +1,9 @@
-"""Reads the package's text tables: lists of words and patterns that live in `.txt` files beside the code using them."""
+"""Reads the package's tables: words, columns and patterns in `.txt` files beside the code that uses them. `#` starts a comment line."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +14,7 @@ def content_lines(file: Path) -> list[str]:
 
 
 def read_sections(file: Path) -> dict[str, list[str]]:
-    """The lines of a table by section: `[name]` begins one."""
+    """The lines of a table by section: `[name]` starts one."""
     sections: dict[str, list[str]] = {}
     for line in content_lines(file):
         if line.startswith("["):
@@ -26,3 +28,33 @@ def read_sections(file: Path) -> dict[str, list[str]]:
 def word_sections(file: Path) -> dict[str, frozenset[str]]:
     """The words of a table by section."""
     return {name: frozenset(" ".join(lines).split()) for name, lines in read_sections(file).items()}
+
+
+def indented_entries(lines: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Each line at the left margin with the indented lines below it."""
+    entries: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith(" "):
+            entries[-1][1].append(line.strip())
+        else:
+            entries.append((line, []))
+    return entries
+
+
+def named_patterns(lines: Iterable[str]) -> dict[str, str]:
+    """Patterns by name: `NAME = pattern`, continued on indented lines; `{NAME}` inserts an earlier one."""
+    patterns: dict[str, str] = {}
+    for head, body in indented_entries(lines):
+        name, _, start = head.partition(" = ")
+        patterns[name] = insert_patterns("".join([start, *body]), patterns)
+    return patterns
+
+
+def insert_patterns(pattern: str, patterns: dict[str, str]) -> str:
+    """A pattern with the ones that it names by `{NAME}`."""
+    return re.sub(r"\{([A-Z_]+)\}", lambda found: patterns[found[1]], pattern)
+
+
+def compiled_patterns(file: Path) -> dict[str, re.Pattern[str]]:
+    """The same for a file, compiled."""
+    return {name: re.compile(pattern) for name, pattern in named_patterns(content_lines(file)).items()}

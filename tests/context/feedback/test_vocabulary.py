@@ -19,7 +19,7 @@ from whence.context.feedback.vocabulary import (
     pairs,
     weight,
 )
-from whence.text.stop_words import stop_words
+from whence.text.analyzer import stop_words
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from whence.app.index import Index
-from whence.text.analyzer import words
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS, words
 from whence.text.token_estimate import count_tokens
 from whence_bench import metrics
 

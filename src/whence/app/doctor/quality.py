@@ -43,7 +43,7 @@ from whence.source.git import read_head
 from whence.source.history import UNINFORMATIVE_SUBJECT, read_history
 from whence.storage.rows import dead_mask
 from whence.text import analyzer
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
     from whence.source.history import Commit

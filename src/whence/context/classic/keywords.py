@@ -10,7 +10,7 @@ from itertools import chain, islice, pairwise, zip_longest
 from whence.query.plan import split_prose
 from whence.query.vocabulary import abbreviations_of
 from whence.text import analyzer
-from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
+from whence.text.analyzer import QUERY_STOP_WORDS, stop_words
 
 #: Of a pasted text only the first words are read, prose before quoted code.
 MOST_WORDS = 400

@@ -9,8 +9,7 @@ from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.core.settings_schema import LearnSettings
 from whence.storage.sqlite import VALUES_AT_ONCE
 from whence.text import analyzer
-from whence.text.analyzer import stem
-from whence.text.stop_words import QUERY_STOP_WORDS, stop_words
+from whence.text.analyzer import QUERY_STOP_WORDS, stem, stop_words
 
 COMMON_WORDS = QUERY_STOP_WORDS | stop_words("feedback_verbs") | stop_words("feedback_programming")
 _COMMON_STEMS = frozenset(stem(word) for word in COMMON_WORDS)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from whence.text import analyzer
-from whence.text.stop_words import QUERY_STOP_WORDS
+from whence.text.analyzer import QUERY_STOP_WORDS
 
 #: Kinds of a text. A plain one is searched as it is.
 PLAIN, ENVELOPE, CHAT, PROMPT, TRACE, LOG, ISSUE, SNIPPET = ("plain", "envelope", "chat", "prompt", "trace", "log", "issue", "snippet")

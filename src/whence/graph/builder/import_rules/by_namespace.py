@@ -7,8 +7,18 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from whence.graph.builder.import_rules.rule import MAX_NAMES, MAX_PARTS, Binding, PathTree, aliased, folder_of, joined, nearest, quoted
-from whence.text.json_comments import parse_json
+from whence.graph.builder.import_rules.rule import (
+    MAX_NAMES,
+    MAX_PARTS,
+    Binding,
+    PathTree,
+    aliased,
+    folder_of,
+    joined,
+    nearest,
+    parse_json,
+    quoted,
+)
 
 Leaf = tuple[tuple[str, ...], str]  # the parts of an imported name, and the local name
 

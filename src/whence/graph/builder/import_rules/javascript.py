@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from whence.graph.builder.import_rules.rule import Binding, PathTree, aliased, folder_of, joined, upward
-from whence.text.json_comments import parse_json
+from whence.graph.builder.import_rules.rule import Binding, PathTree, aliased, folder_of, joined, parse_json, upward
 
 #: Folders that a build writes; the sources are in `src`.
 _BUILD_FOLDERS = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from bisect import bisect_left
@@ -17,6 +18,9 @@ MAX_NAMES = 2_000
 #: How many paths are compared one by one to find the nearest.
 MAX_COMPARED = 100
 _QUOTED = re.compile(r"""(["'`])([^"'`]*)\1""")
+# A JSON string or a comment; one that is never closed extends to the end, so nothing is read twice.
+_STRING_OR_COMMENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +173,19 @@ def aliased(part: str) -> tuple[str, str]:
     if len(words) >= 3 and words[-2] == "as":
         return words[-3], words[-1]
     return (words[-1], words[-1]) if words else ("", "")
+
+
+def parse_json(text: str) -> object:
+    """The value of JSON as people write it, with comments and trailing commas; None if it cannot be parsed."""
+    for read in (str, _without_comments):
+        try:
+            value: object = json.loads(read(text))
+            return value
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _without_comments(text: str) -> str:
+    text = _STRING_OR_COMMENT.sub(lambda found: found[0] if found[0][0] == '"' else " ", text.removeprefix("\ufeff"))
+    return _STRING_OR_COMMA.sub(lambda found: found[0] if found[0][0] == '"' else "", text)
