@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from sample_trees import write
 from whence import Index
-from whence.app.budget import cut_json, cut_text
+from whence.app.budget import fit_document, fit_json
+from whence.app.presenters.document import Document
 from whence.app.workspace import AllowedRoots
 from whence.core.errors import UsageError, WhenceError
 from whence.core.settings import load
@@ -202,11 +203,11 @@ any_json = st.recursive(
 
 @often
 @given(any_json, st.lists(any_text, max_size=20).map("\n".join), st.integers(60, 400))
-def test_no_output_is_larger_than_its_budget_and_cut_json_is_json(value, text, budget):
-    for made in (cut_json(value, budget, rest="ask for more"), cut_text(text, budget, rest="ask for more")):
+def test_no_output_is_larger_than_its_budget_and_fitted_json_is_json(value, text, budget):
+    for made in (fit_json(value, budget, rest="ask for more"), fit_document(Document.from_text(text), budget, rest="ask for more")):
         assert count_tokens(made.text) <= budget
         assert made.given <= budget
-    json.loads(cut_json(value, budget, rest="ask for more").text)
+    json.loads(fit_json(value, budget, rest="ask for more").text)
 
 
 # Secrets.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli.output import print_text
 from whence.cli.shared import ProgressBar
 from whence.core.errors import StorageError, UsageError
 from whence_bench.cli_agents import agents, confidence, pastes
@@ -69,7 +70,7 @@ def search(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
             text, figures = benchmark.as_text(done), benchmark.as_json(done, loaded)
     finally:
         progress.close()
-    click.echo(text)
+    print_text(f"{text}\n")
     for name in loaded.missing:
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
     files.write(figures)
@@ -136,7 +137,7 @@ def context(corpus: str, names: tuple[str, ...], index_dir: str | None, files: F
         text, figures = _contexts(loaded, Path(index_dir) if index_dir else None, progress, **how)
     finally:
         progress.close()
-    click.echo(text)
+    print_text(f"{text}\n")
     for line in [*(f"{name} is listed and is not there; left out" for name in loaded.missing), *figures["notes"]]:
         _warn(line)
     files.write(figures)
@@ -225,7 +226,7 @@ def history(corpus: str, names: str | None, files: Files, judged_file: str | Non
     if judged_file:
         features.save(done.judged, Path(judged_file))
     done = benchmark.learned_apart(done)
-    click.echo(benchmark.as_text(done))
+    print_text(f"{benchmark.as_text(done)}\n")
     files.write(benchmark.as_json(done))
     return 0
 
@@ -263,13 +264,13 @@ def memory(corpus: str | None, count: int | None, writers: bool, files: Files, *
         from whence_bench.memory import load as memory_load  # noqa: PLC0415
 
         room = memory_load.run_load(count, _say)
-        click.echo(memory_load.as_text(room))
+        print_text(f"{memory_load.as_text(room)}\n")
         figures["load"] = memory_load.as_json(room, count)
     if writers:
         from whence_bench.memory import writers as memory_writers  # noqa: PLC0415
 
         written = memory_writers.run_writers(_say)
-        click.echo(memory_writers.as_text(written))
+        print_text(f"{memory_writers.as_text(written)}\n")
         figures["writers"] = memory_writers.as_json(written)
     files.write(figures)
     return 0
@@ -296,7 +297,7 @@ def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict
             figures["written"] = {name: {way: benchmark.recalls(of) for way, of in run.answered.items()} for name, run in runs.items()}
     finally:
         progress.close()
-    click.echo("\n\n".join(text))
+    print_text("\n\n".join(text) + "\n")
     return figures
 
 
@@ -315,7 +316,7 @@ def speed(tree: str | None, large: bool, semble: str | None, files: Files) -> in
 
     sizes = benchmark.Sizes(large_units=benchmark.LARGE_UNITS if large else 0)
     room = benchmark.run(Path(tree) if tree else None, sizes, semble, _say)
-    click.echo(benchmark.as_text(room))
+    print_text(f"{benchmark.as_text(room)}\n")
     files.write(benchmark.as_json(room))
     return 0
 
@@ -342,7 +343,7 @@ def fetch(what: str, directory: str, source: str | None) -> int:
     for name, reason in fetched.failed.items():
         click.echo(f"whence: {name}: {reason}", err=True)
     things = "files" if what == "memory" else "repositories"
-    click.echo(f"{len(fetched.there)} {things} in {directory}")
+    print_text(f"{len(fetched.there)} {things} in {directory}\n")
     if fetched.failed:
         raise StorageError(f"{len(fetched.failed)} repositories could not be fetched", hint="run it again; what is there is kept")
     return 0

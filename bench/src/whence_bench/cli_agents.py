@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli.output import print_text
 from whence.cli.shared import ProgressBar
 from whence_bench.cli_files import Files, into_files
 
@@ -51,7 +52,7 @@ def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
     from whence_bench.agents import run as benchmark  # noqa: PLC0415
 
     done, loaded = _measured(benchmark.run, corpus, names, index_dir)
-    click.echo(benchmark.as_text(done))
+    print_text(f"{benchmark.as_text(done)}\n")
     files.write(benchmark.as_json(done, loaded))
     return 0
 
@@ -74,7 +75,7 @@ def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, files
     if how["plot"]:
         report.check_writable(how["plot"])
     found, _ = _measured(benchmark.run, corpus, names, index_dir, apart=how["apart"], line=how["line"])
-    click.echo(benchmark.as_text(found))
+    print_text(f"{benchmark.as_text(found)}\n")
     if how["plot"]:
         report.write_text(how["plot"], confidence_plot.as_svg(found))
     files.write(found)
@@ -92,6 +93,6 @@ def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
     from whence_bench.search import pastes as benchmark  # noqa: PLC0415
 
     done, loaded = _measured(benchmark.run, corpus, names, index_dir)
-    click.echo(benchmark.as_text(done))
+    print_text(f"{benchmark.as_text(done)}\n")
     files.write(benchmark.as_json(done, loaded))
     return 0

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from whence.cli.output import print_text
 from whence.core.errors import UsageError
 from whence_bench.cli_files import Files, into_files
 
@@ -31,6 +32,6 @@ def faults(names: tuple[str, ...], seconds: float | None, small: bool, seed: int
         raise UsageError(f"there is no part {unknown[0]!r}", hint=f"allowed: {', '.join(running.PARTS)}")
     with TemporaryDirectory(prefix="whence-faults-") as scratch:
         parts = running.run(names, Path(scratch), seconds=seconds, seed=seed, small=small, tell=lambda line: click.echo(line, err=True))
-    click.echo(running.as_text(parts))
+    print_text(f"{running.as_text(parts)}\n")
     files.write(running.as_json(parts, seed))
     return 1 if any(part.wrong for part in parts) else 0

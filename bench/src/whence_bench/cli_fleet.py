@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whence.cli.output import print_text
 from whence.core.errors import UsageError
 from whence_bench.cli_files import Files, into_files
 
@@ -36,7 +37,7 @@ def scale(tree: str | None, sizes: str | None, address: str | None, files: Files
 
     chosen = _numbers(sizes) if sizes else benchmark.SIZES
     room = benchmark.run(Path(tree) if tree else None, _say, sizes=chosen, address=address)
-    click.echo(benchmark.as_text(room))
+    print_text(f"{benchmark.as_text(room)}\n")
     files.write(benchmark.as_json(room))
     return _code(room)
 
@@ -66,7 +67,7 @@ def bench_fleet(tree: str | None, corpus: str | None, index_dir: str | None, par
         corpus=corpora.load(Path(corpus)) if corpus else None,
         index_dir=Path(index_dir) if index_dir else None,
     )
-    click.echo(benchmark.as_text(room))
+    print_text(f"{benchmark.as_text(room)}\n")
     files.write(benchmark.as_json(room))
     return _code(room)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from whence.cli.output import print_text
 from whence_bench.cli_files import Files, into_files
 
 
@@ -24,7 +25,7 @@ def ui(tree: str | None, files: Files) -> int:
     from whence_bench.ui import run as benchmark  # noqa: PLC0415
 
     room = benchmark.run(Path(tree) if tree else None, _say)
-    click.echo(benchmark.as_text(room))
+    print_text(f"{benchmark.as_text(room)}\n")
     files.write(benchmark.as_json(room))
     return 1 if any(row.kept is False for row in room.rows) else 0
 

@@ -1,11 +1,10 @@
 """Any output within a number of tokens: its beginning, and what was asked, given and left out (P2, Z4).
 
-A text is cut between its items. An item is a line that begins at the margin and the
-deeper lines below it; where whole items would leave half of the room empty, the next
-one is shortened, by lines, and where whole lines would, a line. A JSON document keeps
-its form: lists lose elements from their end, long texts their end, and where a budget
-is too small for all fields, the last ones go. Numbers in it are as they were: a count
-counts what was found.
+A document is cut between its items. Where whole items would leave half of the room
+empty, the next one is shortened, by lines, and where whole lines would, a line. A JSON
+value keeps its form: lists lose elements from their end, long texts their end, and where
+a budget is too small for all fields, the last ones go. Numbers in it are as they were: a
+count counts what was found.
 
 More room never gives less: what is kept grows with it, line by line or element by element.
 """
@@ -15,11 +14,12 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from whence.app.presenters.document import Document
 from whence.core.errors import UsageError
 from whence.text import token_estimate
 
@@ -27,8 +27,6 @@ from whence.text import token_estimate
 Rest = Callable[[int], str] | str
 #: Where one ends that goes on.
 MORE = "..."
-#: Lines with fewer blanks before them are at the margin: numbers there may have one.
-INDENTED = 2
 #: A text in JSON with more characters may lose its end; a shorter one is a name or a path, whole or not there.
 LONG = 200
 #: So many times the share of any other field that is too large has the first list.
@@ -59,13 +57,15 @@ class BudgetedText:
     whole: int  # the least budget with which nothing is left out
 
 
-def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bool = False) -> BudgetedText:
-    """The beginning of a text and a last line that says what was asked, given and left out, within `budget` tokens.
+def fit_document(document: Document, budget: int, *, rest: Rest, coloured: bool = False) -> BudgetedText:
+    """The beginning of a document and a last line that says what was asked, given and left out, within `budget` tokens.
 
-    `foot` stands before that line and stays when the text is cut, unless the budget is small. `coloured` is a text for
-    a terminal: its colours cost nothing. A budget that cannot hold the last line is a UsageError that names the least.
+    Its foot stays when items are cut, unless the budget is small. `coloured` is for a terminal, where colours cost
+    nothing. A budget that cannot hold the last line is a UsageError that names the least.
     """
-    lines, last = _lines(text), _lines(foot)
+    items = [[f"{part}\n" for line in lines for part in line.split("\n")] for lines in document.items]
+    lines, last = [line for item in items for line in item], [f"{line}\n" for line in document.foot]
+    begins = set(accumulate((len(item) for item in items), initial=0))
     seen = _plain if coloured else str
     weights = token_estimate.weigh_texts([seen(line) for line in (*lines, *last)])
     everything = sum(weights)
@@ -78,7 +78,7 @@ def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bo
     of_foot = sum(weights[len(lines) :])
     if of_foot > room * MOST_OF_THE_FOOT:
         last, of_foot = [], 0
-    kept = _kept(lines, weights[: len(lines)], room - of_foot)
+    kept = _kept(begins, weights[: len(lines)], room - of_foot)
     empty = room - of_foot - sum(weights[:kept])
     shown = "".join(lines[:kept])
     if kept < len(lines) and empty * 2 > room - of_foot:
@@ -90,7 +90,7 @@ def cut_text(text: str, budget: int, *, rest: Rest, foot: str = "", coloured: bo
     return BudgetedText(shown + _closing(budget, given, left_out, how), budget, given, left_out, whole)
 
 
-def cut_json(value: Any, budget: int, *, rest: Rest) -> BudgetedText:
+def fit_json(value: Any, budget: int, *, rest: Rest) -> BudgetedText:
     """A JSON document on one line, with an object "budget" in it, within `budget` tokens; a list becomes the field "items".
 
     A budget that cannot hold that object is a UsageError that names the least.
@@ -171,27 +171,16 @@ def _weight(text: str) -> int:
 
 
 # Texts.
-def _lines(text: str) -> list[str]:
-    """Lines with their ends; the last gets one, too."""
-    return [f"{line}\n" for line in text.removesuffix("\n").split("\n")] if text else []
-
-
 def _plain(line: str) -> str:
     return _COLOUR.sub("", line)
 
 
-def _kept(lines: Sequence[str], weights: Sequence[int], room: int) -> int:
-    """How many lines there is room for, rather in whole items."""
+def _kept(begins: Collection[int], weights: Sequence[int], room: int) -> int:
+    """How many lines there is room for, rather in whole items; `begins` says at which lines items begin and all ends."""
     sums = list(accumulate(weights, initial=0))
     by_lines = bisect_right(sums, room) - 1
-    by_items = max((row for row in range(by_lines + 1) if row == len(lines) or _begins_an_item(lines[row])), default=0)
+    by_items = max((row for row in begins if row <= by_lines), default=0)
     return by_items if sums[by_items] * 2 >= room else by_lines
-
-
-def _begins_an_item(line: str) -> bool:
-    """Whether a line stands at the margin; a blank one belongs to what is above it."""
-    text = _plain(line)
-    return not text.isspace() and len(text) - len(text.lstrip(" \t")) < INDENTED and not text.startswith("\t")
 
 
 def _beginning(line: str, room: int) -> str:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from whence.cli.shared import safe
 from whence.core.errors import StorageError, WhenceError
@@ -74,12 +72,6 @@ def hint_lines(hints: Sequence[NoteHint]) -> list[str]:
     """A line for each of the first notes, and how many there are beside them."""
     more = len(hints) - MOST_NAMED
     return [*map(str, hints[:MOST_NAMED]), *([f"note: and {more} more"] if more > 0 else [])]
-
-
-def print_hints(hints: Sequence[NoteHint], style: Callable[..., str], *, err: bool = False) -> None:
-    """The same after an answer."""
-    for line in hint_lines(hints):
-        click.echo(style(line, fg="cyan"), err=err, color=True)
 
 
 def notes_json(hints: Sequence[NoteHint]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whence.cli.shared import ProgressBar, json_option, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.output import print_item, print_json
+from whence.cli.shared import ProgressBar, json_option, safe, say_notes, set_option, settings_of, targets_of
 from whence.core.errors import StorageError, UsageError
 from whence.source import git
 
@@ -65,8 +66,8 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
         print_json({"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest})
     else:
         without = f"; without {left} not as in the commit" if left else ""
-        click.echo(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
-        click.echo(digest)
+        print_item(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
+        print_item(digest)
     return 0 if manifest.files else 1
 
 
@@ -102,7 +103,7 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
         print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.reused, "read": did.read})
     else:
         other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
-        click.echo(f"{safe(str(target.root))}: {did.reused} files taken from the pack, {did.read} read here{other}")
+        print_item(f"{safe(str(target.root))}: {did.reused} files taken from the pack, {did.read} read here{other}")
     return 0 if did.reused else 1
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whence.cli.shared import color_option, json_option, print_json, set_option, settings_of, styler, targets_of
+from whence.cli.output import print_item, print_json
+from whence.cli.shared import color_option, json_option, set_option, settings_of, styler, targets_of
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,9 +59,8 @@ def _print(shown: list[Setting], style: object) -> None:
     width = max((len(one.name) for one in shown), default=0)
     for one in shown:
         source = "" if one.source == "default" else f"  from {one.source}"
-        click.echo(
-            f"{one.name:<{width}} = {_value(one.value):<10} {one.doc}{style(source, fg='yellow') if callable(style) else source}".rstrip(),
-            color=True,
+        print_item(
+            f"{one.name:<{width}} = {_value(one.value):<10} {one.doc}{style(source, fg='yellow') if callable(style) else source}".rstrip()
         )
 
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.low_confidence import nothing_for, task_warning
-from whence.app.note_hints import NoteHint, by_file, hints_of, notes_json, print_hints
+from whence.app.note_hints import NoteHint, by_file, hint_lines, hints_of, notes_json
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.options import request_options
+from whence.cli.output import print_item, print_json, print_more
 from whence.cli.shared import (
     Target,
     color_option,
     freshness_json,
     json_option,
     open_indexes,
-    print_json,
     relative,
     safe,
     say_notes,
@@ -146,7 +146,8 @@ def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> Non
     text = _with_notes(pack, hints) if hints and options["as_json"] else None
     click.echo(text or pack.text, nl=False)
     if text is None:
-        print_hints(hints, styler("never"), err=True)
+        for line in hint_lines(hints):
+            click.echo(line, err=True)
 
 
 def _with_notes(pack: ContextPack, hints: Sequence[NoteHint]) -> str | None:
@@ -179,12 +180,13 @@ def _print_list(index: Index, pack: ContextPack, options: dict[str, Any]) -> Non
     for number, one in enumerate(best, 1):
         where = f"{safe(_shown(index, one.path, options))}:{one.start_line}"
         name = style(safe(one.qualified_name).ljust(min(width, 60)), bold=True)
-        click.echo(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {style(where, fg='magenta')}", color=True)
+        print_item(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {style(where, fg='magenta')}")
         if options["with_why"]:
             for line in sorted(one.why, key=lambda line: -abs(line.contribution)):
                 if round(line.contribution, 4):
-                    click.echo(style(f"     {line.contribution:>+9.4f}  {line.signal:<14} {safe(line.because)}", dim=True), color=True)
-    print_hints(hints, style)
+                    print_more(style(f"     {line.contribution:>+9.4f}  {line.signal:<14} {safe(line.because)}", dim=True))
+    for hint in hint_lines(hints):
+        print_item(style(hint, fg="cyan"))
 
 
 def _shown(index: Index, path: str, options: dict[str, Any]) -> str:

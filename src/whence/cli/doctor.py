@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli.shared import color_option, json_option, print_json, safe, set_option, settings_of, styler, targets_of
+from whence.cli.output import print_item, print_json, print_more
+from whence.cli.shared import color_option, json_option, safe, set_option, settings_of, styler, targets_of
 
 if TYPE_CHECKING:
     from whence.app.doctor.checks import DoctorContext
@@ -65,7 +66,7 @@ def doctor(path: str, questions: int | None, fix: bool, as_json: bool, color: st
         _print_as_json(context, findings, fixed)
     else:
         for line in fixed:
-            click.echo(f"fixed    {safe(line)}")
+            print_item(f"fixed    {safe(line)}")
         _print_summary(findings)
     return PROBLEMS if any(one.level == FAILED for one in findings) else OK
 
@@ -83,19 +84,19 @@ def _context(path: str, questions: int | None, assignments: tuple[str, ...]) -> 
 
 def _print(one: Finding, style: Any) -> None:
     level = style(f"{one.level:<8}", fg=_COLOURS[one.level])
-    click.echo(f"{level} {one.name:<{_NAME_WIDTH}} {safe(one.message)}", color=True)
+    print_item(f"{level} {one.name:<{_NAME_WIDTH}} {safe(one.message)}")
     margin = " " * (_NAME_WIDTH + 10)
     for line in one.details:
-        click.echo(f"{margin}{safe(line)}")
+        print_more(f"{margin}{safe(line)}")
     if one.hint:
-        click.echo(f"{margin}-> {safe(one.hint)}")
+        print_more(f"{margin}-> {safe(one.hint)}")
 
 
 def _print_summary(findings: list[Finding]) -> None:
     levels = [one.level for one in findings]
     failed, warnings = levels.count("failed"), levels.count("warning")
     problems = f"{failed} failed, {warnings} {'warning' if warnings == 1 else 'warnings'}" if failed or warnings else "no problems"
-    click.echo(f"{len(levels)} checks: {problems}")
+    print_item(f"{len(levels)} checks: {problems}")
 
 
 def _print_as_json(context: DoctorContext, findings: list[Finding], fixed: list[str]) -> None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.main import FAILED, FOUND
+from whence.cli.output import print_item, print_json
 from whence.cli.shared import (
     ProgressBar,
     Target,
     json_option,
     open_indexes,
-    print_json,
     safe,
     say_notes,
     set_option,
@@ -73,7 +73,7 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
         for one in asked:
             one.ask(target)
             if not as_json:
-                click.echo(one.line())
+                print_item(one.line())
         for one in runs:
             if one.trouble:
                 click.echo(f"whence: {one.trouble}{f' ({one.hint})' if one.hint else ''}", err=True)

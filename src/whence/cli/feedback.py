@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.shared import Target, json_option, open_indexes, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.output import print_item, print_json, print_more
+from whence.cli.shared import Target, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def import_(file: str, place: str, as_json: bool, assignments: tuple[str, ...]) 
     if as_json:
         print_json({"imported": added})
     else:
-        click.echo(f"{added} new")
+        print_item(f"{added} new")
     return FOUND
 
 
@@ -163,7 +164,7 @@ def reset(symbols: tuple[str, ...], yes: bool, place: str, as_json: bool) -> int
     if as_json:
         print_json({"forgotten": forgotten})
     else:
-        click.echo(f"forgot {forgotten} verdicts" if forgotten is not None else "removed a damaged file")
+        print_item(f"forgot {forgotten} verdicts" if forgotten is not None else "removed a damaged file")
     return FOUND
 
 
@@ -202,7 +203,7 @@ def used(
         print_json({"used": found})
     else:
         for symbol in found:
-            click.echo(f"used {safe(symbol)}")
+            print_item(f"used {safe(symbol)}")
     return FOUND if found else NOTHING_FOUND
 
 
@@ -295,7 +296,7 @@ def _say(
         print_json({"useful": useful, "task": kept, "symbols": [_opinion_json(held[key]) for key in keys]})
     else:
         for key in keys:
-            click.echo(f"{'useful' if useful else 'useless'} {safe(key)}: {_tally(held[key])}")
+            print_item(f"{'useful' if useful else 'useless'} {safe(key)}: {_tally(held[key])}")
     return FOUND
 
 
@@ -348,16 +349,16 @@ def _tally(one: VerdictSummary) -> str:
 
 def _print_learned(held: list[VerdictSummary], words: list[LearnedPair], *, enabled: bool) -> None:
     if not enabled:
-        click.echo("learning is switched off; this is what was learned before")
+        print_item("learning is switched off; this is what was learned before")
     if not held:
-        click.echo("nothing was learned here")
+        print_item("nothing was learned here")
     for one in held:
-        click.echo(f"{safe(one.symbol)}: {_tally(one)}")
+        print_item(f"{safe(one.symbol)}: {_tally(one)}")
     counted = [pair for pair in words if pair.weight]
     if counted:
-        click.echo("words:")
+        print_item("words:")
     for pair in counted:
-        click.echo(f"  {safe(pair.keyword)} -> {safe(pair.symbol)}: {pair.count} times, {pair.weight:.2f}")
+        print_more(f"  {safe(pair.keyword)} -> {safe(pair.symbol)}: {pair.count} times, {pair.weight:.2f}")
 
 
 def _opinion_json(one: VerdictSummary) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.shared import ProgressBar, ago, color_option, complaint, json_option, print_json, safe, set_option, settings_of, styler
+from whence.cli.output import print_item, print_json, print_more
+from whence.cli.shared import ProgressBar, ago, color_option, complaint, json_option, safe, set_option, settings_of, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def add(sources: tuple[str, ...], name: str, groups: tuple[str, ...], as_json: b
         print_json([_repository_json(one) for one in done])
         return 0
     for one in done:
-        click.echo(f"{safe(one.name)}: {safe(one.source)}, {_visibility(one)}; {one.state}")
+        print_item(f"{safe(one.name)}: {safe(one.source)}, {_visibility(one)}; {one.state}")
     return 0
 
 
@@ -112,7 +113,7 @@ def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) 
         return 0
     for removed in done:
         deleted = ", ".join(f"{count} {name}" for name, count in removed["rows"].items())
-        click.echo(f"{safe(removed['name'])}: removed (rows: {deleted}){' and its local checkout' if removed['checkout'] else ''}")
+        print_item(f"{safe(removed['name'])}: removed (rows: {deleted}){' and its local checkout' if removed['checkout'] else ''}")
     return 0
 
 
@@ -129,7 +130,7 @@ def list_(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     else:
         width = max((len(one.name) for one in found), default=0)
         for one in found:
-            click.echo(f"{safe(one.name):<{width}}  {one.state:<8} {one.files:>7} files  {_visibility(one)}  {safe(one.source)}")
+            print_item(f"{safe(one.name):<{width}}  {one.state:<8} {one.files:>7} files  {_visibility(one)}  {safe(one.source)}")
     return 0 if found else NO_REPOSITORY
 
 
@@ -174,7 +175,7 @@ def _report_no_repository(patterns: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         print_json([])
     else:
-        click.echo(f"no repository in the fleet{' matches ' + ' or '.join(map(safe, patterns)) if patterns else ''}")
+        print_item(f"no repository in the fleet{' matches ' + ' or '.join(map(safe, patterns)) if patterns else ''}")
     return NO_REPOSITORY
 
 
@@ -194,20 +195,20 @@ def status(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     else:
         for one in found:
             _print_status(one, holders.get(one.name, ""))
-        click.echo(_summary(found))
+        print_item(_summary(found))
     return 0 if found else NO_REPOSITORY
 
 
 def _print_status(one: Repository, worker: str) -> None:
-    click.echo(f"{safe(one.name)}: {one.state}{f', leased by {safe(worker)}' if worker else ''}")
-    click.echo(f"  {safe(one.source)}, {_visibility(one)}")
+    print_item(f"{safe(one.name)}: {one.state}{f', leased by {safe(worker)}' if worker else ''}")
+    print_more(f"  {safe(one.source)}, {_visibility(one)}")
     if one.indexed_at:
         at = f"commit {one.commit[:COMMIT]}" if one.commit else "no commit"
-        click.echo(f"  {at}{f' on {safe(one.branch)}' if one.branch else ''}, checked {ago(time.time() - one.indexed_at)}")
-        click.echo(f"  {one.files} files, {one.units} units, {one.passages} passages, {one.bytes_source / 1e6:.1f} MB of source")
-        click.echo(f"  last sync: {one.bytes_sent / 1e6:.2f} MB sent in {one.seconds:.1f} s, {one.cpu:.1f} s of CPU")
+        print_more(f"  {at}{f' on {safe(one.branch)}' if one.branch else ''}, checked {ago(time.time() - one.indexed_at)}")
+        print_more(f"  {one.files} files, {one.units} units, {one.passages} passages, {one.bytes_source / 1e6:.1f} MB of source")
+        print_more(f"  last sync: {one.bytes_sent / 1e6:.2f} MB sent in {one.seconds:.1f} s, {one.cpu:.1f} s of CPU")
     if one.error:
-        click.echo(f"  {safe(one.error)}")
+        print_more(f"  {safe(one.error)}")
 
 
 def _summary(found: list[Repository]) -> str:
@@ -243,11 +244,11 @@ def symbols(name: str, **options: Any) -> int:
 def _print_symbols(found: FleetSymbols, style: Any) -> None:
     for one in found.definitions:
         where = style(safe(f"{one.repository}/{one.path}"), fg="magenta", bold=True)
-        click.echo(f"{where}:{one.line}  {one.kind} {style(safe(found.name), bold=True)}", color=True)
+        print_item(f"{where}:{one.line}  {one.kind} {style(safe(found.name), bold=True)}")
         for line in _uses(found, one):
-            click.echo(f"   {safe(line)}")
+            print_more(f"   {safe(line)}")
     defined = f"{len(found.definitions)} definition{'' if len(found.definitions) == 1 else 's'}"
-    click.echo(style(f"{defined}; {len(found.uses)} of {found.files} files searched use the name", dim=True), color=True)
+    print_item(style(f"{defined}; {len(found.uses)} of {found.files} files searched use the name", dim=True))
 
 
 def _uses(found: FleetSymbols, of: Definition) -> list[str]:
@@ -334,15 +335,15 @@ def _print_outcome(outcome: SyncOutcome, as_json: bool) -> None:
     """One line per repository, of text or of JSON."""
     summary = outcome.summary
     if as_json:
-        click.echo(json.dumps(_outcome_json(outcome)))
+        print_item(json.dumps(_outcome_json(outcome)))
     elif outcome.status == "failed":
         click.echo(complaint(f"{safe(outcome.name)}: {outcome.message}"), err=True, nl=False)
     elif summary is None or summary.repository is None or summary.is_empty:
-        click.echo(f"{safe(outcome.name)}: {outcome.message or 'up to date'}")
+        print_item(f"{safe(outcome.name)}: {outcome.message or 'up to date'}")
     else:
         now = summary.repository
         removed = f", {summary.removed_files} removed" if summary.removed_files else ""
-        click.echo(
+        print_item(
             f"{safe(outcome.name)}: {summary.files} of {now.files} files sent{removed}, "
             f"{summary.bytes / 1e6:.2f} MB in {now.seconds:.1f} s, {now.cpu:.1f} s of CPU"
         )

@@ -14,8 +14,9 @@ import click
 from whence.app.low_confidence import LowConfidence
 from whence.cli.context import print_context
 from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.output import print_foot, print_json
 from whence.cli.search import print_bare, print_doubt, print_results, result_json
-from whence.cli.shared import ProgressBar, ago, print_json, safe, settings_of, styler
+from whence.cli.shared import ProgressBar, ago, safe, settings_of, styler
 from whence.cli.why import print_receipt
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
@@ -66,7 +67,7 @@ def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[s
         print_doubt(doubt, shown, options)
         if not print_bare(query, shown, options):
             print_results(shown, options)
-            click.echo(styler(options["color"])(_foot(answer.searched, len(answer), time.time()), dim=True), color=True)
+            print_foot(styler(options["color"])(_foot(answer.searched, len(answer), time.time()), dim=True))
             if not answer:
                 click.echo("nothing found" if doubt or content == "all" else f"nothing found; only {content} was searched", err=True)
     return FOUND if answer else NOTHING_FOUND

@@ -14,6 +14,7 @@ import click
 import numpy as np
 
 from whence.cli.main import FOUND, NOTHING_FOUND
+from whence.cli.output import print_foot, print_item, print_json, print_more
 from whence.cli.shared import (
     Target,
     color_option,
@@ -21,7 +22,6 @@ from whence.cli.shared import (
     freshness_words,
     json_option,
     open_indexes,
-    print_json,
     relative,
     safe,
     say_notes,
@@ -105,10 +105,11 @@ class _Printer:
         self._index, self._style = index, styler(options["color"])
 
     def say(self, text: str, **style: Any) -> None:
-        click.echo(self._style(safe(text), **style) if style else safe(text), color=True)
+        write = print_more if text.startswith("  ") or not text else print_item
+        write(self._style(safe(text), **style) if style else safe(text))
 
     def freshness(self) -> None:
-        self.say(freshness_words(self._index.freshness, time.time()), dim=True)
+        print_foot(self._style(freshness_words(self._index.freshness, time.time()), dim=True))
 
     # Answers.
     def answer(self, question: str, answer: NeighbourAnswer, limit: int) -> None:
@@ -183,7 +184,7 @@ class _Printer:
             while cells and not cells[-1].strip():  # colour at the end of a line would keep its blanks
                 cells.pop()
             shown = [self._style(cell, **_LOOKS[look]) if look else cell for cell, look in zip(cells, looks, strict=False)]
-            click.echo(f"  {'  '.join(shown).rstrip()}", color=True)
+            print_more(f"  {'  '.join(shown).rstrip()}")
 
 
 def _stops(question: str, answer: NeighbourAnswer) -> Iterable[str]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
+from whence.cli.output import print_item, print_json
 from whence.cli.shared import (
     freshness_json,
     freshness_words,
     json_option,
     open_indexes,
-    print_json,
     safe,
     say_notes,
     set_option,
@@ -52,11 +52,11 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
         print_json({"removed": removed, "kept": kept})
         return 0
     for name in removed:
-        click.echo(f"removed {safe(name)}")
+        print_item(f"removed {safe(name)}")
     if not removed:
-        click.echo("no index to remove")
+        print_item("no index to remove")
     for name in kept:
-        click.echo(f"kept {safe(name)}: what was learned from use (--learned removes that, too)")
+        print_item(f"kept {safe(name)}: what was learned from use (--learned removes that, too)")
     return 0
 
 
@@ -102,8 +102,8 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
             if not as_json:
                 known = f", {did.reused} known from elsewhere or before" if did.reused else ""
                 held = f"{snapshot.live_files} files, {snapshot.live_units} units, {len(graph.source)} edges"
-                click.echo(f"{safe(str(one.root))}: {held}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s")
-                click.echo(freshness_words(one.freshness, time.time()))
+                line = f"{safe(str(one.root))}: {held}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s"
+                print_item(line, freshness_words(one.freshness, time.time()))
         if as_json:
             print_json({"indexes": done, "seconds": round(seconds, 3)})
     return 0

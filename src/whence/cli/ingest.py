@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.shared import json_option, open_indexes, print_json, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.output import print_item, print_json
+from whence.cli.shared import json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
                 }
             )
         else:
-            click.echo(_line(did, len(edges)))
+            print_item(_line(did, len(edges)))
     return FOUND if did.mapped else NOTHING_FOUND
 
 

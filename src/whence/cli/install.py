@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.shared import color_option, json_option, print_json, safe, styler
+from whence.cli.output import print_json
+from whence.cli.shared import color_option, json_option, safe, styler
 from whence.core.errors import UsageError, WhenceError
 
 if TYPE_CHECKING:

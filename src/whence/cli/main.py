@@ -12,7 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import click
 
-from whence.cli.budget import budgeted
+from whence.cli.output import with_budget
 from whence.cli.shared import complaint
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
@@ -57,7 +57,7 @@ class Commands(click.Group):
             command = _plugin(name)
         else:
             command = getattr(import_module(_MODULES.get(name, f"whence.cli.{name}")), _TAKEN.get(name, name))
-        return budgeted(command, name) if isinstance(command, click.Command) else None
+        return with_budget(command, name) if isinstance(command, click.Command) else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """A name that is no command is most likely a query: say how to ask it."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.cli.options import request_options
+from whence.cli.output import print_item, print_more
 from whence.cli.shared import ProgressBar, color_option, json_option, safe, set_option, settings_of
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
@@ -154,18 +155,18 @@ def print_columns(rows: Sequence[Sequence[str]], style: Callable[..., str]) -> N
     shown = [[safe(value) for value in row] for row in rows]
     if not sys.stdout.isatty():
         for row in shown:
-            click.echo("\t".join(row))
+            print_item("\t".join(row))
         return
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     for row in shown:
         first, *rest = [value.ljust(width) for value, width in zip(row, widths, strict=True)]
-        click.echo("  ".join([style(first, bold=True), *rest]).rstrip(), color=True)
+        print_item("  ".join([style(first, bold=True), *rest]).rstrip())
 
 
 def print_lines(text: str, style: Callable[..., str] = str, *, indent: str = "", **looks: Any) -> None:
     """A text of several lines, each safe for a terminal."""
     for line in text.split("\n"):
-        click.echo(f"{indent}{style(safe(line), **looks)}", color=True)
+        (print_more if indent else print_item)(f"{indent}{style(safe(line), **looks)}")
 
 
 # JSON.

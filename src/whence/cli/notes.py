@@ -26,7 +26,8 @@ from whence.cli.note_output import (
     usual_options,
     without_secrets,
 )
-from whence.cli.shared import ProgressBar, print_json, safe, styler
+from whence.cli.output import print_item, print_json, print_text
+from whence.cli.shared import ProgressBar, safe, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +65,11 @@ def list_(**options: Any) -> int:
         style = styler(options["color"])
         print_columns([_row(note) for note in found], style)
         if more > 0:
-            click.echo(style(f"and {more} more (-k shows more of them)", dim=True), err=not sys.stdout.isatty(), color=True)
+            line = style(f"and {more} more (-k shows more of them)", dim=True)
+            if sys.stdout.isatty():
+                print_item(line)
+            else:
+                click.echo(line, err=True)
         if stray := memory.store.stray_files():
             named = ", ".join(map(safe, stray[:3]))
             are = "file is" if len(stray) == 1 else "files are"
@@ -218,7 +223,7 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
         for problem in brought.problems:
             click.echo(f"whence: {safe(problem)}", err=True)
         left = f", {len(brought.problems)} problem{'s' if len(brought.problems) > 1 else ''}" if brought.problems else ""
-        click.echo(f"{brought.new} new, {brought.changed} changed, {brought.unchanged} unchanged{left}")
+        print_item(f"{brought.new} new, {brought.changed} changed, {brought.unchanged} unchanged{left}")
     return FOUND if taken else FAILED if brought.problems else NOTHING_FOUND
 
 
@@ -253,7 +258,7 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
     if options["as_json"]:
         print_json({"exported": count, "destination": str(place)})
     else:
-        click.echo(f"{count} notes in {safe(str(place))}")
+        print_item(f"{count} notes in {safe(str(place))}")
     return FOUND if count else NOTHING_FOUND
 
 
@@ -289,7 +294,7 @@ def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> No
     from whence.memory.front_matter import render  # noqa: PLC0415  -- loaded with the memory
 
     if not sys.stdout.isatty():
-        click.echo((note.text if only_text else render(note)).encode("utf-8", "surrogateescape"), nl=False)
+        print_text(note.text if only_text else render(note))
         return
     if not (only_text or note.problem):
         print_lines(render(note)[: -len(note.text) - 1].rstrip("\n"), style, dim=True)
@@ -326,9 +331,9 @@ def _print_code_history(key: str, histories: Sequence[CodeHistory], options: dic
     style = styler(options["color"])
     colours = {"-": "red", "+": "green"}
     for one in histories:
-        click.echo(f"{style(safe(one.ref.code), bold=True)}  {one.state.value}: {safe(one.message)}", color=True)
+        print_item(f"{style(safe(one.ref.code), bold=True)}  {one.state.value}: {safe(one.message)}")
         for line in _diff(one):
-            click.echo(style(safe(line), fg=colours.get(line[:1])), color=True)
+            print_item(style(safe(line), fg=colours.get(line[:1])))
     if not histories:
         click.echo(f"{safe(key)} is about no code", err=True)
     return FOUND if histories else NOTHING_FOUND
@@ -344,5 +349,5 @@ def _say(done: str, keys: Sequence[str], options: dict[str, Any]) -> int:
         print_json({done: list(keys)})
     else:
         for key in keys:
-            click.echo(f"{done} {safe(key)}")
+            print_item(f"{done} {safe(key)}")
     return FOUND

@@ -21,8 +21,9 @@ from whence.cli.note_output import (
     usual_options,
 )
 from whence.cli.options import request_options
+from whence.cli.output import print_item, print_json, print_more
 from whence.cli.search import marked, print_why, why_json
-from whence.cli.shared import print_json, safe, styler, tracing
+from whence.cli.shared import safe, styler, tracing
 from whence.memory.request import RecallRequest
 
 if TYPE_CHECKING:
@@ -91,12 +92,12 @@ def print_response(memory: Memory, found: RecallResponse, options: dict[str, Any
 
     style = styler(options["color"])
     if found.is_low_confidence:
-        click.echo(style(LOW_CONFIDENCE, fg="yellow"), color=True)
+        print_item(style(LOW_CONFIDENCE, fg="yellow"))
     several = len({one.category for one in found}) > 1
     place = 0
     for category, some in groupby(found, key=lambda one: one.category):
         if several:
-            click.echo(style(f"{category}:", bold=True), color=True)
+            print_item(style(f"{category}:", bold=True))
         for place, one in enumerate(some, place + 1):  # noqa: B020  -- numbers go on from one category to the next
             _print_one(memory, place, one, found.words, style, options)
 
@@ -106,13 +107,13 @@ def _print_one(
 ) -> None:
     key = style(safe(one.note.key), fg="magenta", bold=True)
     score = style(f"{one.score:.2f}", dim=True)
-    click.echo(f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip(), color=True)
+    print_item(f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip())
     _print_flags(one.note, style)
     _print_text(one.note, words, style, full=options["full"])
     _print_problems(memory, one.note, style)
     if one.alike:
         named = ", ".join(one.alike[:MOST_ALIKE]) + (", ..." if len(one.alike) > MOST_ALIKE else "")
-        click.echo(f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}", color=True)
+        print_more(f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}")
     if options["with_why"]:
         print_why(one.why, style)
 
@@ -122,7 +123,7 @@ def _print_flags(note: Note, style: Callable[..., str]) -> None:
     from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the memory
 
     if said := warning_of(_flags(note), "this note"):
-        click.echo(f"   {style(said, fg='yellow')}", color=True)
+        print_more(f"   {style(said, fg='yellow')}")
 
 
 def _print_text(note: Note, words: Sequence[str], style: Callable[..., str], *, full: bool) -> None:
@@ -131,17 +132,17 @@ def _print_text(note: Note, words: Sequence[str], style: Callable[..., str], *, 
         return
     lines, left = excerpt(note.text, words)
     for line in lines:
-        click.echo(f"{INDENT}{marked(line.text, line.marks, style)}", color=True)
+        print_more(f"{INDENT}{marked(line.text, line.marks, style)}")
     if left:
-        click.echo(f"{INDENT}{style(f'... {left} more lines', dim=True)}", color=True)
+        print_more(f"{INDENT}{style(f'... {left} more lines', dim=True)}")
 
 
 def _print_problems(memory: Memory, note: Note, style: Callable[..., str]) -> None:
     """Print that the code of a note has changed, or that its file cannot be parsed."""
     if changed := memory.changed_code(note):
-        click.echo(f"{INDENT}{style(safe(changes_line(changed)), fg='yellow')}", color=True)
+        print_more(f"{INDENT}{style(safe(changes_line(changed)), fg='yellow')}")
     if note.problem:
-        click.echo(f"{INDENT}{style(safe(f'its file cannot be parsed: {note.problem}'), fg='yellow')}", color=True)
+        print_more(f"{INDENT}{style(safe(f'its file cannot be parsed: {note.problem}'), fg='yellow')}")
 
 
 def _print_stale(memory: Memory, given: dict[str, Any], options: dict[str, Any]) -> int:
@@ -155,7 +156,7 @@ def _print_stale(memory: Memory, given: dict[str, Any], options: dict[str, Any])
     elif found:
         style = styler(options["color"])
         for note in found:
-            click.echo(f"{style(safe(note.key), fg='magenta', bold=True)}  {safe(facts_of(note))}".rstrip(), color=True)
+            print_item(f"{style(safe(note.key), fg='magenta', bold=True)}  {safe(facts_of(note))}".rstrip())
             _print_text(note, (), style, full=options["full"])
             _print_problems(memory, note, style)
     else:

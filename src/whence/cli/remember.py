@@ -14,7 +14,8 @@ import click
 
 from whence.cli.main import FOUND
 from whence.cli.note_output import note_json, opened, usual_options
-from whence.cli.shared import print_json, safe
+from whence.cli.output import print_item, print_json
+from whence.cli.shared import safe
 from whence.core.errors import UsageError, WhenceError
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def edit(key: str, **options: Any) -> int:
         if options["as_json"]:
             print_json({"note": note_json(note), "changed": note != before})
         else:
-            click.echo(safe(note.key) if note != before else f"{safe(note.key)} is as it was")
+            print_item(safe(note.key) if note != before else f"{safe(note.key)} is as it was")
     return FOUND
 
 
@@ -186,14 +187,14 @@ def _say_stored(memory: Memory, note: Note, began: datetime, *, as_json: bool) -
     if as_json:
         print_json({"note": note_json(note), "replaced": bool(earlier) and not unchanged, "earlier_versions": len(earlier)})
     elif unchanged:
-        click.echo(f"{safe(note.key)} (is as it was)")
+        print_item(f"{safe(note.key)} (is as it was)")
     elif earlier:
         last = earlier[-1].updated or earlier[-1].created
         of = f"the one of {last:%Y-%m-%d %H:%M} UTC" if last else "the one before"
         count = f"{len(earlier)} earlier version{'s' if len(earlier) > 1 else ''}"
-        click.echo(f"{safe(note.key)} (replaces {of}; {count})")
+        print_item(f"{safe(note.key)} (replaces {of}; {count})")
     else:
-        click.echo(safe(note.key))
+        print_item(safe(note.key))
     return FOUND
 
 

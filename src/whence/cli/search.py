@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.low_confidence import LowConfidence, doubt_of
-from whence.app.note_hints import NoteHint, hints_of, notes_json, print_hints
+from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.options import request_options
+from whence.cli.output import print_foot, print_item, print_json, print_more
 from whence.cli.shared import (
     color_option,
     freshness_json,
     freshness_words,
     json_option,
     open_indexes,
-    print_json,
     relative,
     safe,
     say_notes,
@@ -174,7 +174,8 @@ def print_answer(
     print_doubt(doubt, shown, options)
     if not print_bare(query, shown, options):
         print_results(shown, options)
-        print_hints(_hints(indexes, found), styler(options["color"]))
+        for line in hint_lines(_hints(indexes, found)):
+            print_item(styler(options["color"])(line, fg="cyan"))
         _print_foot(indexes, found, options, doubted=doubt is not None)
 
 
@@ -183,17 +184,20 @@ def print_doubt(doubt: LowConfidence | None, shown: Sequence[tuple[str, SearchRe
     bare = options.get("only_paths") or options.get("counts") or options.get("line_numbers")
     if doubt is not None and str(doubt):
         line = f"{safe(str(doubt))}{'; the nearest:' if shown else ''}"
-        click.echo(f"whence: {line}" if bare else styler(options["color"])(line, fg="yellow"), err=bool(bare), color=True)
+        if bare:
+            click.echo(f"whence: {line}", err=True)
+        else:
+            print_item(styler(options["color"])(line, fg="yellow"))
 
 
 def print_bare(query: str, shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> bool:
     """Results as lines alone, by their paths as they are shown, where that was asked for."""
     if options.get("only_paths"):
         for path, _ in shown:
-            click.echo(safe(path))
+            print_item(safe(path))
     elif options.get("counts"):
         for path, result in shown:
-            click.echo(f"{safe(path)}:{len(result.matching_lines) or result.units_matched}")
+            print_item(f"{safe(path)}:{len(result.matching_lines) or result.units_matched}")
     elif options.get("line_numbers") or not query.strip():
         _print_like_grep(shown, options)
     else:
@@ -212,7 +216,7 @@ def _print_like_grep(shown: Sequence[tuple[str, SearchResult]], options: dict[st
         path = style(safe(where), fg="magenta")
         for line in result.lines:
             number = f"{style(str(line.number), fg='green')}:" if options["line_numbers"] else ""
-            click.echo(f"{path}:{number}{safe(line.text)}", color=True)
+            print_item(f"{path}:{number}{safe(line.text)}")
 
 
 def print_results(shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
@@ -225,11 +229,11 @@ def print_results(shown: Sequence[tuple[str, SearchResult]], options: dict[str, 
         where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
         matched = f"  (matched: {result.matched})" if result.matched else ""
         score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
-        click.echo(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}", color=True)
+        print_item(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}")
         if said := warning_of(result.flags):
-            click.echo(f"   {style(said, fg='yellow')}", color=True)
+            print_more(f"   {style(said, fg='yellow')}")
         for line in result.lines:
-            click.echo(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}", color=True)
+            print_more(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}")
         if options["with_why"]:
             print_why(result.why, style)
 
@@ -239,7 +243,7 @@ def _print_foot(indexes: list[Index], found: list[tuple[Index, SearchResult]], o
     for index in indexes:
         of = f"{index.root.name}: " if len(indexes) > 1 else ""
         count = f"{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files"
-        click.echo(style(f"{of}{count} · {freshness_words(index.freshness, now)}", dim=True), color=True)
+        print_foot(style(f"{of}{count} · {freshness_words(index.freshness, now)}", dim=True))
     if not found:
         click.echo("nothing found" + ("" if doubted else _elsewhere(indexes, options)), err=True)
 
@@ -249,7 +253,7 @@ def print_why(why: Sequence[LedgerLine], style: Any) -> None:
     for entry in why:
         if entry.is_visible:
             because = style(safe(entry.because), dim=True)
-            click.echo(f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {because}", color=True)
+            print_more(f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {because}")
 
 
 def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -41,8 +39,6 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
 
 #: Work shorter than this shows no bar.
 SECONDS_BEFORE_PROGRESS = 0.4
-
-_FRESHNESS = re.compile(r"(\S.* · |\S.*: )?(commit [0-9a-f]+|no commit|[0-9]+ repositor(y|ies)) · indexed ")
 
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output (auto: on a terminal only)."
@@ -157,11 +153,6 @@ def freshness_words(freshness: Freshness, now: float) -> str:
     return f"{of} · indexed {ago(now - freshness.indexed_at)} · {state}"
 
 
-def is_freshness(line: str) -> bool:
-    """Whether a line of an answer says how fresh it is, as `freshness_words` does."""
-    return _FRESHNESS.match(click.unstyle(line)) is not None
-
-
 def freshness_json(freshness: Freshness) -> dict[str, Any]:
     """Freshness as JSON."""
     return {
@@ -172,11 +163,6 @@ def freshness_json(freshness: Freshness) -> dict[str, Any]:
         "fresh": freshness.fresh,
         "note": freshness.note,
     }
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on standard output. Names that are no Unicode come out escaped, not lost."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
 def complaint(message: str, hint: str = "") -> str:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli.output import print_item, print_json, print_more
 from whence.cli.shared import (
     freshness_json,
     freshness_words,
     json_option,
     open_indexes,
-    print_json,
     safe,
     say_notes,
     set_option,
@@ -113,7 +113,7 @@ def _list_files(tree: FileTree, unfit: dict[str, str], as_json: bool) -> int:
         print_json([{"path": path, "indexed": not reason, "reason": reason} for path, reason in listed])
     else:
         for path, reason in listed:
-            click.echo(f"{'out' if reason else 'in ':<4} {safe(path)}{f'  ({reason})' if reason else ''}")
+            print_item(f"{'out' if reason else 'in ':<4} {safe(path)}{f'  ({reason})' if reason else ''}")
     return 0
 
 
@@ -140,14 +140,14 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
             }
         )
         return 0
-    click.echo(f"{safe(str(root))}: would index {len(tree.files)} files, {total / 1e6:.1f} MB, in about {max(seconds, 0.1):.0f} s")
-    click.echo("largest files:")
+    print_item(f"{safe(str(root))}: would index {len(tree.files)} files, {total / 1e6:.1f} MB, in about {max(seconds, 0.1):.0f} s")
+    print_item("largest files:")
     for size, path in largest:
-        click.echo(f"  {size / 1e3:>9.1f} kB  {safe(path)}")
-    click.echo("largest folders:")
+        print_more(f"  {size / 1e3:>9.1f} kB  {safe(path)}")
+    print_item("largest folders:")
     for path, size in folders.most_common(MAX_LARGEST):
-        click.echo(f"  {size / 1e6:>9.2f} MB  {safe(path)}")
-    click.echo("left out: " + (", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "nothing"))
+        print_more(f"  {size / 1e6:>9.2f} MB  {safe(path)}")
+    print_item("left out: " + (", ".join(f"{count} {reason}" for reason, count in reasons.most_common()) or "nothing"))
     return 0
 
 
@@ -199,10 +199,10 @@ def _print_damaged(root: Path, damaged: list[str], as_json: bool) -> int:
     if as_json:
         print_json({"root": str(root), "damaged": damaged})
     else:
-        click.echo(safe(str(root)))
+        print_item(safe(str(root)))
         for line in damaged:
-            click.echo(f"  damaged: {safe(' '.join(line.split()))}")
-        click.echo("  the next search rebuilds it, or run whence index now")
+            print_more(f"  damaged: {safe(' '.join(line.split()))}")
+        print_more("  the next search rebuilds it, or run whence index now")
     return DAMAGED
 
 
@@ -256,18 +256,18 @@ def _model_words(facts: dict[str, Any]) -> str:
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
-    click.echo(safe(facts["root"]))
-    click.echo(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
-    click.echo(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {safe(facts['directory'])}")
-    click.echo(f"  {facts['freshness_words']}")
+    print_item(safe(facts["root"]))
+    print_more(f"  {facts['files']} files, {facts['units']} units, {facts['source_bytes'] / 1e6:.1f} MB of source")
+    print_more(f"  index: {facts['index_bytes'] / 1e6:.1f} MB in {safe(facts['directory'])}")
+    print_more(f"  {facts['freshness_words']}")
     if facts["last_run"]:
-        click.echo(f"  last run: {safe(_run_words(facts['last_run']))}")
-    click.echo(f"  meaning: {_model_words(facts)}")
+        print_more(f"  last run: {safe(_run_words(facts['last_run']))}")
+    print_more(f"  meaning: {_model_words(facts)}")
     if facts["commits"]:
-        click.echo(f"  history: {facts['commits']} commits")
+        print_more(f"  history: {facts['commits']} commits")
     for one in facts["languages"]:
-        click.echo(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")
+        print_more(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")
     if facts["left_out"]:
-        click.echo("  left out: " + ", ".join(f"{count} {reason}" for reason, count in facts["left_out"].items()))
+        print_more("  left out: " + ", ".join(f"{count} {reason}" for reason, count in facts["left_out"].items()))
     if "damaged" in facts:
-        click.echo("  every index file matches its checksum")
+        print_more("  every index file matches its checksum")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.cli.output import print_item, print_json, print_more
 from whence.cli.shared import (
     color_option,
     json_option,
     open_indexes,
-    print_json,
     relative,
     safe,
     say_notes,
@@ -84,19 +84,20 @@ def _say_others(name: str, keys: list[str]) -> None:
 def print_receipt(found: Why, style: Any, written: Callable[[str], str]) -> None:
     """What a score is made of, line by line; `written` is how a path is written."""
     name = f"  {found.kind} {found.unit}" if found.unit else ""
-    click.echo(f"{style(safe(written(found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}", color=True)
-    click.echo(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
+    print_item(f"{style(safe(written(found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}")
+    print_item(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
     if found.rank > 1:
         leader = found.leader if found.leader_is_symbol else written(found.leader)
-        click.echo(f"first is {safe(leader)} with {found.leader_score:.4f}")
+        print_item(f"first is {safe(leader)} with {found.leader_score:.4f}")
     said = [f"{one.retriever} (rank {one.rank}, {one.score:.2f})" for one in found.found_by]
-    click.echo(f"found by {', '.join(said)}" if said else "found by no retriever: ranked only because you asked")
-    click.echo(style(f"\n{'signal':<17}{'value':>9}   {'weight':>7}   {'part':>10}  {'without':>7}  because", dim=True), color=True)
+    print_item(f"found by {', '.join(said)}" if said else "found by no retriever: ranked only because you asked")
+    print_more("")
+    print_item(style(f"{'signal':<17}{'value':>9}   {'weight':>7}   {'part':>10}  {'without':>7}  because", dim=True))
     for one in found.lines:
         line = one.line
         sign = "^" if line.operation == "x" else "*"  # a factor is raised to its weight
         part = f"{line.operation} {line.contribution:.4f}"
         shown = f"{line.signal:<17}{line.value:>9.4f} {sign} {line.weight:>7.3f} = {part:>10}  {one.rank_without:>7}  {safe(line.because)}"
         silent = round(line.contribution, 6) == (1.0 if line.operation == "x" else 0.0)
-        click.echo(style(shown, dim=True) if silent else shown, color=True)
-    click.echo(f"{'score':<17}{'':>9}   {'':>7} = {found.score:>10.4f}  {found.rank:>7}")
+        print_item(style(shown, dim=True) if silent else shown)
+    print_item(f"{'score':<17}{'':>9}   {'':>7} = {found.score:>10.4f}  {found.rank:>7}")

@@ -14,7 +14,8 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from whence.app.budget import cut_text
+from whence.app.budget import fit_document
+from whence.app.presenters.document import Document
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.cli.shared import freshness_json
@@ -240,7 +241,7 @@ def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
     budget = given.get("budget") or workspace.sessions()[0].settings().mcp.budget
     if "budget" not in given and count_tokens(text) <= budget:
         return text  # nobody asked for a budget, and none was needed
-    return cut_text(text, budget, rest=lambda whole: f"budget {whole} gives all").text
+    return fit_document(Document.from_text(text), budget, rest=lambda whole: f"budget {whole} gives all").text
 
 
 def _said(text: str, *, wrong: bool = False) -> types.CallToolResult:

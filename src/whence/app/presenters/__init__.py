@@ -1,0 +1,1 @@
+"""Presenters turn a response into text, JSON and MCP content."""
