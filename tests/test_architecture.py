@@ -206,6 +206,6 @@ def test_a_search_loads_nothing_that_only_symbols_need():
         "whence.graph.reader",
         "whence.graph.builder.resolve",
         "whence.context.pipeline",
-        "whence.context.classic.seeds",
+        "whence.context.classic.pipeline",
         "whence.context.feedback.store",
     }

@@ -16,7 +16,7 @@ from hindrances import environment
 from sample_trees import git, whence, write
 from whence.cli.hook import BUDGET, within
 from whence.cli.main import main
-from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
+from whence.context.feedback.session import PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import records
 from whence.core.settings_schema import LearnSettings

@@ -266,14 +266,12 @@ class Index:
 
     def why_symbol(self, task: str | ContextRequest, name: str, **options: Unpack[ContextOptions]) -> Why:
         """Why a symbol stands where it stands among those for a task, or is not there."""
-        from whence.context.explain import explain_symbol  # noqa: PLC0415
         from whence.context.request import ContextRequest  # noqa: PLC0415
 
         reader = self.reader
         meant = self._questions_of(reader).resolve(name)
         units = np.array([unit for one in meant for unit in one.nodes if unit < reader.snapshot.units], np.int64)
-        request = ContextRequest.of(task, **options)
-        return explain_symbol(request.title, units, self._context_builder(reader).rank(request, time.time(), include=units))
+        return self._context_builder(reader).why(ContextRequest.of(task, **options), units, time.time())
 
     def _context_builder(self, reader: IndexReader) -> ContextBuilder:
         from whence.context.builder import ContextBuilder  # noqa: PLC0415

@@ -21,10 +21,9 @@ from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.context.feedback.pending import EditedRange
+    from whence.context.feedback.session import EditedRange
     from whence.context.feedback.store import FeedbackStore
-    from whence.context.feedback.verdicts import VerdictSummary
-    from whence.context.feedback.vocabulary import LearnedPair
+    from whence.context.feedback.verdicts import LearnedPair, VerdictSummary
     from whence.core.settings_schema import LearnSettings
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
@@ -86,8 +85,7 @@ def useless(**asked: Any) -> int:
 @set_option
 def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
     """List what was learned: verdicts by symbol, and words that lead to symbols."""
-    from whence.context.feedback.verdicts import opinions  # noqa: PLC0415
-    from whence.context.feedback.vocabulary import pairs  # noqa: PLC0415
+    from whence.context.feedback.verdicts import opinions, pairs  # noqa: PLC0415
 
     with _learning(place, assignments) as (target, chosen, learned):
         held: list[VerdictSummary] = []
@@ -189,7 +187,7 @@ def used(
 
     For hooks: no index is opened. What was not used by the next answer counts as not useful.
     """
-    from whence.context.feedback.pending import PendingFeedback  # noqa: PLC0415
+    from whence.context.feedback.session import PendingFeedback  # noqa: PLC0415
 
     if text_file is None and not touched and not names:
         raise UsageError("nothing to look at", hint="give --text-file, --place or --symbol")
@@ -253,7 +251,7 @@ def _texts_in(raw: str) -> str:
 
 
 def _touched(target: Target, written: str) -> EditedRange:
-    from whence.context.feedback.pending import END_OF_FILE, EditedRange  # noqa: PLC0415
+    from whence.context.feedback.session import END_OF_FILE, EditedRange  # noqa: PLC0415
 
     found = _PLACE.match(written)
     first, last = (int(found["first"] or 1), int(found["last"] or found["first"] or END_OF_FILE)) if found else (0, 0)

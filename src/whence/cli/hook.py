@@ -196,7 +196,7 @@ def _record_in_root(root: Path, touches: list[tuple[str, FileTouch]], text: str,
     directory = Layout(default_data_dir(dict(os.environ), Path.home()), root).directory
     if not directory.is_dir():
         return  # never searched, so nothing to learn
-    from whence.context.feedback.pending import EditedRange, PendingFeedback  # noqa: PLC0415  -- loads SQLite
+    from whence.context.feedback.session import EditedRange, PendingFeedback  # noqa: PLC0415  -- loads SQLite
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.core.settings import load_settings  # noqa: PLC0415
 

@@ -10,11 +10,9 @@ import numpy as np
 
 from whence.context.budget import PackHeader
 from whence.context.classic.pipeline import rank_classic
-from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
-from whence.context.feedback.session import FeedbackSession
+from whence.context.feedback.session import FeedbackSession, PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FeedbackStore
-from whence.context.feedback.verdicts import boosts
-from whence.context.feedback.vocabulary import learned_symbols
+from whence.context.feedback.verdicts import boosts, learned_symbols
 from whence.context.pack import ContextPack
 from whence.context.pipeline import ContextRun, FeedbackOf, RankedSymbols, rank_symbols
 from whence.context.request import ContextRequest, ResolvedContext
@@ -26,9 +24,11 @@ from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
 from whence.query.paste import clean_paste
 from whence.ranking.confidence import Confidence
+from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without
 from whence.retrieval.term_statistics import FieldWeights
 from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
+from whence.storage.rows import is_member
 
 #: Packs that are kept, the latest.
 MAX_PACKS = 8
@@ -85,6 +85,35 @@ class ContextBuilder:
             return rank_symbols(task, self._run("symbols", request, now, include))
         except QueryError as error:
             raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
+
+    def why(self, request: ContextRequest, units: Array, now: float) -> Why:
+        """Why a symbol with some units has its rank among those of a request (E1)."""
+        ranked = self.rank(request, now, include=units)
+        pool, scores = ranked.pool, ranked.scores
+        rows = np.flatnonzero(is_member(pool.units, np.sort(units)))
+        if not len(rows):
+            raise UsageError("what has no place in the source is not ranked", hint="ask for a symbol that is defined here")
+        row = int(rows[np.argmax(scores[rows])])
+        unit, leader = int(pool.units[row]), ranked.order[0]
+
+        def rank(totals: Array) -> int:
+            return 1 + int((totals[ranked.order] > totals[row]).sum())
+
+        return Why(
+            query=request.title,
+            path=pool.path(row),
+            unit=pool.snapshot.symbols.written_name(unit),
+            kind=pool.snapshot.kind(unit),
+            line=int(pool.snapshot.column("units.first")[unit]),
+            rank=ranked.order.index(row) + 1 if row in ranked.order else rank(scores),
+            candidates=len(ranked.order),
+            score=float(scores[row]),
+            found_by=tuple(retrievals(pool, [row])),
+            lines=tuple(WhyLine(line, rank(scores_without(line.signal, pool, ranked.ledger))) for line in ranked.ledger.lines(row)),
+            leader=pool.snapshot.symbols.written_name(int(pool.units[leader])),
+            leader_score=float(scores[leader]),
+            leader_is_symbol=True,
+        )
 
     def _resolved(self, request: ContextRequest) -> ResolvedContext:
         return request.resolved(self._reader.settings.context)

@@ -9,9 +9,9 @@ import pytest
 
 from sample_trees import write
 from whence.app.index import Index
-from whence.context.classic.channels import Sought, by_folders, by_names, by_words
+from whence.context.classic.channels import ClassicQuery, by_folders, by_names, by_words
 from whence.context.classic.keywords import keywords
-from whence.context.classic.seeds import CLASSES, VECTORS, _injected, find_seeds
+from whence.context.classic.pipeline import CLASSES, VECTORS, _injected, find_seeds
 from whence.core.profiles import CLASSIC
 from whence.core.settings_schema import ClassicSettings
 from whence.query.concepts import Concept, ConceptMatch
@@ -77,144 +77,144 @@ def index(tmp_path_factory):
 
 @pytest.fixture
 def seek(index):
-    def sought(task, **limits):
+    def query(task, **limits):
         symbols = index.snapshot.symbols
-        return Sought(
+        return ClassicQuery(
             task, keywords(task), index.open_graph(), symbols.defines, FieldWeights.of(CLASSIC), CLASSIC.fields, replace(LIMITS, **limits)
         )
 
-    return sought
+    return query
 
 
-def names(sought, units):
-    return [sought.symbols.qualified_name(unit) for unit in units.tolist()]
+def names(query, units):
+    return [query.symbols.qualified_name(unit) for unit in units.tolist()]
 
 
-def paths(sought, units):
-    return [sought.snapshot.path(int(sought.symbols.file[unit])) for unit in units.tolist()]
+def paths(query, units):
+    return [query.snapshot.path(int(query.symbols.file[unit])) for unit in units.tolist()]
 
 
 # N1
 def test_a_quoted_name_is_found_whatever_its_case(seek):
-    sought = seek("why is `CART` slow")
-    assert names(sought, by_names(sought))[0] == "Cart"
+    query = seek("why is `CART` slow")
+    assert names(query, by_names(query))[0] == "Cart"
 
 
 def test_a_name_with_dots_is_the_member_of_that_type_alone(seek):
-    sought = seek("change `Ledger.book`", path_below=0, prefix_below=0, components_below=0, substring_below=0)
-    assert names(sought, by_names(sought)) == ["Ledger.book"]
+    query = seek("change `Ledger.book`", path_below=0, prefix_below=0, components_below=0, substring_below=0)
+    assert names(query, by_names(query)) == ["Ledger.book"]
 
 
 def test_two_neighbouring_words_find_what_begins_with_them(seek):
-    sought = seek("compute the blast radius")
-    assert names(sought, by_names(sought))[0] == "blast_radius_of"
+    query = seek("compute the blast radius")
+    assert names(query, by_names(query))[0] == "blast_radius_of"
 
 
 def test_names_that_begin_with_a_word_fill_up_to_their_limit(seek):
-    sought = seek("`parcel` labels")
-    assert len(by_names(sought)) == LIMITS.prefix_most
+    query = seek("`parcel` labels")
+    assert len(by_names(query)) == LIMITS.prefix_most
 
 
 def test_single_words_are_asked_for_only_when_compounds_find_little(seek):
-    sought = seek("`check_stock` for a gateway", path_below=0, substring_below=0, components_below=1)
-    assert names(sought, by_names(sought)) == ["Cart.check_stock", "check_stock"]
-    sought = seek("`check_stock` for a gateway", path_below=0, substring_below=0)
-    assert "Gateway" in names(sought, by_names(sought))
+    query = seek("`check_stock` for a gateway", path_below=0, substring_below=0, components_below=1)
+    assert names(query, by_names(query)) == ["Cart.check_stock", "check_stock"]
+    query = seek("`check_stock` for a gateway", path_below=0, substring_below=0)
+    assert "Gateway" in names(query, by_names(query))
 
 
 def test_a_part_of_a_name_counts_when_nothing_else_does(seek):
-    sought = seek("`adius`", path_below=0)
-    assert names(sought, by_names(sought)) == ["blast_radius_of"]
-    sought = seek("`ius`", path_below=0)
-    assert names(sought, by_names(sought)) == []
+    query = seek("`adius`", path_below=0)
+    assert names(query, by_names(query)) == ["blast_radius_of"]
+    query = seek("`ius`", path_below=0)
+    assert names(query, by_names(query)) == []
 
 
 def test_a_segment_of_the_path_comes_last(seek):
-    sought = seek("`payments`")
-    assert set(paths(sought, by_names(sought))) == {"shop/payments/gateway.py", "shop/payments/ledger.py"}
-    sought = seek("`payments`", path_below=0)
-    assert len(by_names(sought)) == 0
+    query = seek("`payments`")
+    assert set(paths(query, by_names(query))) == {"shop/payments/gateway.py", "shop/payments/ledger.py"}
+    query = seek("`payments`", path_below=0)
+    assert len(by_names(query)) == 0
 
 
 def test_of_equal_names_those_in_tests_come_last(seek):
-    sought = seek("`open_cart`")
-    assert paths(sought, by_names(sought))[:2] == ["shop/cart.py", "acceptance_tests/cart.py"]
+    query = seek("`open_cart`")
+    assert paths(query, by_names(query))[:2] == ["shop/cart.py", "acceptance_tests/cart.py"]
 
 
 def test_of_equal_names_what_others_refer_to_comes_first(seek):
-    sought = seek("`weigh`")
-    assert paths(sought, by_names(sought))[:2] == ["scales.py", "apart.py"]
+    query = seek("`weigh`")
+    assert paths(query, by_names(query))[:2] == ["scales.py", "apart.py"]
 
 
 # N2
 def test_words_in_a_body_find_a_symbol(seek):
-    sought = seek("something about the stock")
-    assert names(sought, by_words(sought))[0] in ("Cart.check_stock", "check_stock")
+    query = seek("something about the stock")
+    assert names(query, by_words(query))[0] in ("Cart.check_stock", "check_stock")
 
 
 def test_a_compound_outweighs_its_words_apart(seek):
-    sought = seek("where is the retry charge done")
-    assert names(sought, by_words(sought))[0] == "Gateway.retry_charge"
+    query = seek("where is the retry charge done")
+    assert names(query, by_words(query))[0] == "Gateway.retry_charge"
 
 
 def test_a_compound_that_no_name_holds_is_taken_apart(seek):
-    sought = seek("`Basket.remove_everything`")
-    assert "Cart.remove_line" in names(sought, by_words(sought))
+    query = seek("`Basket.remove_everything`")
+    assert "Cart.remove_line" in names(query, by_words(query))
 
 
 def test_related_words_are_asked_for_too(seek):
-    sought = seek("the proxy broke")
-    assert names(sought, by_words(sought))[0].startswith("Gateway")
+    query = seek("the proxy broke")
+    assert names(query, by_words(query))[0].startswith("Gateway")
 
 
 def test_a_word_with_which_a_folder_begins_finds_what_is_in_it(seek):
-    sought = seek("every paym")
-    assert set(paths(sought, by_words(sought))) == {"shop/payments/gateway.py", "shop/payments/ledger.py"}
+    query = seek("every paym")
+    assert set(paths(query, by_words(query))) == {"shop/payments/gateway.py", "shop/payments/ledger.py"}
 
 
 def test_words_find_no_more_than_their_limit(seek):
-    sought = seek("send a parcel")
-    assert len(by_words(sought)) == LIMITS.bm25_most
+    query = seek("send a parcel")
+    assert len(by_words(query)) == LIMITS.bm25_most
 
 
 # N3
 def test_a_class_leads_to_names_that_share_no_word_with_the_task(seek):
-    sought = seek("undo it and stop gracefully")
+    query = seek("undo it and stop gracefully")
     match = ConceptMatch(Concept("x/stopping", ("stop gracefully",), ("drain", "add", "get"), 0.95, frozenset()), ("stop gracefully",))
-    assert set(names(sought, np.array(_injected(sought, [match])))) == {"Pooled.Drain", "Runner.Drain"}
+    assert set(names(query, np.array(_injected(query, [match])))) == {"Pooled.Drain", "Runner.Drain"}
 
 
 def test_of_a_target_with_a_type_the_type_must_fit(seek):
-    sought = seek("books")
+    query = seek("books")
     match = ConceptMatch(Concept("x/books", ("double entry",), ("Gateway.book", "Ledger.balance"), 0.95, frozenset()), ("double entry",))
-    assert names(sought, np.array(_injected(sought, [match]))) == ["Ledger.balance"]
+    assert names(query, np.array(_injected(query, [match]))) == ["Ledger.balance"]
 
 
 def test_only_a_heavy_class_that_surely_matched_is_injected(seek):
-    sought = seek("books")
+    query = seek("books")
     concept = Concept("x/books", ("books", "entry"), ("Ledger",), 0.95, frozenset())
-    assert _injected(sought, [ConceptMatch(concept, ("books",))]) == []
-    assert len(_injected(sought, [ConceptMatch(concept, ("books", "entry"))])) == 1
-    assert _injected(sought, [ConceptMatch(replace(concept, weight=0.8), ("books", "entry"))]) == []
+    assert _injected(query, [ConceptMatch(concept, ("books",))]) == []
+    assert len(_injected(query, [ConceptMatch(concept, ("books", "entry"))])) == 1
+    assert _injected(query, [ConceptMatch(replace(concept, weight=0.8), ("books", "entry"))]) == []
 
 
 def test_the_words_of_a_caller_point_back_at_what_it_calls(seek):
-    sought = seek("`spread` the blast radius")
-    assert "spread" in names(sought, find_seeds(sought).channels[CLASSES])
-    sought = seek("`spread` the butter thickly")
-    assert "spread" not in names(sought, find_seeds(sought).channels[CLASSES])
+    query = seek("`spread` the blast radius")
+    assert "spread" in names(query, find_seeds(query).channels[CLASSES])
+    query = seek("`spread` the butter thickly")
+    assert "spread" not in names(query, find_seeds(query).channels[CLASSES])
 
 
 def test_classes_give_no_more_than_a_share_of_what_names_and_words_gave(seek):
-    sought = seek("`spread` the blast radius", equivalent_share=0.0)
-    assert len(find_seeds(sought).channels[CLASSES]) == 0
+    query = seek("`spread` the blast radius", equivalent_share=0.0)
+    assert len(find_seeds(query).channels[CLASSES]) == 0
 
 
 def test_what_was_learned_becomes_a_seed_unless_it_is_noise(seek, index):
-    sought = seek("`spread`")
+    query = seek("`spread`")
     close_year, stand_in = (int(index.snapshot.definitions(name)[0]) for name in ("close_year", "MockLedger"))
-    assert close_year not in find_seeds(sought).units
-    found = find_seeds(sought, [(stand_in, 0.8), (close_year, 0.3)])
+    assert close_year not in find_seeds(query).units
+    found = find_seeds(query, [(stand_in, 0.8), (close_year, 0.3)])
     assert found.channels["learned"].tolist() == [close_year]
     assert close_year in found.units
 
@@ -231,8 +231,8 @@ def test_a_type_whose_members_the_task_speaks_of_leads_its_folder(seek):
     assert names(*folders(seek("charge payments")))[0] == "Gateway"
 
 
-def folders(sought):
-    return sought, by_folders(sought)
+def folders(query):
+    return query, by_folders(query)
 
 
 def test_types_with_members_come_before_those_without_and_before_functions(seek):
@@ -247,8 +247,8 @@ def test_each_sort_of_symbol_of_a_folder_has_its_limit(seek):
 
 
 def test_what_stands_in_a_folder_is_no_candidate_of_the_fusion(seek):
-    sought = seek("payments", path_below=0, bm25_weight=0.0)
-    found = find_seeds(sought)
+    query = seek("payments", path_below=0, bm25_weight=0.0)
+    found = find_seeds(query)
     assert len(found.units) == 0
     assert len(found.folders) > 0
 
@@ -269,28 +269,28 @@ def test_vectors_are_asked_only_when_all_else_finds_next_to_nothing(seek):
 
 # N6
 def test_what_implements_a_matched_interface_joins_the_seeds(seek):
-    sought = seek("`Runner`", candidates=1)
-    assert names(sought, find_seeds(sought).units) == ["Runner", "Pooled"]
-    assert names(sought, find_seeds(seek("`Runner`", candidates=1, implementors=0)).units) == ["Runner"]
+    query = seek("`Runner`", candidates=1)
+    assert names(query, find_seeds(query).units) == ["Runner", "Pooled"]
+    assert names(query, find_seeds(seek("`Runner`", candidates=1, implementors=0)).units) == ["Runner"]
 
 
 @pytest.mark.parametrize("noise", ["MockLedger", "ab"])
 def test_stand_ins_and_names_of_two_letters_are_no_candidates(seek, noise):
-    sought = seek(f"`{noise}`")
-    assert noise not in names(sought, by_names(sought))
+    query = seek(f"`{noise}`")
+    assert noise not in names(query, by_names(query))
 
 
 def test_copied_code_is_no_candidate(seek):
-    sought = seek("`charge`")
-    assert "Gateway.charge" in names(sought, by_names(sought))
-    assert "vendor/charge.py" not in paths(sought, by_names(sought))
+    query = seek("`charge`")
+    assert "Gateway.charge" in names(query, by_names(query))
+    assert "vendor/charge.py" not in paths(query, by_names(query))
 
 
 # N7
 def test_the_package_with_most_candidates_comes_first(seek):
     task = "`blast_radius_of` and `Gateway` and `Ledger` and `Refund`"
-    sought = seek(task, candidates=4, seeds_small=3)
-    assert set(names(sought, find_seeds(sought).units)) == {"Gateway", "Ledger", "Refund"}
+    query = seek(task, candidates=4, seeds_small=3)
+    assert set(names(query, find_seeds(query).units)) == {"Gateway", "Ledger", "Refund"}
 
 
 def test_a_large_graph_takes_more_seeds_and_types_before_functions(seek):
@@ -298,10 +298,10 @@ def test_a_large_graph_takes_more_seeds_and_types_before_functions(seek):
     small = find_seeds(seek(task))
     large = find_seeds(seek(task, large_nodes=1))
     assert (len(small.units), len(large.units)) == (LIMITS.seeds_small, LIMITS.seeds_large)
-    sought = seek("`authorise` `Gateway`", large_nodes=1, seeds_large=1, candidates=2, bm25_weight=0.0)
-    assert names(sought, find_seeds(sought).units) == ["Gateway"]
-    sought = seek("`authorise` `Gateway`", seeds_small=1, candidates=2, bm25_weight=0.0)
-    assert names(sought, find_seeds(sought).units) == ["authorise"]
+    query = seek("`authorise` `Gateway`", large_nodes=1, seeds_large=1, candidates=2, bm25_weight=0.0)
+    assert names(query, find_seeds(query).units) == ["Gateway"]
+    query = seek("`authorise` `Gateway`", seeds_small=1, candidates=2, bm25_weight=0.0)
+    assert names(query, find_seeds(query).units) == ["authorise"]
 
 
 def test_the_first_seed_weighs_most_and_the_last_least(seek):
@@ -313,11 +313,11 @@ def test_the_first_seed_weighs_most_and_the_last_least(seek):
 
 def test_a_name_that_two_channels_find_stands_before_one_that_one_finds(seek):
     task = "`authorise` and `close_year`"
-    sought = seek(task, seeds_small=1, bm25_most=1)
-    first = names(sought, by_words(sought))
-    assert names(sought, by_names(sought))[:2] == ["authorise", "Ledger.close_year"]
+    query = seek(task, seeds_small=1, bm25_most=1)
+    first = names(query, by_words(query))
+    assert names(query, by_names(query))[:2] == ["authorise", "Ledger.close_year"]
     assert first == ["Ledger.close_year"]
-    assert names(sought, find_seeds(sought).units) == first
+    assert names(query, find_seeds(query).units) == first
 
 
 def test_a_task_without_any_known_word_has_no_seeds(seek):

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, OPEN, verdict
 from whence.context.feedback.store import FeedbackStore
-from whence.context.feedback.verdicts import Verdict, as_text, from_text, records, say
-from whence.context.feedback.vocabulary import pairs
+from whence.context.feedback.verdicts import Verdict, as_text, from_text, pairs, records, say
 from whence.core.errors import UsageError
 
 ANY_TEXT = st.text(st.characters(), max_size=30)

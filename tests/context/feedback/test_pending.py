@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
-from whence.context.feedback.pending import FORGOTTEN_AFTER, EditedRange, PendingFeedback, ReturnedSymbol
+from whence.context.feedback.session import FORGOTTEN_AFTER, EditedRange, PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FeedbackStore
-from whence.context.feedback.verdicts import Verdict, records, say
-from whence.context.feedback.vocabulary import pairs
+from whence.context.feedback.verdicts import Verdict, pairs, records, say
 from whence.core.errors import UsageError
 
 TASK = "idle walrus"

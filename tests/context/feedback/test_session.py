@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started
-from whence.context.feedback.session import FeedbackSession
+from whence.context.feedback.session import FeedbackSession, boost_of
 from whence.context.feedback.store import FeedbackStore
 
 
-@pytest.fixture(params=["in memory", "kept"])
-def session(request: pytest.FixtureRequest, tmp_path: Path) -> FeedbackSession:
-    return (
-        FeedbackSession(CHOSEN) if request.param == "in memory" else FeedbackSession(CHOSEN, FeedbackStore(tmp_path / "learned.db"), "talk")
-    )
+@pytest.fixture
+def session(tmp_path: Path) -> FeedbackSession:
+    return FeedbackSession(CHOSEN, FeedbackStore(tmp_path / "learned.db"), "talk")
 
 
 def boost(session: FeedbackSession, now: float, symbol: str = OPEN) -> float:
@@ -90,12 +88,6 @@ def test_sessions_do_not_see_one_another(tmp_path):
     learned = FeedbackStore(tmp_path / "learned.db")
     FeedbackSession(CHOSEN, learned, "one").record([OPEN], NOW)
     assert boost(FeedbackSession(CHOSEN, learned, "other"), NOW) == 0.0
-    assert boost(FeedbackSession(CHOSEN, learned), NOW) == 0.0
-
-
-def test_a_session_without_a_name_writes_nothing(tmp_path):
-    FeedbackSession(CHOSEN, FeedbackStore(tmp_path / "learned.db")).record([OPEN], NOW)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_has_faded_is_removed_whichever_session_it_was_of(tmp_path):
@@ -105,9 +97,9 @@ def test_what_has_faded_is_removed_whichever_session_it_was_of(tmp_path):
     assert learned.rows("SELECT count(*) FROM accesses") == [(1,)]
 
 
-def test_its_numbers_are_settings():
+def test_its_numbers_are_settings(tmp_path):
     chosen = replace(CHOSEN, session_half_life=10.0, session_cap=1.5, session_weight=0.3, session_kept=3)
-    session = FeedbackSession(chosen)
+    session = FeedbackSession(chosen, FeedbackStore(tmp_path / "learned.db"), "talk")
     session.record([OPEN, OPEN, OPEN, OPEN], NOW)
     assert session.contributions([OPEN], NOW)[0] == pytest.approx(0.3)
     assert boost(session, NOW + 20) == pytest.approx(0.75)
@@ -115,7 +107,4 @@ def test_its_numbers_are_settings():
 
 @given(st.lists(st.floats(0, 1e6), max_size=40), st.floats(0, 2e6))
 def test_a_boost_is_nothing_or_between_the_floor_and_the_cap(ages, now):
-    session = FeedbackSession(CHOSEN)
-    for at in sorted(ages):
-        session.record([OPEN], at)
-    assert (found := boost(session, now)) == 0 or 0.01 <= found <= 2.0
+    assert (found := boost_of(ages, now, CHOSEN)) == 0 or 0.01 <= found <= 2.0

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
 from hindrances import environment, obeying_permissions, small_disk
-from whence.context.feedback.pending import PendingFeedback, ReturnedSymbol
-from whence.context.feedback.session import FeedbackSession
+from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
+from whence.context.feedback.session import FeedbackSession, PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FORMAT, FeedbackStore
-from whence.context.feedback.verdicts import boosts, forget, opinions, records, say
-from whence.context.feedback.vocabulary import learned_symbols, pairs
+from whence.context.feedback.verdicts import boosts, forget, learned_symbols, opinions, pairs, records, say
 from whence.core.errors import IndexDamaged, StorageError
 
 

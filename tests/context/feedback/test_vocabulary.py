@@ -9,14 +9,15 @@ import pytest
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, OPEN, verdict
 from whence.context.feedback.store import FeedbackStore
-from whence.context.feedback.verdicts import forget, say
-from whence.context.feedback.vocabulary import (
+from whence.context.feedback.verdicts import (
     COMMON_WORDS,
     MOST_KEYWORDS,
     LearnedPair,
+    forget,
     keywords,
     learned_symbols,
     pairs,
+    say,
     weight,
 )
 from whence.text.analyzer import stop_words

@@ -23,7 +23,7 @@ def verdict(symbol: str = OPEN, *, useful: bool = True, root: str = "r1", task: 
 def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
     """A process that runs a program with what it needs to write verdicts."""
     opening = (
-        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.verdicts import Verdict, say\nfrom whence.context.feedback.pending import *\n"
+        "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.verdicts import Verdict, say\nfrom whence.context.feedback.session import *\n"
         "from whence.context.feedback.store import FeedbackStore\nfrom whence.core.settings_schema import LearnSettings\n"
         "learned, chosen = FeedbackStore(Path(sys.argv[1])), LearnSettings()\n"
     )

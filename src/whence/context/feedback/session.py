@@ -1,13 +1,21 @@
-"""What was shown a moment ago comes first again (L1)."""
+"""What a named session was shown: it ranks higher for a while (L1), and waits for signs that it was used (L4).
+
+Sessions are stored beside the index, because their calls may come from several processes.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whence.context.feedback.store import FeedbackStore, loaded, stored
+from whence.context.feedback.verdicts import Verdict, add, is_common
 from whence.core.settings_schema import LearnSettings
+from whence.text.analyzer import parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,63 +28,144 @@ DELETE FROM accesses WHERE id IN (
         SELECT id, row_number() OVER (PARTITION BY symbol ORDER BY at DESC, id DESC) AS place FROM accesses WHERE session = ?)
     WHERE place > ?)
 """
+#: Seconds after which symbols that a session was shown and never reported on are forgotten, without a verdict.
+FORGOTTEN_AFTER = 86_400.0
+END_OF_FILE = sys.maxsize
+_WORD = re.compile(r"\w+")
 
 
 class FeedbackSession:
-    """The symbols that were returned since a conversation began.
+    """The symbols that a session was shown, and how much each still counts."""
 
-    One with a name is kept beside the index, so that its calls may come from
-    several processes; one without is gone with its process.
-    """
-
-    def __init__(self, chosen: LearnSettings, learned: FeedbackStore | None = None, name: str = "") -> None:
-        self._chosen = chosen
-        self._kept = learned if name else None
-        self._name = stored(name)
-        self._accesses: dict[str, list[float]] = {}
+    def __init__(self, settings: LearnSettings, store: FeedbackStore, name: str) -> None:
+        self._settings, self._store, self._name = settings, store, stored(name)
 
     def record(self, symbols: Iterable[str], now: float) -> None:
-        """Note that symbols were returned."""
-        if self._kept is not None:
-            self._keep(self._kept, symbols, now)
-            return
-        for symbol in symbols:
-            times = self._accesses.setdefault(symbol, [])
-            times.append(now)
-            del times[: -self._chosen.session_kept]
-        faded = [symbol for symbol, times in self._accesses.items() if not self._boost(times, now)]
-        for symbol in faded:
-            del self._accesses[symbol]
-
-    def _keep(self, learned: FeedbackStore, symbols: Iterable[str], now: float) -> None:
-        with learned.transaction() as db:
+        """Note that symbols were shown."""
+        settings = self._settings
+        lifetime = settings.session_half_life * max(math.log2(settings.session_kept / settings.session_floor), 0.0)
+        with self._store.transaction() as db:
             rows = [(self._name, stored(symbol), now) for symbol in symbols]
             db.executemany("INSERT INTO accesses (session, symbol, at) VALUES (?, ?, ?)", rows)
-            db.execute(_BEYOND, (self._name, self._chosen.session_kept))
-            db.execute("DELETE FROM accesses WHERE at < ?", [now - self._lifetime()])
-
-    def _lifetime(self) -> float:
-        """Seconds after which as many accesses as are kept come to nothing, whatever the session."""
-        return self._chosen.session_half_life * max(math.log2(self._chosen.session_kept / self._chosen.session_floor), 0.0)
+            db.execute(_BEYOND, (self._name, settings.session_kept))
+            db.execute("DELETE FROM accesses WHERE at < ?", [now - lifetime])
 
     def boosts(self, symbols: Sequence[str], now: float) -> NDArray[np.float64]:
-        """How present each symbol is, from 0 to the cap: each access counts half after one half-life."""
+        """The boost of each symbol, from 0 to the cap."""
         import numpy as np  # noqa: PLC0415  -- a hook that reports a use needs no arrays
 
-        accesses = self._accesses if self._kept is None else self._read(self._kept)
-        return np.array([self._boost(accesses.get(symbol, ()), now) for symbol in symbols], np.float64)
+        shown: dict[str, list[float]] = {}
+        for symbol, at in self._store.rows("SELECT symbol, at FROM accesses WHERE session = ? ORDER BY at, id", [self._name]):
+            shown.setdefault(loaded(symbol), []).append(at)
+        return np.array([boost_of(shown.get(symbol, ()), now, self._settings) for symbol in symbols], np.float64)
 
     def contributions(self, symbols: Sequence[str], now: float) -> NDArray[np.float64]:
-        """What that adds to each symbol's score."""
-        return self.boosts(symbols, now) / self._chosen.session_cap * self._chosen.session_weight
+        """What the boosts add to each symbol's score."""
+        return self.boosts(symbols, now) / self._settings.session_cap * self._settings.session_weight
 
-    def _read(self, learned: FeedbackStore) -> dict[str, list[float]]:
-        found: dict[str, list[float]] = {}
-        for symbol, at in learned.rows("SELECT symbol, at FROM accesses WHERE session = ? ORDER BY at, id", [self._name]):
-            found.setdefault(loaded(symbol), []).append(at)
-        return found
 
-    def _boost(self, times: Sequence[float], now: float) -> float:
-        # A clock that was set back must not make an access count more than one that is just now.
-        total = sum(math.exp(-max(now - at, 0.0) * math.log(2) / self._chosen.session_half_life) for at in times)
-        return min(total, self._chosen.session_cap) if total >= self._chosen.session_floor else 0.0
+def boost_of(times: Sequence[float], now: float, settings: LearnSettings) -> float:
+    """The boost of a symbol that was shown at some times: each counts half after one half-life."""
+    # A clock that was set back must not make an access count more than one made now.
+    total = sum(math.exp(-max(now - at, 0.0) * math.log(2) / settings.session_half_life) for at in times)
+    return min(total, settings.session_cap) if total >= settings.session_floor else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnedSymbol:
+    """A symbol that was shown to an agent: its lines, and the hash of the code around it."""
+
+    symbol: str
+    root: str
+    first_line: int = 1
+    last_line: int = END_OF_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class EditedRange:
+    """Lines of a file that were read or edited; by default all of them."""
+
+    path: str
+    first_line: int = 1
+    last_line: int = END_OF_FILE
+
+
+class PendingFeedback:
+    """Symbols that a session was shown and has not used yet."""
+
+    def __init__(self, store: FeedbackStore, settings: LearnSettings, session: str = "") -> None:
+        self._store, self._settings, self._session = store, settings, stored(session)
+
+    def returned(self, task: str, found: Sequence[ReturnedSymbol], now: float) -> int:
+        """Note the symbols shown for a task. Those shown before and never used count as not useful; returns how many."""
+        if not found and not self.waiting():
+            return 0
+        with self._store.transaction() as db:
+            rows = db.execute("SELECT symbol, root, task FROM pending WHERE session = ? AND NOT used", [self._session]).fetchall()
+            unused = [Verdict(loaded(symbol), False, loaded(root), loaded(before), now, seen=True) for symbol, root, before in rows]
+            add(db, unused, self._settings)
+            db.execute("DELETE FROM pending WHERE session = ? OR at < ?", [self._session, now - FORGOTTEN_AFTER])
+            waiting = [Verdict(one.symbol, True, one.root, task, now) for one in found]  # checks them
+            lines = [(one.first_line, one.last_line) for one in found]
+            db.executemany(
+                "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+                [
+                    (self._session, stored(one.symbol), stored(one.root), stored(one.task), first, last, now)
+                    for one, (first, last) in zip(waiting, lines, strict=True)
+                ],
+            )
+        return len(unused)
+
+    def used(self, *, text: str = "", places: Sequence[EditedRange] = (), names: Sequence[str] = (), now: float) -> list[str]:
+        """The pending symbols that an agent used, by what it wrote or read: text, lines of files, or names. Each counts once."""
+        if not self.waiting():
+            return []
+        words = frozenset(_WORD.findall(text))
+        with self._store.transaction() as db:
+            rows = db.execute(
+                "SELECT symbol, root, task, first, last FROM pending WHERE session = ? AND NOT used ORDER BY symbol", [self._session]
+            ).fetchall()
+            used = []
+            for key, root, task, first, last in rows:
+                symbol = loaded(key)
+                if _is_named(symbol, names) or _is_touched(symbol, first, last, places) or _is_in_text(symbol, text, words):
+                    used.append(Verdict(symbol, True, loaded(root), loaded(task), now, seen=True))
+            add(db, used, self._settings)
+            done = [(self._session, stored(record.symbol)) for record in used]
+            db.executemany("UPDATE pending SET used = 1 WHERE session = ? AND symbol = ?", done)
+        return [record.symbol for record in used]
+
+    def waiting(self) -> list[str]:
+        """The symbols that were not used yet."""
+        rows = self._store.rows("SELECT symbol FROM pending WHERE session = ? AND NOT used ORDER BY symbol", [self._session])
+        return [loaded(symbol) for (symbol,) in rows]
+
+
+def _is_named(symbol: str, names: Sequence[str]) -> bool:
+    qualified = symbol.partition("#")[2]
+    return any(name in (symbol, qualified) or qualified.endswith(f".{name}") for name in names)
+
+
+def _is_touched(symbol: str, first: int, last: int, places: Sequence[EditedRange]) -> bool:
+    path = symbol.partition("#")[0]
+    return any(place.path == path and place.first_line <= last and place.last_line >= first for place in places)
+
+
+def _is_in_text(symbol: str, text: str, words: frozenset[str]) -> bool:
+    """Whether a text holds a symbol's name as a word; a common name such as `get` counts only beside that of its owner."""
+    path, _, qualified = symbol.partition("#")
+    *parents, name = qualified.split(".")
+    if not _holds(text, words, name):
+        return False
+    if not all(is_common(part) for part in parts(name)):
+        return True
+    owner = parents[-1] if parents else path.rpartition("/")[2].partition(".")[0]
+    return _holds(text, words, owner)
+
+
+def _holds(text: str, words: frozenset[str], name: str) -> bool:
+    if _WORD.fullmatch(name):
+        return name in words
+    before = r"(?<!\w)" if _WORD.match(name) else ""
+    after = r"(?!\w)" if _WORD.match(name[-1:]) else ""
+    return bool(name) and re.search(f"{before}{re.escape(name)}{after}", text) is not None

@@ -1,4 +1,4 @@
-"""What was said of symbols, and what it is worth while their code stays as it was (L2, L3)."""
+"""Verdicts on symbols, what they add while the code stays as it was (L2, L3), and the words of tasks that lead to symbols (L5)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,35 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from whence.context.feedback.store import FeedbackStore, loaded, stored
-from whence.context.feedback.vocabulary import keywords
 from whence.core.errors import UsageError
 from whence.core.settings_schema import LearnSettings
 from whence.source.read import strip_secrets
+from whence.text import analyzer
+from whence.text.analyzer import QUERY_STOP_WORDS, stem, stop_words
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
-#: Gives the present hash of the code around a symbol; empty when there is no such symbol any more.
+#: Gives the current hash of the code around a symbol; empty if the symbol is gone.
 RootOf = Callable[[str], str]
-#: More of a task is not kept: it may be a whole pasted text.
+#: Characters of a task that are stored: it may be a whole pasted text.
 LONGEST_TASK = 500
-
+#: Keywords that are learned of a task, the first.
+MOST_KEYWORDS = 24
+#: Shorter words in Latin letters may abbreviate anything.
+SHORTEST_KEYWORD = 3
+#: Words that are never learned: too common to point at code.
+COMMON_WORDS = QUERY_STOP_WORDS | stop_words("feedback_verbs") | stop_words("feedback_programming")
+_COMMON_STEMS = frozenset(stem(word) for word in COMMON_WORDS)
+#: The format of an export, and the types of a record in it.
+FORMAT = 1
+_TYPES = {"symbol": str, "useful": bool, "root": str, "task": str, "at": int | float, "seen": bool}
 _TALLIES = "SELECT symbol, root, sum(useful), count(*), max(at) FROM records {} GROUP BY symbol, root ORDER BY symbol, root"
+_PAIRS = (
+    "SELECT keyword, symbol, count(*) FROM keywords JOIN records ON records.id = keywords.record {} GROUP BY keyword, symbol"
+    " HAVING count(*) >= ? ORDER BY keyword, symbol"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,7 @@ class Verdict:
     root: str  # the hash of the code around the symbol
     task: str
     at: float  # seconds since 1970
-    seen: bool = False  # gathered from what an agent did, not said by anyone
+    seen: bool = False  # inferred from what an agent did, not stated by anyone
 
     def __post_init__(self) -> None:
         path, _, name = self.symbol.partition("#")
@@ -52,30 +65,30 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """All verdicts on one symbol: those about its code as it is now, and how many are about code that is gone."""
+    """All verdicts on one symbol: those about its current code, and how many are about earlier code."""
 
     symbol: str
     useful: int
     useless: int
     expired: int
     boost: float
-    last: float  # when the youngest was given
+    last: float  # time of the latest
 
 
 def score(useful: int, useless: int) -> float | None:
-    """The share of verdicts that were good, or None when there is no verdict."""
+    """The share of good verdicts; None without verdicts."""
     return useful / (useful + useless) if useful + useless else None
 
 
 def boost(share: float | None, chosen: LearnSettings) -> float:
-    """What a share of good verdicts adds: nothing at one half, and on either side in a straight line to its limit."""
+    """What a share of good verdicts adds: nothing at one half, from there linearly to the limit on either side."""
     if share is None:
         return 0.0
     return 2 * (share - 0.5) * (chosen.useful_weight if share > 0.5 else chosen.useless_weight)
 
 
 def boosts(learned: FeedbackStore, symbols: Sequence[str], root_of: RootOf, chosen: LearnSettings) -> NDArray[np.float64]:
-    """What verdicts add to each of some symbols. `root_of` is asked only for those that have any."""
+    """What verdicts add to each symbol. `root_of` is called only for symbols that have any."""
     import numpy as np  # noqa: PLC0415  -- a hook that reports a use needs no arrays
 
     found = {one.symbol: one.boost for one in opinions(learned, root_of, chosen, symbols)}
@@ -83,14 +96,11 @@ def boosts(learned: FeedbackStore, symbols: Sequence[str], root_of: RootOf, chos
 
 
 def opinions(learned: FeedbackStore, root_of: RootOf, chosen: LearnSettings, symbols: Iterable[str] | None = None) -> list[VerdictSummary]:
-    """What is held of some symbols, or of every one that anything was ever said of, by symbol."""
+    """The verdicts on some symbols, or on all that have any, by symbol."""
     if symbols is None:
-        return _opinions(learned.rows(_TALLIES.format("")), root_of, chosen)
-    rows = learned.rows_of(dict.fromkeys(symbols), lambda marks: _TALLIES.format(f"WHERE symbol IN ({marks})"))
-    return _opinions(rows, root_of, chosen)
-
-
-def _opinions(rows: Iterable[tuple[bytes, bytes, int, int, float]], root_of: RootOf, chosen: LearnSettings) -> list[VerdictSummary]:
+        rows = learned.rows(_TALLIES.format(""))
+    else:
+        rows = learned.rows_of(dict.fromkeys(symbols), lambda marks: _TALLIES.format(f"WHERE symbol IN ({marks})"))
     by_symbol: dict[str, list[tuple[str, int, int, float]]] = {}
     for key, root, useful, count, last in rows:
         by_symbol.setdefault(loaded(key), []).append((loaded(root), useful, count, last))
@@ -105,8 +115,9 @@ def _opinions(rows: Iterable[tuple[bytes, bytes, int, int, float]], root_of: Roo
     return found
 
 
+# The store.
 def records(learned: FeedbackStore) -> list[Verdict]:
-    """Every verdict, in an order that does not depend on when it was written."""
+    """Every verdict, in an order that does not depend on when it was stored."""
     rows = learned.rows("SELECT symbol, useful, root, task, at, seen FROM records ORDER BY symbol, at, root, useful, task, seen")
     return [
         Verdict(loaded(symbol), bool(useful), loaded(root), loaded(task), at, bool(seen)) for symbol, useful, root, task, at, seen in rows
@@ -114,7 +125,7 @@ def records(learned: FeedbackStore) -> list[Verdict]:
 
 
 def say(learned: FeedbackStore, said: Iterable[Verdict], chosen: LearnSettings, session: str = "") -> int:
-    """Keep verdicts that somebody gave. What was waiting for signs of use in the session waits for these no longer."""
+    """Store verdicts that somebody gave; their symbols are no longer pending in the session. Returns how many were new."""
     said = list(said)
     with learned.transaction() as db:
         kept = add(db, said, chosen)
@@ -124,10 +135,7 @@ def say(learned: FeedbackStore, said: Iterable[Verdict], chosen: LearnSettings, 
 
 
 def add(db: sqlite3.Connection, new: Iterable[Verdict], chosen: LearnSettings) -> int:
-    """Keep verdicts that are not yet there and say how many those were; call inside a transaction.
-
-    When there are too many, the oldest go: first those that were gathered, then those that were said.
-    """
+    """Store verdicts inside a transaction and return how many were new. If there are too many, the oldest inferred ones go first."""
     added = 0
     for record in new:
         values = (stored(record.symbol), record.useful, stored(record.root), stored(record.task), record.at, record.seen)
@@ -145,7 +153,7 @@ def add(db: sqlite3.Connection, new: Iterable[Verdict], chosen: LearnSettings) -
 
 
 def forget(learned: FeedbackStore, symbols: Iterable[str]) -> int:
-    """Forget all that was learned of some symbols; how many verdicts those were."""
+    """Delete everything learned about some symbols; returns how many verdicts that were."""
     gone = 0
     with learned.transaction() as db:
         db.execute("PRAGMA secure_delete = ON")
@@ -157,25 +165,16 @@ def forget(learned: FeedbackStore, symbols: Iterable[str]) -> int:
     return gone
 
 
-FORMAT = 1
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "symbol": str, "useful": bool, "root": str, "task": str, "at": (int, float), "seen": bool,
-}  # fmt: skip
-
-
+# Export and import.
 def as_text(learned: FeedbackStore) -> str:
-    """Every verdict as JSON, one to a line and in a fixed order: what was learned in between is what differs.
-
-    Words need not be listed, because they follow from the tasks; what a session
-    was shown and what waits for use is gone within the day.
-    """
+    """Every verdict as JSON, one per line in a fixed order, so that a diff shows what was learned. Words follow from the tasks."""
     lines = ",\n".join(f"    {json.dumps(asdict(record))}" for record in records(learned))
     listed = f"[\n{lines}\n  ]" if lines else "[]"
     return f'{{\n  "format": {FORMAT},\n  "records": {listed}\n}}\n'
 
 
 def from_text(learned: FeedbackStore, text: str, chosen: LearnSettings) -> int:
-    """Take in what `as_text` gave, all or nothing; how many verdicts were new. Taken in twice, it counts once."""
+    """Import what `as_text` wrote, all or nothing; returns how many verdicts were new."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -200,3 +199,64 @@ def _checked(number: int, one: Any) -> Verdict:
         return Verdict(**{field.name: one[field.name] for field in fields(Verdict)} | {"at": float(one["at"])})
     except (UsageError, OverflowError) as error:
         raise UsageError(f"record {number}: {error}") from error
+
+
+# Words of tasks.
+def is_common(part: str) -> bool:
+    """Whether a lower-case part of a word is too common to point at code."""
+    return part.isdigit() or (part.isascii() and len(part) < SHORTEST_KEYWORD) or stem(part) in _COMMON_STEMS
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPair:
+    """A word and a symbol that was useful for tasks with it: how often, and the weight in the fusion."""
+
+    keyword: str
+    symbol: str
+    count: int
+    weight: float
+
+
+def keywords(task: str) -> tuple[str, ...]:
+    """The words of a task that are learned: lower-case stems, each once, in order."""
+    found: dict[str, None] = {}
+    for word in analyzer.words(task):
+        parts = analyzer.parts(word)
+        rare = [part for part in parts if not is_common(part)]
+        found.update(dict.fromkeys(analyzer.stem(part) for part in rare))
+        if rare and len(parts) > 1:
+            found[analyzer.normalize_identifier(word)] = None
+        if len(found) >= MOST_KEYWORDS:
+            break
+    return tuple(found)[:MOST_KEYWORDS]
+
+
+def weight(count: int, chosen: LearnSettings) -> float:
+    """The weight of a pair seen this often: nothing at first, then growing linearly up to a limit."""
+    if count < chosen.pair_least:
+        return 0.0
+    if count >= chosen.pair_most:
+        return chosen.pair_most_weight
+    share = (count - chosen.pair_least) / (chosen.pair_most - chosen.pair_least)
+    return chosen.pair_least_weight + share * (chosen.pair_most_weight - chosen.pair_least_weight)
+
+
+def learned_symbols(learned: FeedbackStore, task: str, chosen: LearnSettings) -> list[tuple[str, float]]:
+    """The symbols that words of a task led to before, each with the weight of its best word, heaviest first."""
+    best: dict[str, float] = {}
+    words = [stored(word) for word in keywords(task)]
+    where = f"WHERE keyword IN ({','.join('?' * len(words))})"
+    for row in learned.rows(_PAIRS.format(where), [*words, chosen.pair_least]) if words else ():
+        pair = _pair(row, chosen)
+        best[pair.symbol] = max(pair.weight, best.get(pair.symbol, 0.0))
+    return sorted(best.items(), key=lambda one: (-one[1], one[0]))
+
+
+def pairs(learned: FeedbackStore, chosen: LearnSettings) -> list[LearnedPair]:
+    """Every learned pair, by word and symbol."""
+    return [_pair(row, chosen) for row in learned.rows(_PAIRS.format(""), [1])]
+
+
+def _pair(row: tuple[bytes, bytes, int], chosen: LearnSettings) -> LearnedPair:
+    keyword, symbol, count = row
+    return LearnedPair(loaded(keyword), loaded(symbol), count, weight(count, chosen))
