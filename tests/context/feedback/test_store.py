@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from hindrances import environment, obeying_permissions, small_disk
 from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, started, verdict
+from hindrances import environment, obeying_permissions, small_disk
 from whence.context.feedback.session import FeedbackSession, PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FORMAT, FeedbackStore
 from whence.context.feedback.verdicts import boosts, forget, learned_symbols, opinions, pairs, records, say
