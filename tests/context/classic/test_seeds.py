@@ -259,7 +259,7 @@ def test_vectors_are_asked_only_when_all_else_finds_next_to_nothing(seek):
 
     def nearest(count):
         asked.append(count)
-        return np.flatnonzero(seek("x").kept)[:3]
+        return np.flatnonzero(seek("x").returnable)[:3]
 
     assert len(find_seeds(seek("zzyzx"), nearest=nearest).units) == 3
     assert VECTORS not in find_seeds(seek("`parcel`"), nearest=nearest).channels
