@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whence.text.invisible import REMOVABLE, describe_hidden
+from whence.text.tables import content_lines, indented_entries, insert_patterns
 
 KINDS = OVERRIDE, ROLE, MARKUP, ADDRESSED, COMMAND, EXFILTRATE, CONCEAL, AUTHORITY, HIDDEN, ENCODED = (
     "override", "role", "markup", "addressed", "command", "exfiltrate", "conceal", "authority", "hidden", "encoded",
@@ -79,7 +80,7 @@ class _PatternTable:
     def __init__(self) -> None:
         self.fragments: dict[str, str] = {}
         found: list[InjectionPattern] = []
-        for head, body in _read_entries():
+        for head, body in indented_entries(content_lines(Path(__file__).with_name("injection_patterns.txt"))):
             if " = " in head:
                 name, _, start = head.partition(" = ")
                 self.fragments[name] = self.expand("".join([start, *body]))
@@ -101,23 +102,11 @@ class _PatternTable:
 
     def expand(self, pattern: str) -> str:
         """Insert the fragments that a pattern names."""
-        return re.sub(r"\{([A-Z]+)\}", lambda name: self.fragments[name[1]], re.sub(r"\{gap (\d+)\}", _GAP, pattern))
+        return insert_patterns(re.sub(r"\{gap (\d+)\}", _GAP, pattern), self.fragments)
 
 
 #: Anything within a sentence: a dot that no space follows is inside a name.
 _GAP = r"(?:[^.!?\\n]|[.!?](?=\\S)){0,\1}?"
-
-
-def _read_entries() -> Iterator[tuple[str, list[str]]]:
-    """Each line at the left margin with the indented lines below it; comments and empty lines aside."""
-    lines = Path(__file__).with_name("injection_patterns.txt").read_text(encoding="utf-8").splitlines()
-    entries: list[tuple[str, list[str]]] = []
-    for line in lines:
-        if line.startswith(" "):
-            entries[-1][1].append(line.strip())
-        elif line and not line.startswith("#"):
-            entries.append((line, []))
-    yield from entries
 
 
 @cache

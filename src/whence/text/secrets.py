@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from whence.text.tables import named_patterns, read_sections
+from whence.text.tables import PatternTable, read_sections
 
 #: Start, end and kind of a secret.
 Span = tuple[int, int, str]
@@ -62,10 +62,6 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    return _regex(_PATTERNS[name])
-
-
 def _columns(row: str) -> list[str]:
     return [column.strip() for column in row.split("  ") if column]
 
@@ -86,7 +82,7 @@ _SECTIONS = read_sections(Path(__file__).with_name("secret_patterns.txt"))
 _TOKENS = tuple(map(_token_pattern, _SECTIONS["tokens"]))
 _NAMED = tuple(map(_named_pattern, _SECTIONS["named"]))
 _PUBLISHED = tuple(_SECTIONS["published"])
-_PATTERNS = named_patterns(_SECTIONS["patterns"])
+_PATTERN = PatternTable(_SECTIONS["patterns"])
 _NOT_SECRET_WORDS, _EXAMPLE_PASSWORDS, _LETTER_PAIRS = (
     frozenset(" ".join(_SECTIONS[name]).split()) for name in ("not_secret", "example_passwords", "letter_pairs")
 )
@@ -244,11 +240,11 @@ def _find_key_blocks(text: str) -> Iterator[Span]:
             continue
         marker = text.find("----", closing.end(), closing.end() + _MAX_KEY)
         whole = _regex(r"-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}").match(text, marker) if marker >= 0 else None
-        lines = _pattern("KEY_LINES").search(text, closing.end(), marker if marker >= 0 else closing.end() + _MAX_KEY)
+        lines = _PATTERN["KEY_LINES"].search(text, closing.end(), marker if marker >= 0 else closing.end() + _MAX_KEY)
         if lines and (whole or lines.start() - closing.end() < _NEAR):
             yield opening.start(), whole.end() if whole else lines.end(), _key_kind(text, opening.start(), at)
     for at in _occurrences(text, "Private-Lines:"):
-        match = _pattern("PUTTY_LINES").match(text, at)
+        match = _PATTERN["PUTTY_LINES"].match(text, at)
         if match:
             yield *match.span(1), "putty-private-key"
 
@@ -265,7 +261,7 @@ _CURL_LOGIN = r" (?:-u|--user)[ =][\"']?[^\s:\"'<>$]{1,100}:([^\s\"'<>]{6,200})"
 
 def _in_urls(text: str) -> Iterator[Span]:
     for at in _occurrences(text, "://") if "@" in text else ():
-        match = _pattern("URL_LOGIN").match(text, at)
+        match = _PATTERN["URL_LOGIN"].match(text, at)
         if match and not _is_example_password(match[1]) and "example" not in match[2]:
             yield *match.span(1), "url-password"
     for literal in (" -u ", " --user "):
@@ -322,7 +318,7 @@ _MAX_PLACEHOLDER, _MANY_SYMBOLS = 120, 6
 
 def _find_assigned(text: str, lowered: str) -> Iterator[Span]:
     """Find values after a name that says they are secret. `lowered` is the text in lower case."""
-    to_value = _pattern("TO_VALUE")
+    to_value = _PATTERN["TO_VALUE"]
     for part, min_length in _NAME_PARTS.items():
         at = lowered.find(part)
         while at >= 0:
@@ -356,7 +352,7 @@ def _kind_of_value(before: str, value: str, *, unquoted: bool) -> str:
     for named in _NAMED if _regex(_ANY_SERVICE).search(line) else _UNNAMED:
         if _regex(named.names).search(line) and _regex(named.value).fullmatch(value):
             return named.kind
-    match = _pattern("SENSITIVE_NAME").search(name.lower())
+    match = _PATTERN["SENSITIVE_NAME"].search(name.lower())
     return "generic-secret" if match and _is_secret(value, match[0], unquoted=unquoted) else ""
 
 
@@ -418,13 +414,13 @@ def _is_placeholder(value: str) -> bool:
         return True
     if len(value) > _MAX_PLACEHOLDER:
         return False
-    return bool(_pattern("PLACEHOLDERS").search(value.lower()) or _pattern("SHORT_PLACEHOLDERS").search(value))
+    return bool(_PATTERN["PLACEHOLDERS"].search(value.lower()) or _PATTERN["SHORT_PLACEHOLDERS"].search(value))
 
 
 def _is_code(value: str) -> bool:
-    if _pattern("CODE").search(value):
+    if _PATTERN["CODE"].search(value):
         return not _is_jumbled(value)
-    return bool(_pattern("CALL").search(value)) and len({one for one in value if not one.isalnum()}) < _MANY_SYMBOLS
+    return bool(_PATTERN["CALL"].search(value)) and len({one for one in value if not one.isalnum()}) < _MANY_SYMBOLS
 
 
 def _is_example_password(password: str) -> bool:
@@ -432,7 +428,7 @@ def _is_example_password(password: str) -> bool:
     plain = password.lower()
     if plain in _EXAMPLE_PASSWORDS or password in _PUBLISHED or (len(plain) < 6 and plain.isalpha()):
         return True
-    return bool(_pattern("EXAMPLE_PASSWORD").search(plain))
+    return bool(_PATTERN["EXAMPLE_PASSWORD"].search(plain))
 
 
 # Files that hold secrets. In `.env` and similar files every value is a secret unless it is plainly harmless: a switch, a
@@ -448,12 +444,12 @@ def _find_file_secrets(path: str, text: str) -> Iterator[Span]:
 
 def _is_env_file(path: str) -> bool:
     name = path.rpartition("/")[2]
-    matches = [bool(_pattern(one).search(name)) for one in ("ENV_FILE", "TEMPLATE_FILE", "PROGRAM_FILE")]
+    matches = [bool(_PATTERN[one].search(name)) for one in ("ENV_FILE", "TEMPLATE_FILE", "PROGRAM_FILE")]
     return matches == [True, False, False]
 
 
 def _is_login_file(path: str) -> bool:
-    return bool(_pattern("LOGIN_FILE").search(path)) and not _pattern("TEMPLATE_FILE").search(path.rpartition("/")[2])
+    return bool(_PATTERN["LOGIN_FILE"].search(path)) and not _PATTERN["TEMPLATE_FILE"].search(path.rpartition("/")[2])
 
 
 _MIN_NAMED, _MIN_OTHER = 4, 6
@@ -462,7 +458,7 @@ _MAX_HARMLESS = 60
 
 
 def _env_values(text: str) -> Iterator[Span]:
-    for match in _pattern("ENV_LINE").finditer(text):
+    for match in _PATTERN["ENV_LINE"].finditer(text):
         group = match.lastgroup or "plain"
         value, start = match[group], match.start(group)
         if group == "plain":
@@ -473,19 +469,19 @@ def _env_values(text: str) -> Iterator[Span]:
 
 
 def _is_env_secret(name: str, value: str) -> bool:
-    if _pattern("SWITCH_OR_REFERENCE").fullmatch(value) or not value.strip("*xX.-_"):
+    if _PATTERN["SWITCH_OR_REFERENCE"].fullmatch(value) or not value.strip("*xX.-_"):
         return False
-    if _pattern("SENSITIVE_VARIABLE").search(name):
+    if _PATTERN["SENSITIVE_VARIABLE"].search(name):
         return len(value) >= _MIN_NAMED
-    return len(value) >= _MIN_OTHER and (len(value) > _MAX_HARMLESS or not _pattern("HARMLESS").fullmatch(value))
+    return len(value) >= _MIN_OTHER and (len(value) > _MAX_HARMLESS or not _PATTERN["HARMLESS"].fullmatch(value))
 
 
 def _login_values(text: str) -> Iterator[Span]:
-    for match in _pattern("LOGIN_FIELD").finditer(text):
+    for match in _PATTERN["LOGIN_FIELD"].finditer(text):
         name, group = match["name"].lower(), match.lastgroup or "plain"
-        if not _pattern("LOGIN_NAME").search(name) or _pattern("PUBLIC_NAME").search(name):
+        if not _PATTERN["LOGIN_NAME"].search(name) or _PATTERN["PUBLIC_NAME"].search(name):
             continue
-        if not _pattern("SWITCH_OR_REFERENCE").fullmatch(match[group]):
+        if not _PATTERN["SWITCH_OR_REFERENCE"].fullmatch(match[group]):
             yield *match.span(group), _STORED_LOGIN
 
 
@@ -494,9 +490,9 @@ def _manifest_values(text: str) -> Iterator[Span]:
     start = 0
     while "Secret" in text and start < len(text):
         end = text.find("\n---", start) % (len(text) + 1) or len(text)
-        if _pattern("MANIFEST").search(text, start, end):
-            for block in _pattern("MANIFEST_DATA").finditer(text, start, end):
-                yield from ((*entry.span(1), _STORED_LOGIN) for entry in _pattern("MANIFEST_ENTRY").finditer(text, *block.span(1)))
+        if _PATTERN["MANIFEST"].search(text, start, end):
+            for block in _PATTERN["MANIFEST_DATA"].finditer(text, start, end):
+                yield from ((*entry.span(1), _STORED_LOGIN) for entry in _PATTERN["MANIFEST_ENTRY"].finditer(text, *block.span(1)))
         start = end + 1
 
 
@@ -513,7 +509,7 @@ _FILES: tuple[tuple[Callable[[str], object], Callable[[str], Iterator[Span]]], .
     (_is_env_file, _env_values),
     (_is_login_file, _login_values),
     (_file_named(r"[._]netrc"), _values_at(r"(?<!\S)(?:password|passwd|account)[ \t\r\n]{1,20}(\S{1,400})")),
-    (_file_named(r"[.]?pgpass(?:[.]conf)?"), _values_at(_PATTERNS["PGPASS"])),
+    (_file_named(r"[.]?pgpass(?:[.]conf)?"), _values_at(_PATTERN.texts["PGPASS"])),
     (_file_named(r"[.]?htpasswd.*"), _values_at(r"(?m)^[^#\s:]{1,200}:(\S{4,400})")),
     (_file_named(r"[.]?git-credentials"), _values_at(r"://[^\s:/@]{0,200}:([^\s/]{1,400})@")),
     (lambda path: path.endswith((".yaml", ".yml")), _manifest_values),

@@ -13,6 +13,7 @@ def content_lines(file: Path) -> list[str]:
     return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip() and not line.startswith("#")]
 
 
+@cache
 def read_sections(file: Path) -> dict[str, list[str]]:
     """The lines of a table by section: `[name]` starts one."""
     sections: dict[str, list[str]] = {}
@@ -55,6 +56,16 @@ def insert_patterns(pattern: str, patterns: dict[str, str]) -> str:
     return re.sub(r"\{([A-Z_]+)\}", lambda found: patterns[found[1]], pattern)
 
 
-def compiled_patterns(file: Path) -> dict[str, re.Pattern[str]]:
-    """The same for a file, compiled."""
-    return {name: re.compile(pattern) for name, pattern in named_patterns(content_lines(file)).items()}
+class PatternTable(dict[str, re.Pattern[str]]):
+    """Named patterns, compiled when they are first used."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.texts = named_patterns(lines)
+
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        found = self[name] = re.compile(self.texts[name])
+        return found
+
+    def all(self) -> list[re.Pattern[str]]:
+        """Every pattern, in the order of the table."""
+        return [self[name] for name in self.texts]

@@ -1,29 +1,30 @@
-"""What is asked in a pasted text: a prompt, a conversation, JSON or tags, a stack trace, log lines or an issue form around a question.
+"""Paste cleanup: finds the question in a pasted prompt, conversation, JSON or markup, stack trace, log or issue form.
 
-Most questions are one short line and pass one cheap test. The rest is read by `envelopes`, `prompts`,
-`traces` and `forms`, which are loaded when there is something to read.
+Most queries are one short line and pass one cheap test. The readers for the rest are loaded when there is something to read.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
+from whence.text.tables import PatternTable, read_sections
 
-#: Kinds of a text. A plain one is searched as it is.
+#: Kinds of text. A plain one is searched as it is.
 PLAIN, ENVELOPE, CHAT, PROMPT, TRACE, LOG, ISSUE, SNIPPET = ("plain", "envelope", "chat", "prompt", "trace", "log", "issue", "snippet")
-#: A single line with more letters is looked at more closely.
-SHORT = 300
-#: Wrappings within wrappings that are opened.
-DEEPEST = 5
-#: Of a longer text only the beginning and the end are read, of one in JSON or tags more: the question stands in one of them.
-MAX_READ, MOST_OPENED = 30_000, 1_200_000
-#: Letters in which a text must have said something.
-SAID_WITHIN = 4_000
+#: A single line with more characters is looked at more closely.
+MAX_SHORT = 300
+#: How many wrappers around one another are removed.
+MAX_DEPTH = 5
+#: Only the beginning and the end of a longer text are read, more of JSON and markup: the question is in one of them.
+MAX_READ, MAX_WRAPPED = 30_000, 1_200_000
+#: A text must have a content word within so many characters.
+_CONTENT_WITHIN = 4_000
 
-#: How a single short line begins that may be more than a question.
+#: How a single short line starts that may be more than a question.
 _SUSPECT = re.compile(
     r"\s*(?:[{\[<`]|\d\d|\w[\w.]*\(\s*(?:\{|\w+\s*=)|you(?:'re| are)\b|act as\b|(?:user|search|my|the) (?:question|query)\b|question\s*:)",
     re.IGNORECASE,
@@ -32,7 +33,7 @@ _SUSPECT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CleanedQuery:
-    """What is to be searched, of what kind the text was, and in one sentence what was done with it."""
+    """The text to search for, the kind of text it was in, and one sentence that says what was left out."""
 
     text: str
     kind: str = PLAIN
@@ -41,45 +42,46 @@ class CleanedQuery:
 
 def clean_paste(text: str) -> CleanedQuery:
     """The question in a text: all of it, unless it is certain that it holds more than a question."""
-    if len(text) <= SHORT and "\n" not in text and "</" not in text and not _SUSPECT.match(text):
+    if len(text) <= MAX_SHORT and "\n" not in text and "</" not in text and not _SUSPECT.match(text):
         return CleanedQuery(text)
     found = CleanedQuery(text)
-    for _ in range(DEEPEST if text.strip() else 0):
-        inner = _inner(found.text)
+    for _ in range(MAX_DEPTH if text.strip() else 0):
+        inner = _unwrapped(found.text)
         if inner is None:
             break
         found = inner
     return found
 
 
-def _inner(text: str) -> CleanedQuery | None:
-    """The question that the first reader finds who knows the form of a text; each leaves alone what is not its own."""
-    from whence.query.paste import envelopes, prompts, stack_traces  # noqa: PLC0415  -- loaded for texts that need to be read
+def _unwrapped(text: str) -> CleanedQuery | None:
+    """The question that the first reader finds that recognizes the text."""
+    from whence.query.paste import prompts, stack_traces, wrappers  # noqa: PLC0415  -- loaded for texts that need to be read
 
-    openers = (envelopes.out_of_json, envelopes.out_of_tags)
-    readers = (
-        prompts.out_of_chat,
-        prompts.out_of_prompt,
-        stack_traces.out_of_trace,
-        stack_traces.out_of_log,
-        envelopes.out_of_form,
-        envelopes.out_of_gutter,
+    of_wrappers = (wrappers.question_in_json, wrappers.question_in_tags)
+    of_prose = (
+        *(prompts.question_in_chat, prompts.question_in_prompt, stack_traces.query_from_trace),
+        *(stack_traces.query_from_log, wrappers.query_from_form, wrappers.query_from_listing),
     )
-    for shown, some in ((_both_ends(text, MOST_OPENED), openers), (_both_ends(text, MAX_READ), readers)):
-        for reader in some:
+    for shown, readers in ((_both_ends(text, MAX_WRAPPED), of_wrappers), (_both_ends(text, MAX_READ), of_prose)):
+        for reader in readers:
             found = reader(shown)
             if found is not None and found.text != text and has_content_words(found.text):
                 return found
     return None
 
 
-def _both_ends(text: str, letters: int) -> str:
-    if len(text) <= letters:
+def _both_ends(text: str, limit: int) -> str:
+    if len(text) <= limit:
         return text
-    first, last = text[: letters // 2], text[-letters // 2 :]
+    first, last = text[: limit // 2], text[-limit // 2 :]
     return f"{first}\n\n{last}" if "\n" in last else f"{first} {last}"
 
 
 def has_content_words(text: str) -> bool:
-    """Whether a text holds a word that is no stop word."""
-    return any(word.lower() not in QUERY_STOP_WORDS and analyzer.parts(word) for word in analyzer.words(text[:SAID_WITHIN]))
+    """Whether a text contains a word that is not a stop word."""
+    return any(word.lower() not in QUERY_STOP_WORDS and analyzer.parts(word) for word in analyzer.words(text[:_CONTENT_WITHIN]))
+
+
+def load_patterns(section: str) -> PatternTable:
+    """The patterns in a section of `patterns.txt`."""
+    return PatternTable(read_sections(Path(__file__).with_name("patterns.txt"))[section])
