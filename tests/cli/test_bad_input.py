@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hindrances import environment, obeying_permissions, small_disk
-from sample_trees import git, whence, write
+from sample_trees import git, whence, whence_process, write
 
 FILES = {
     "lib/retry.py": "def retry(request):\n    return send(request)\n",
@@ -269,7 +269,7 @@ def test_no_space_left_gives_one_line_and_harms_nothing(tree: Path, tmp_path: Pa
         with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(b"x" * 4096)
-        done = whence("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk))
+        done = whence_process("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk))
         assert done.returncode == FOUND, "what was indexed before is still answered"
         assert "results are from before the last changes: the index cannot be written" in done.stderr
         assert "No space left" in done.stderr
@@ -280,19 +280,19 @@ def test_no_space_left_gives_one_line_and_harms_nothing(tree: Path, tmp_path: Pa
 
 def test_no_space_left_for_a_first_build_gives_one_line_and_can_be_made_good(tree: Path, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "40k") as disk:
-        refused(whence("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk)), "free some space")
+        refused(whence_process("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk)), "free some space")
         subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
-        done = whence("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk))
+        done = whence_process("search", "retry", cwd=tree, WHENCE_DATA_DIR=str(disk))
         assert (done.returncode, done.stderr) == (FOUND, "")
         assert "function retry" in done.stdout
 
 
 @contextlib.contextmanager
 def unharmed_on(tree: Path, disk: Path) -> Iterator[None]:
-    before = whence("search", "retry", "-l", cwd=tree, WHENCE_DATA_DIR=str(disk))
+    before = whence_process("search", "retry", "-l", cwd=tree, WHENCE_DATA_DIR=str(disk))
     assert before.returncode == FOUND, before.stderr
     yield
-    after = whence("search", "retry", "-l", cwd=tree, WHENCE_DATA_DIR=str(disk))
+    after = whence_process("search", "retry", "-l", cwd=tree, WHENCE_DATA_DIR=str(disk))
     assert (after.returncode, after.stderr, after.stdout) == (FOUND, "", before.stdout)
 
 

@@ -15,7 +15,7 @@ import pytest
 from context.mail_tree import TASK, mail_tree
 from hindrances import environment
 from sample_histories import commit
-from sample_trees import git, whence, write
+from sample_trees import git, whence, whence_process, write
 from whence.cli.main import main
 from whence.text import token_estimate
 
@@ -76,14 +76,14 @@ def from_standard_input(text: bytes, *arguments: str, cwd: Path, **variables: st
 # What is printed.
 def test_a_real_process_prints_a_pack_within_its_budget_and_nothing_else(tree):
     for form in ("markdown", "xml", "json"):
-        done = whence("context", TASK, "--budget", "400", "--format", form, cwd=tree)
+        done = whence_process("context", TASK, "--budget", "400", "--format", form, cwd=tree)
         assert (done.returncode, done.stderr) == (FOUND, "")
         assert token_estimate.count_tokens(done.stdout) <= 400
         assert "wait_between" in done.stdout
 
 
 def test_two_processes_print_the_same_bytes(tree):
-    first, again = (whence("context", TASK, "--list", "--why", "--json", cwd=tree, PYTHONHASHSEED=seed) for seed in ("1", "2"))
+    first, again = (whence_process("context", TASK, "--list", "--why", "--json", cwd=tree, PYTHONHASHSEED=seed) for seed in ("1", "2"))
     assert first.stdout == again.stdout != ""
 
 

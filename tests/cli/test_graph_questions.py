@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sample_trees import git, whence, write
+from sample_trees import git, whence_process, write
 from whence.cli.main import main
 
 FILES = {
@@ -213,9 +213,9 @@ def test_an_answer_of_an_old_index_says_so_and_a_fresh_one_sees_the_edit(tmp_pat
 
 
 def test_a_real_process_prints_on_standard_output_and_ends_with_its_code(tree):
-    done = whence("callers", "keep", cwd=tree)
+    done = whence_process("callers", "keep", cwd=tree)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Cart.checkout  shop/cart.py:6  calls  ast_inferred 0.70" in done.stdout
-    done = whence("callers", "kep", cwd=tree)
+    done = whence_process("callers", "kep", cwd=tree)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "whence: no such symbol: 'kep'; nearest: keep\n"

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from hindrances import environment
-from sample_trees import git, whence, write
+from sample_trees import git, whence, whence_process, write
 from terminals import on_a_terminal
 from whence.cli.main import COMMANDS, cli
 
@@ -76,7 +76,7 @@ def own_repository(tmp_path: Path) -> Path:
 
 # Text.
 def test_in_a_pipe_the_text_is_plain(tree):
-    done = whence("search", "alpha", "--why", cwd=tree)
+    done = whence_process("search", "alpha", "--why", cwd=tree)
     assert done.returncode == 0
     assert ESCAPE not in done.stdout
 
@@ -177,7 +177,7 @@ def test_json_of_a_relaxed_search_says_what_matched(tree):
     ids=" ".join,
 )
 def test_every_command_gives_one_json_document(tree, arguments):
-    done = whence(*arguments, "--json", cwd=tree)
+    done = whence_process(*arguments, "--json", cwd=tree)
     json.loads(done.stdout)
     assert done.stderr == ""
 
@@ -234,6 +234,11 @@ def test_exit_codes_are_0_found_1_nothing_2_wrong(tree, arguments, code):
         assert done.stdout == ""
         assert done.stderr.startswith("whence: ")
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("query", "code"), [("alpha", 0), ("nothere", 1), ("", 2)])
+def test_a_process_ends_with_the_exit_code(tree, query, code):
+    assert whence_process("search", query, cwd=tree).returncode == code
 
 
 def test_no_command_at_all_shows_the_help(tree):
@@ -400,7 +405,7 @@ def test_long_work_shows_a_bar_on_a_terminal(large):
 
 
 def test_long_work_shows_nothing_in_a_pipe(large):
-    done = whence("index", "--force", cwd=large)
+    done = whence_process("index", "--force", cwd=large)
     assert done.stderr == ""
     assert "%" not in done.stdout
 

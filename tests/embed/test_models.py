@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from embed.tiny_models import RECIPE, late_model, model2vec_model, save_network
-from sample_trees import whence, write
+from sample_trees import whence, whence_process, write
 from whence import Index
 from whence.core.errors import SettingError
 from whence.embed.encoder import UnitText
@@ -183,7 +183,7 @@ def unavailable(models: Path, tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize("what", ["no such directory", "nothing in it", "damaged", "of another kind", "not on this machine"])
 def test_a_model_that_cannot_be_had_is_one_line_and_words_answer(tree: Path, models: Path, tmp_path: Path, what: str):
     name = unavailable(models, tmp_path)[what]
-    done = whence(
+    done = whence_process(
         "search", "parse token", "--set", f"index.model={name}", "-l", cwd=tree, HF_HUB_OFFLINE="1", HF_HOME=str(tmp_path / "hub")
     )
     assert done.returncode == 0

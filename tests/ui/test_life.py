@@ -16,7 +16,7 @@ import pytest
 
 from mcp_servers import alive, children, surroundings, until
 from sample_shop import FILES
-from sample_trees import whence, write
+from sample_trees import whence_process, write
 from ui.opened import opened
 from ui.pages import Served, serving
 
@@ -70,7 +70,7 @@ def test_a_signal_ends_it_at_once_with_all_it_started(asked: signal.Signals, man
 def test_a_port_that_is_taken_is_told_in_a_line(tmp_path: Path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = whence("ui", "--no-open", "--port", str(port), str(tmp_path), cwd=tmp_path, **surroundings(tmp_path / "home"))
+        done = whence_process("ui", "--no-open", "--port", str(port), str(tmp_path), cwd=tmp_path, **surroundings(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"127.0.0.1:{port}" in done.stderr
     assert "in use" in done.stderr
@@ -79,7 +79,7 @@ def test_a_port_that_is_taken_is_told_in_a_line(tmp_path: Path):
 
 @pytest.mark.parametrize("words", [["no/such/folder"], ["--port", "99999"], ["--set", "no.such=1"], ["--set", "index.workers=many"]])
 def test_what_is_wrong_with_the_command_is_told_before_anything_is_served(words: list[str], tmp_path: Path):
-    done = whence("ui", "--no-open", *words, cwd=tmp_path, **surroundings(tmp_path / "home"))
+    done = whence_process("ui", "--no-open", *words, cwd=tmp_path, **surroundings(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "#token" not in done.stderr
     assert "Traceback" not in done.stderr
