@@ -23,23 +23,22 @@ SUFFIX = ".whence-pack"
 
 @click.group()
 def pack() -> None:
-    """An index in one file: built in one place, used in many.
+    """Export an index to one file, or start from one.
 
-    A pack belongs to a commit. Whoever takes it in builds only what differs.
+    A pack holds the index of one commit. Importing it builds only the differences.
     """
 
 
 @pack.command()
 @click.argument("path", default=".")
-@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help=f"Where to (default: NAME-COMMIT{SUFFIX} here).")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help=f"Output file (default: NAME-COMMIT{SUFFIX} here).")
 @json_option
 @set_option
 def export(path: str, output: str | None, as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Write the index of a repository, as of its commit, to a file.
+    """Write the index of the current commit to a file.
 
-    Only files that lie here as they are in the commit are packed, and nothing of
-    any other. The digest that is printed stands for every byte: hand it on by
-    another way, for --expect.
+    Only files that are unchanged since the commit are packed. The printed
+    digest covers every byte: pass it on separately, for --expect.
     """
     from whence.index.archive import DIGEST, write_archive  # noqa: PLC0415
     from whence.index.changes import hash_committed_files  # noqa: PLC0415
@@ -74,14 +73,14 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
 @pack.command("import")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
 @click.argument("path", default=".")
-@click.option("--expect", metavar="DIGEST", default="", help="Refuse every pack but the one with this digest.")
+@click.option("--expect", metavar="DIGEST", default="", help="Refuse the pack unless it has this digest.")
 @json_option
 @set_option
 def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Begin the index of a repository with a pack, and build what differs.
+    """Start an index from a pack, and build the differences.
 
-    Every member is compared with its hash and looked through before anything of
-    it is used; of it only what was made of content that is here is taken.
+    Every member is checked against its hash and validated before use. Only
+    entries whose content exists in this tree are taken.
     """
     from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.index.archive_import import unpack_archive  # noqa: PLC0415

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("prefix", required=False, default="")
-@click.option("--path", "place", default=".", help="The repository whose project file counts (default: here).")
+@click.option("--path", "place", default=".", help="The repository (default: here).")
 @click.option("--changed", is_flag=True, help="Only settings that differ from their default source.")
 @json_option
 @color_option

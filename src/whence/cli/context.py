@@ -60,20 +60,21 @@ Examples:
 @click.argument("task", required=False, default="")
 @request_options(ContextRequest)
 @click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
-@click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet, fetched once for each of its states.")
+@click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet; its index is fetched once per version.")
 @click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
 @click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
 @click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
-@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 @click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @json_option
 @color_option
 @set_option
 def context(task: str, place: str, **options: Any) -> int:
-    """Print the symbols that TASK needs, within a budget of tokens.
+    """Print the symbols a task needs, within a token budget.
 
-    TASK is in words: what to do, a question, an issue's text, a stack trace; - reads
-    it from standard input. The last line says what was asked, given and left out.
+    TASK is plain text: what to do, a question, an issue, a stack trace; - reads
+    standard input. The last line shows the budget, what was used and what was
+    left out.
     """
     if options["as_json"] and options["format"] not in (None, "json"):
         raise UsageError(f"--json and --format {options['format']} are two forms", hint="give one")

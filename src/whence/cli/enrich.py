@@ -47,17 +47,17 @@ PATH or beside whence; one that a repository brought along is run only when --se
 )
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--lang", "language", metavar="NAME", help="Only this language (default: python and typescript).")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask about N files at most; the next run goes on from there.")
-@click.option("--server", "command", metavar="CMD", help="The command of the server, instead of the one that is found; needs --lang.")
-@click.option("--again", is_flag=True, help="Ask about files that were asked about before and have not changed.")
-@click.option("--wait", type=click.FloatRange(min=0.1), metavar="SECONDS", help="How long an answer may take (default: 60).")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Process at most N files; the next run continues.")
+@click.option("--server", "command", metavar="CMD", help="Server command, instead of a detected one; needs --lang.")
+@click.option("--again", is_flag=True, help="Also process unchanged files that are already done.")
+@click.option("--wait", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Time limit for one answer (default: 60).")
 @json_option
 @set_option
 def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: Any) -> int:
-    """Ask a language server what names stand for.
+    """Refine the symbol graph with a language server.
 
-    Its answers join the graph as edges of their own kind (lsp_resolved). They
-    are kept until the file changes; run it again to ask about changed files.
+    Its answers become edges with provenance lsp_resolved, valid until the file
+    changes; run this again for changed files.
     """
     if options["command"] is not None and options["language"] is None:
         raise UsageError("--server needs --lang", hint="name the language that the server is for")

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
 
-path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository it is about (default: here).")
-session_option = click.option("--session", envvar="WHENCE_SESSION", default="", metavar="NAME", help="Whose (default: WHENCE_SESSION).")
-task_option = click.option("--task", default="", metavar="TEXT", help="What the symbols were wanted for; its rare words are learned.")
-no_refresh_option = click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+session_option = click.option(
+    "--session", envvar="WHENCE_SESSION", default="", metavar="NAME", help="Session name (default: WHENCE_SESSION)."
+)
+task_option = click.option("--task", default="", metavar="TEXT", help="The task they were for; its rare words are learned.")
+no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 
 
 @click.group(
@@ -42,10 +44,10 @@ Examples:
   whence feedback reset --yes"""
 )
 def feedback() -> None:
-    """Say what was useful, and see what was learned.
+    """Report useful symbols, and manage what was learned.
 
-    Verdicts on symbols count until the code around them changes. They are kept
-    on this machine, apart from the index; learn.enabled=false switches all of it off.
+    A verdict counts until the code around the symbol changes. Verdicts stay on
+    this machine, separate from the index; learn.enabled=false turns them off.
     """
 
 
@@ -58,9 +60,9 @@ def feedback() -> None:
 @json_option
 @set_option
 def useful(**asked: Any) -> int:
-    """Say that symbols were what a task needed.
+    """Mark symbols as useful for a task.
 
-    A SYMBOL is a name, such as SessionStore.open, or path#name where several have it.
+    SYMBOL is a name such as SessionStore.open, or path#name if several have it.
     """
     return _say(useful=True, **asked)
 
@@ -74,7 +76,7 @@ def useful(**asked: Any) -> int:
 @json_option
 @set_option
 def useless(**asked: Any) -> int:
-    """Say that symbols were shown and were of no use."""
+    """Mark symbols as not useful."""
     return _say(useful=False, **asked)
 
 
@@ -105,9 +107,9 @@ def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple
 
 @feedback.command()
 @path_option
-@click.option("--json", "as_json", is_flag=True, help="The same: what is printed is JSON.")
+@click.option("--json", "as_json", is_flag=True, help="No effect: the output is always JSON.")
 def export(place: str, as_json: bool) -> int:  # noqa: ARG001
-    """Print every verdict as JSON, one to a line, for whence feedback import."""
+    """Print every verdict as JSON lines, for whence feedback import."""
     from whence.context.feedback.verdicts import as_text  # noqa: PLC0415
 
     with _learning(place) as (_, _, learned):
@@ -121,9 +123,9 @@ def export(place: str, as_json: bool) -> int:  # noqa: ARG001
 @json_option
 @set_option
 def import_(file: str, place: str, as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Take in what whence feedback export printed (- reads standard input).
+    """Import the output of whence feedback export (- reads standard input).
 
-    What is there already is not counted again.
+    Verdicts that already exist are not counted again.
     """
     from whence.context.feedback.verdicts import from_text  # noqa: PLC0415
 
@@ -138,13 +140,13 @@ def import_(file: str, place: str, as_json: bool, assignments: tuple[str, ...]) 
 
 @feedback.command()
 @click.argument("symbols", nargs=-1, metavar="[SYMBOL]...")
-@click.option("--yes", is_flag=True, help="Do it: what is forgotten cannot be had back.")
+@click.option("--yes", is_flag=True, help="Confirm; this cannot be undone.")
 @path_option
 @json_option
 def reset(symbols: tuple[str, ...], yes: bool, place: str, as_json: bool) -> int:
-    """Forget what was learned, of some symbols or all of it.
+    """Delete learned feedback, for some symbols or all.
 
-    Nothing of it is left on disk. The index and your files are not touched.
+    Erased from disk. The index and your files are not touched.
     """
     from whence.context.feedback.verdicts import forget  # noqa: PLC0415
 
@@ -167,7 +169,7 @@ def reset(symbols: tuple[str, ...], yes: bool, place: str, as_json: bool) -> int
 
 
 @feedback.command()
-@click.option("--text-file", metavar="FILE", help="What was written or read (- reads standard input); of JSON, the texts in it.")
+@click.option("--text-file", metavar="FILE", help="Text that was written or read (- reads standard input); from JSON, its strings.")
 @click.option("--place", "touched", multiple=True, metavar="FILE[:FIRST[-LAST]]", help="A file, or lines of it, read or edited.")
 @click.option("--symbol", "names", multiple=True, metavar="NAME", help="A symbol that was used.")
 @path_option
@@ -183,9 +185,10 @@ def used(
     as_json: bool,
     assignments: tuple[str, ...],
 ) -> int:
-    """Report what an agent did, so that what it used of the last answer counts as useful.
+    """Report what an agent read or edited; what it used counts as useful.
 
-    For hooks: no index is opened. What was not used by the next answer counts as not useful.
+    For hooks: does not open an index. Symbols not used by the next answer count
+    as not useful.
     """
     from whence.context.feedback.session import PendingFeedback  # noqa: PLC0415
 

@@ -277,19 +277,19 @@ def _index_json(index: Index) -> dict[str, Any]:
 
 
 LIMIT = 50
-_NAMES = """A SYMBOL is a name (open), one with what is around it (Session.open), path#name or FILE:LINE."""
+_NAMES = """SYMBOL is a name (open), a qualified name (Session.open), path#name or FILE:LINE."""
 
-path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository it is about (default: here).")
-all_option = click.option("--all", "every", is_flag=True, help="Where several symbols bear the name, answer for each of them.")
-limit_option = click.option("--limit", type=click.IntRange(min=1), default=LIMIT, show_default=True, help="Show at most so many.")
-no_refresh_option = click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+all_option = click.option("--all", "every", is_flag=True, help="If several symbols have the name, answer for each.")
+limit_option = click.option("--limit", type=click.IntRange(min=1), default=LIMIT, show_default=True, help="Show at most this many.")
+no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 kind_option = click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Follow edges of a kind: references, type_hint_of, ...")
-all_kinds_option = click.option("--all-kinds", is_flag=True, help="Follow every kind of edge that makes one need the other.")
+all_kinds_option = click.option("--all-kinds", is_flag=True, help="Follow every kind of dependency edge.")
 
 
 def _depth_option(default: int) -> Callable[[Any], Any]:
     return click.option(
-        "--depth", type=click.IntRange(min=1), default=default, show_default=True, help="How many steps away to look: 1 is direct."
+        "--depth", type=click.IntRange(min=1), default=default, show_default=True, help="How many steps to follow; 1 is direct only."
     )
 
 
@@ -308,9 +308,9 @@ def _options(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
 @click.argument("symbol")
 @_options(_depth_option(1), kind_option, all_kinds_option)
 def callers(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **options: Any) -> int:
-    """Show who calls SYMBOL, surest first.
+    """Show the callers of SYMBOL, most certain first.
 
-    A call of a method that SYMBOL overrides may reach it, and is marked so.
+    Calls of a method that SYMBOL overrides may reach it; they are marked.
     """
     chosen = _chosen(kinds, all_kinds=all_kinds)
     return _ask("callers", symbol, lambda asked: partial(asked.callers, kinds=chosen, depth=depth), options)
@@ -320,9 +320,9 @@ def callers(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 @click.argument("symbol")
 @_options(_depth_option(1), kind_option, all_kinds_option)
 def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **options: Any) -> int:
-    """Show what SYMBOL calls; of a type, what all its members call.
+    """Show what SYMBOL calls; for a type, what its members call.
 
-    Calls that lead out of the repository, or nowhere known, are listed after.
+    Unresolved calls and calls out of the repository are listed last.
     """
     chosen = _chosen(kinds, all_kinds=all_kinds)
     return _ask("callees", symbol, lambda asked: partial(asked.callees, kinds=chosen, depth=depth), options)
@@ -334,8 +334,8 @@ def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 def impact(symbol: str, depth: int, **options: Any) -> int:
     """Show everything that depends on SYMBOL, by distance.
 
-    Callers, subclasses, overriding methods, users of a type and of its members:
-    what a change may reach. Tests are listed apart.
+    Includes callers, subclasses, overriding methods, and users of a type and
+    its members. Tests are listed separately.
     """
     return _ask("impact", symbol, lambda asked: partial(asked.impact, depth=depth), options)
 
@@ -344,22 +344,22 @@ def impact(symbol: str, depth: int, **options: Any) -> int:
 @click.argument("symbol")
 @_options(_depth_option(4))
 def tests(symbol: str, depth: int, **options: Any) -> int:
-    """Show the tests that call SYMBOL: directly first, then through others."""
+    """Show the tests that call SYMBOL, directly or indirectly."""
     return _ask("tests", symbol, lambda asked: partial(asked.tests, depth=depth), options)
 
 
 @click.command(epilog=_NAMES)
 @click.argument("source", metavar="A")
 @click.argument("target", metavar="B")
-@click.option("--steps", type=click.IntRange(min=1), default=12, show_default=True, help="How long a way may be.")
-@click.option("--all", "every", is_flag=True, help="Where several symbols bear a name, from or to any of them.")
+@click.option("--steps", type=click.IntRange(min=1), default=12, show_default=True, help="Maximum length of the path.")
+@click.option("--all", "every", is_flag=True, help="If several symbols have a name, use any of them.")
 @path_option
 @no_refresh_option
 @json_option
 @color_option
 @set_option
 def path(source: str, target: str, steps: int, **options: Any) -> int:
-    """Show the shortest way from A to B along calls, references and containment."""
+    """Show the shortest path from A to B through calls, references and containment."""
     with _asked(options) as (index, where):
         begin, end = (_meant(index, where, text, every=options["every"]) for text in (source, target))
         way = index.questions().path(begin, end, hops=steps)

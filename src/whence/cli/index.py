@@ -26,13 +26,13 @@ from whence.cli.shared import (
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--all", "everything", is_flag=True, help="Remove the indexes of all repositories.")
-@click.option("--learned", is_flag=True, help="Remove what was learned from use, too; that cannot be built again.")
+@click.option("--learned", is_flag=True, help="Also remove learned feedback, which cannot be rebuilt.")
 @json_option
 def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool) -> int:
     """Remove an index. Source files are never touched.
 
-    The next search builds it again. What was learned from use (whence feedback
-    list) is no part of an index: it is kept, unless --learned is given.
+    The next search rebuilds it. Learned feedback (whence feedback list) is kept
+    unless --learned is given.
     """
     from whence.app.build_process import remove_index, remove_index_folder  # noqa: PLC0415
     from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
@@ -62,13 +62,13 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--force", is_flag=True, help="Build from nothing, whatever is there.")
+@click.option("--force", is_flag=True, help="Rebuild from scratch.")
 @json_option
 @set_option
 def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
     """Build or refresh the index of a repository.
 
-    Searching does this by itself; use it to do the work beforehand.
+    Optional: searching does this automatically.
     """
     targets = targets_of(paths)
     if force:

@@ -24,7 +24,7 @@ FILES_KEPT = 2_048
 
 @click.group()
 def ingest() -> None:
-    """Take in what other tools know of a repository."""
+    """Add data from other tools."""
 
 
 @ingest.command(
@@ -37,13 +37,13 @@ One that fits no symbol, or several, is counted and left out. The same spans can
 given again; none counts twice."""
 )
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--root", default=".", metavar="PATH", help="The repository that ran (default: the one around this folder).")
+@click.option("--root", default=".", metavar="PATH", help="The repository that was traced (default: here).")
 @json_option
 @set_option
 def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Add calls and routes that a running program was seen to make.
+    """Add calls and routes observed at run time.
 
-    FILE holds OpenTelemetry spans in OTLP JSON, one document or many lines of them.
+    FILE holds OpenTelemetry spans as OTLP JSON, one document or one per line.
     """
     from whence.core.types import RUNTIME  # noqa: PLC0415
     from whence.graph.enrich.otlp import TraceError, read_spans  # noqa: PLC0415

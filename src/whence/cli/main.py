@@ -91,7 +91,7 @@ def _plugin(name: str) -> click.Command:
 )
 @click.version_option(__version__, prog_name="whence", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Find the code that matters for a task, and see why; keep notes, and recall them.
+    """Find the code and notes that matter for a task, and see why.
 
     The first search of a repository builds an index; later ones refresh it.
     Nothing is downloaded, and nothing leaves this machine unless you set up

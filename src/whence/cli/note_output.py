@@ -51,9 +51,9 @@ def _together(*options: Option) -> Option:
 
 place_options = _together(
     click.option(
-        "--team", is_flag=True, help="The notes of this repository (.whence/notes), not your own; also --set memory.place=repository."
+        "--team", is_flag=True, help="Use the repository's notes (.whence/notes), not your own; same as --set memory.place=repository."
     ),
-    click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="The notes of another folder."),
+    click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="Use the notes in this folder."),
 )
 #: What a call looks like and where its notes are: every command of memory has these.
 usual_options = _together(place_options, json_option, color_option, set_option)

@@ -45,10 +45,10 @@ STANDARD_OUTPUT = "-"
 @click.command("list")
 @click.option("-k", type=click.IntRange(min=1, max=10_000), default=LISTED, show_default=True, help="How many notes.")
 @filter_options
-@click.option("--all", "everything", is_flag=True, help="Also what is archived.")
+@click.option("--all", "everything", is_flag=True, help="Include archived notes.")
 @usual_options
 def list_(**options: Any) -> int:
-    """List notes, the newest first.
+    """List notes, newest first.
 
     Key, day, kind, topic (or first words) and tags: aligned on a terminal, with tabs
     between them in a pipe.
@@ -89,16 +89,16 @@ Examples:
   whence show app/retry-policy --diff"""
 )
 @click.argument("key")
-@click.option("--text", "only_text", is_flag=True, help="The text alone, to the letter.")
-@click.option("--history", is_flag=True, help="What it was before, oldest first.")
-@click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="As it was: a number of its history.")
-@click.option("--diff", is_flag=True, help="What became of the code it speaks of, compared with what it was (asks git).")
+@click.option("--text", "only_text", is_flag=True, help="Print only the text, verbatim.")
+@click.option("--history", is_flag=True, help="List earlier versions, oldest first.")
+@click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="Show version N of its history.")
+@click.option("--diff", is_flag=True, help="Show how the code it describes has changed since (uses git).")
 @usual_options
 def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: bool, **options: Any) -> int:
-    """Show a note to the letter, as its file has it.
+    """Show a note verbatim.
 
-    What is known of it comes first, then a blank line and its text. KEY is a note's
-    folder and name, or its name where only one note has it.
+    Prints its metadata, a blank line and its text. KEY is PROJECT/NAME, or just
+    NAME if it is unique.
     """
     with opened(options) as memory:
         note = memory.get(key)
@@ -122,10 +122,10 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
 
 @click.command()
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
-@click.option("--restore", is_flag=True, help="Take it back.")
+@click.option("--restore", is_flag=True, help="Restore archived notes.")
 @usual_options
 def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
-    """Take notes out of recall. They stay where they are and can be taken back."""
+    """Hide notes from recall. They are kept and can be restored."""
     with opened(options) as memory:
         found = [note.key for note in _all_of(memory, keys)]
         for key in found:
@@ -135,12 +135,12 @@ def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
 
 @click.command()
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
-@click.option("--yes", is_flag=True, help="Do it: what is forgotten cannot be had back.")
+@click.option("--yes", is_flag=True, help="Confirm; this cannot be undone.")
 @usual_options
 def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
-    """Delete notes and everything they were before.
+    """Delete notes and their history.
 
-    Nothing of it is left. whence archive takes a note out of recall and keeps it.
+    This cannot be undone. whence archive hides a note from recall but keeps it.
     """
     with opened(options) as memory:
         found = [note.key for note in _all_of(memory, keys, gone=True)]
@@ -157,14 +157,14 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
 
 
 @click.command()
-@click.option("--apply", "do_it", is_flag=True, help="Do it; without this only the plan is shown.")
+@click.option("--apply", "do_it", is_flag=True, help="Make the changes instead of only showing them.")
 @usual_options
 def compact(*, do_it: bool, **options: Any) -> int:
-    """Show what could be tidied up, and with --apply do it.
+    """Archive outdated and duplicate notes; shows the plan unless --apply is given.
 
-    Notes that say the same as a newer one, that hold no longer, and handoffs that are
-    old or whose branch is gone are archived, not deleted. Of long histories the oldest
-    versions are deleted (setting memory.history).
+    Archives near-duplicates of newer notes, expired notes, and handoffs that
+    are old or whose branch is gone. Nothing is deleted except the oldest
+    versions in long histories (setting memory.history).
     """
     from whence.memory.compaction import apply, plan  # noqa: PLC0415  -- loads numpy
 
@@ -194,16 +194,16 @@ Examples:
   whence import notes.jsonl""",
 )
 @click.argument("path", type=click.Path())
-@click.option("--project", default="", metavar="NAME", help="Whose notes they are.")
-@click.option("--topic", default="", metavar="TEXT", help="What they are about, where they do not say so.")
-@click.option("--kind", metavar="NAME", help="What kind of notes they are.")
-@click.option("--redact", is_flag=True, help="Store notes without the secrets that are in them, rather than leave them out.")
+@click.option("--project", default="", metavar="NAME", help="Project of the imported notes.")
+@click.option("--topic", default="", metavar="TEXT", help="Topic of notes that have none.")
+@click.option("--kind", metavar="NAME", help="Kind of the imported notes.")
+@click.option("--redact", is_flag=True, help="Remove secrets from notes instead of skipping those notes.")
 @usual_options
 def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bool, **options: Any) -> int:
-    """Take in Markdown files, conversations and what whence export wrote.
+    """Import Markdown files, conversations or a whence export.
 
-    PATH is a file or a folder. What is there already is not stored again; what
-    cannot be taken is named, and the rest is taken.
+    PATH is a file or folder. Notes that already exist are skipped. Files that
+    cannot be imported are listed; the rest is imported.
     """
     from whence.memory.importer import import_notes  # noqa: PLC0415  -- loads numpy
 
@@ -236,13 +236,13 @@ Examples:
 )
 @click.argument("destination", type=click.Path(allow_dash=True))
 @click.option("--project", metavar="NAME", help="Only notes of a project.")
-@click.option("--without-archived", is_flag=True, help="Not what is archived.")
+@click.option("--without-archived", is_flag=True, help="Leave out archived notes.")
 @usual_options
 def export(destination: str, *, project: str | None, without_archived: bool, **options: Any) -> int:
-    """Write notes to a folder of Markdown files, or as lines of JSON.
+    """Export notes to a folder of Markdown files, or as JSON lines.
 
-    DESTINATION is a folder, FILE.jsonl, or - for standard output. The same notes
-    give the same bytes. A folder must be new, empty or an export.
+    DESTINATION is a folder, FILE.jsonl, or - for standard output. Output is
+    deterministic. A folder must be new, empty or an earlier export.
     """
     from whence.memory.exporter import export_notes, exported_notes, lines_of  # noqa: PLC0415  -- loads numpy
 

@@ -27,7 +27,7 @@ from whence.core.errors import WhenceError
 UNBOUNDED = frozenset({"mcp", "watch", "ui", "hook", "export", "feedback export", "install", "uninstall"})
 _FAILED = 2  # as everywhere; `main` has the name, and needs this module
 _OPTION = "--budget"
-_HELP = "Print no more than this, all included; the last line (in JSON: budget) says what is left out."
+_HELP = "Limit the output to this many tokens; the last line (in JSON: budget) says what is left out."
 
 
 class _Collected:

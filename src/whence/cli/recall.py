@@ -56,9 +56,10 @@ Examples:
 def recall(question: tuple[str, ...], **options: Any) -> int:
     """Find notes by words and meaning, best first.
 
-    A note is labelled `exact` if it was found by meaning and a word confirms it, `keyword-only` if by words alone,
-    `semantic` if by meaning alone, `dated` if by a time in the question, and `faint` if it only fills a short list.
-    A note whose code has changed says so and is ranked lower.
+    A note is labelled `exact` if it was found by meaning and a word confirms it,
+    `keyword-only` if by words alone, `semantic` if by meaning alone, `dated` if
+    by a time in the question, and `faint` if it only fills a short list. A note
+    whose code has changed says so and is ranked lower.
     """
     query = " ".join(question)
     with tracing(options["trace_file"]) as trace, opened(options, trace) as memory:

@@ -38,14 +38,14 @@ Examples:
     },
 )
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
-@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 @json_option
 @color_option
 @set_option
 def related(place: str, **options: Any) -> int:
-    """Show units like the one at FILE:LINE.
+    """Show code similar to the code at FILE:LINE.
 
-    Like is what lies near in meaning, and what speaks of the same rare words.
+    Similar code has nearby vectors and shares rare words.
     """
     found = _PLACE.match(place)
     if found is None:

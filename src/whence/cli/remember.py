@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 
-tag_option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="A word to find it by; may be given again.")
+tag_option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag; repeatable.")
 about_option = click.option(
     "--about",
     multiple=True,
     metavar="PATH[#SYMBOL]",
-    help="Code it speaks of, for instance src/app.py#App.run; when that changes, recall says so. May be given again.",
+    help="Code it describes, such as src/app.py#App.run; recall reports when it changes. Repeatable.",
 )
 source_option = click.option("--source", default=None, metavar="TEXT", help="Where it comes from: a person, a page, a session.")
-from_option = click.option("--valid-from", metavar="TIME", help="When it begins to hold: 2026-01-31 or 2026-01-31T09:30:00Z.")
-until_option = click.option("--valid-until", metavar="TIME", help="When it stops to hold; recall leaves it out then.")
-redact_option = click.option("--redact", is_flag=True, help="Store it without the secrets that are in it, rather than refuse it.")
-project_option = click.option("--project", metavar="NAME", help="Whose note it is (default: the name of the repository's folder).")
+from_option = click.option("--valid-from", metavar="TIME", help="Start of validity: 2026-01-31 or 2026-01-31T09:30:00Z.")
+until_option = click.option("--valid-until", metavar="TIME", help="Expiry date; expired notes are not recalled.")
+redact_option = click.option("--redact", is_flag=True, help="Remove secrets from the text instead of refusing it.")
+project_option = click.option("--project", metavar="NAME", help="Project (default: the name of the repository's folder).")
 
 
 def field_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -53,15 +53,15 @@ Examples:
   git log -1 --format=%B | whence remember --topic "last release" --team"""
 )
 @click.argument("text", required=False)
-@click.option("--topic", metavar="TEXT", help="What it is about; a note of the same project and topic is replaced and kept in its history.")
+@click.option("--topic", metavar="TEXT", help="Topic; replaces the project's note on this topic, which stays in the history.")
 @project_option
 @click.option("--kind", default="durable", show_default=True, metavar="NAME", help="durable, session, resource, skill, pack or summary.")
 @field_options
 def remember(text: str | None, **options: Any) -> int:
-    """Store a note, to the letter.
+    """Save a note verbatim.
 
-    A note is a Markdown file that can be read, edited and versioned. TEXT may be -
-    to read it from standard input. A text that holds a secret is refused.
+    Notes are Markdown files that you can read, edit and version. - reads TEXT
+    from standard input. Text that contains a secret is refused.
     """
     with opened(options) as memory:
         began = _now()
@@ -77,14 +77,14 @@ Example:
   whence handoff "Parser done, tests red in test_units.py; next: the Go grammar." """
 )
 @click.argument("text", required=False)
-@click.option("--branch", metavar="NAME", help="Whose state it is (default: the branch that is checked out).")
+@click.option("--branch", metavar="NAME", help="Branch (default: the current one).")
 @project_option
 @field_options
 def handoff(text: str | None, **options: Any) -> int:
-    """Store the state of work on a branch, for whoever goes on with it.
+    """Save the state of work on a branch, for whoever continues it.
 
-    It replaces the one before, which stays in its history. TEXT may be - to read
-    it from standard input.
+    Replaces the branch's previous handoff, which stays in the history. - reads
+    TEXT from standard input.
     """
     with opened(options) as memory:
         began = _now()
@@ -107,11 +107,11 @@ Examples:
 @click.option("--kind", metavar="NAME", help="durable, handoff, session, resource, skill, pack or summary.")
 @field_options
 def edit(key: str, **options: Any) -> int:
-    """Change a note; what it was stays in its history.
+    """Change a note; earlier versions stay in its history.
 
-    Without an option the note is opened in your editor (VISUAL or EDITOR). What is
-    not a note any more after that is not stored, and not lost. Tags and code that
-    are given replace those that were there; '' takes them away, as it does a time.
+    Without options, opens the note in your editor (VISUAL or EDITOR). If the
+    result is not a valid note, it is kept aside and the note stays unchanged.
+    --tag and --about replace existing values; '' clears them, or a time.
     """
     with opened(options) as memory:
         fields: dict[str, Any] = {name: options[name] for name in ("topic", "kind", "source", "valid_from", "valid_until")}

@@ -57,23 +57,23 @@ Examples:
 @click.argument("query", required=False, default="")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @request_options(SearchRequest)
-@click.option("--fleet", is_flag=True, help="Search all repositories of the fleet; repo:PATTERN in QUERY chooses among them.")
+@click.option("--fleet", is_flag=True, help="Search all repositories of the fleet; narrow with repo:PATTERN in QUERY.")
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
 @click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
-@click.option("--no-refresh", is_flag=True, help="Search the index as it is.")
+@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 @click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @json_option
 @color_option
 @set_option
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
-    """Search code by words and meaning; the best files come first.
+    """Search code by words and meaning, best files first.
 
     QUERY is a question, a few words or a name; it may hold "phrases", /regex/,
     -not, OR, parentheses, path: lang: kind: sym: callers: callees: and in:.
-    PATHs are files or folders, also of several repositories; the default is the
-    current folder.
+    PATHs are files or folders, in one or several repositories (default: the
+    current folder).
     """
     if options["fleet"]:
         from whence.cli.fleet_search import search_fleet  # noqa: PLC0415  -- it needs this module

@@ -45,7 +45,7 @@ TYPICAL_BYTES_PER_SECOND = 2_000_000
 @json_option
 @set_option
 def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Show what is indexed, since when, and what is left out.
+    """Show what is indexed, how fresh it is, and what is left out.
 
     With --verify, exit code 1 means that the index is damaged; nothing is repaired.
     """

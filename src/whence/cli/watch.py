@@ -73,10 +73,10 @@ Examples:
 @json_option
 @set_option
 def watch(paths: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -> int:
-    """Keep an index true to its files while this runs.
+    """Keep the index fresh while you work (optional).
 
-    Only folders that are indexed are watched. No other command needs this: each
-    looks for changes by itself, and finds less to do. End it with Ctrl-C.
+    Watches indexed folders only. Other commands look for changes themselves;
+    with this running they find less to do. Ctrl-C ends it.
     """
     from whence.app.index import Index  # noqa: PLC0415  -- numpy, not for help
 

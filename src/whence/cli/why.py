@@ -41,19 +41,19 @@ Examples:
 @click.argument("query")
 @click.argument("target")
 @click.argument("path", required=False, default=".")
-@click.option("--fleet", is_flag=True, help="Ask the fleet; TARGET is REPOSITORY/PATH, also with :LINE.")
-@click.option("--context", "for_task", is_flag=True, help="Of a symbol among those for a task, as whence context ranks them.")
+@click.option("--fleet", is_flag=True, help="Search the fleet; TARGET is REPOSITORY/PATH, optionally with :LINE.")
+@click.option("--context", "for_task", is_flag=True, help="Explain a symbol's rank for a task, as whence context ranks it.")
 @click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
-@click.option("--no-refresh", is_flag=True, help="Ask the index as it is.")
+@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 @json_option
 @color_option
 @set_option
 def why(query: str, target: str, path: str, **options: Any) -> int:
-    """Say why a file stands where it stands, or is missing.
+    """Explain a result's rank, or why a file is missing.
 
-    TARGET is a file, the end of a path, FILE:LINE or the name of a symbol. Every
-    line is a part of the score; the last column is the file's rank without it.
+    TARGET is a file, the end of a path, FILE:LINE or the name of a symbol. Each
+    line is one part of the score; the last column is the file's rank without it.
     """
     if options["fleet"]:
         from whence.cli.fleet_search import why_fleet  # noqa: PLC0415  -- it needs this module

@@ -49,9 +49,7 @@ class ContextRequest:
         flag_value="HEAD",
         mcp="instead of a task: changes since this commit, e.g. HEAD",
     )
-    budget: int | None = option(
-        None, "The most tokens to print, everything included (default: setting context.budget).", "--budget", metavar="TOKENS"
-    )
+    budget: int | None = option(None, "Token limit for the whole output (default: setting context.budget).", "--budget", metavar="TOKENS")
     format: str | None = option(
         None, "Output format: markdown, xml or json (default: setting context.format).", "--format", choices=FORMATS
     )

@@ -26,16 +26,16 @@ Examples:
   whence mcp --http --port 8787         over HTTP on this machine"""
 )
 @click.option("--root", "roots", multiple=True, metavar="DIRECTORY", help="A folder to serve (default: the repository around this one).")
-@click.option("--http", is_flag=True, help="Serve streamable HTTP rather than standard streams.")
-@click.option("--host", default=LOOPBACK[0], show_default=True, metavar="ADDRESS", help="With --http: the address, of this machine only.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP instead of standard streams.")
+@click.option("--host", default=LOOPBACK[0], show_default=True, metavar="ADDRESS", help="With --http: a loopback address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="With --http: the port; 0 takes a free one.")
-@click.option("--token", envvar=TOKEN, metavar="TEXT", help=f"With --http: what callers must show (default: {TOKEN}, else a new one).")
+@click.option("--token", envvar=TOKEN, metavar="TEXT", help=f"With --http: the bearer token (default: {TOKEN}, else a new one).")
 @set_option
 def mcp(roots: tuple[str, ...], http: bool, assignments: tuple[str, ...], **options: Any) -> int:
     """Serve agents over the Model Context Protocol.
 
-    Tools: search, context, related, graph, remember, recall, feedback. Only what is
-    below the roots can be read. The server ends when the agent does.
+    Tools: search, context, related, graph, remember, recall, feedback. Only files
+    below the roots can be read. The server ends with the agent.
     """
     os.environ.pop(TOKEN, None)  # it is in `options`, no setting, and nobody else's business
     folders = _folders(roots)

@@ -59,7 +59,7 @@ class SearchRequest:
     k: int | None = option(
         None, "How many files (default: setting search.k; all of them for -e alone).", "-k", mcp="how many files (8)", minimum=1
     )
-    plain: bool = option(False, "QUERY is words alone, whatever stands in it.", "--plain")
+    plain: bool = option(False, "Treat QUERY as plain words, without operators.", "--plain")
     operator: str | None = option(None, "Whether any word may match or every word must.", "--operator", choices=OPERATORS)
     relaxation: str | None = option(
         None, "With 'and': also try without the last words, while more than N remain.", "--relaxation", metavar=">N"
@@ -74,12 +74,10 @@ class SearchRequest:
     kinds: tuple[str, ...] = option((), "Only units of a kind: function, class, method, ...", "--kind", metavar="NAME")
     content: str | None = option(None, "Which files (default: code).", "--content", choices=CONTENTS)
     paths: tuple[str, ...] = option((), "Only below these files or folders, relative to the root.")
-    strategy: str | None = option(None, "Who proposes candidates (default: words and vectors).", "--strategy", choices=STRATEGIES)
-    max_distance: float | None = option(
-        None, "Only what vectors find within this distance (1 - similarity).", "--max-distance", metavar="D"
-    )
+    strategy: str | None = option(None, "Which retrievers to use (default: words and vectors).", "--strategy", choices=STRATEGIES)
+    max_distance: float | None = option(None, "Only results within this vector distance (1 - similarity).", "--max-distance", metavar="D")
     profile: str | None = option(None, "Ranking profile: default, classic or semantic.", "--profile", metavar="NAME")
-    fusion: str | None = option(None, "With the classic profile: how words and vectors are joined.", "--fusion", choices=FUSIONS)
+    fusion: str | None = option(None, "With the classic profile: how word and vector scores are fused.", "--fusion", choices=FUSIONS)
     alpha: float | None = option(None, "With the classic profile: the share of the vectors, from 0 to 1.", "--alpha", metavar="A")
     factors: Mapping[str, float] = field(default_factory=lambda: _NO_FACTORS)  # by signal: times its weight, 0 is off
 

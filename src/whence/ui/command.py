@@ -19,13 +19,13 @@ Examples:
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port (default: a free one).")
-@click.option("--no-open", is_flag=True, help="Print the link and open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the link without opening a browser.")
 @set_option
 def ui(paths: tuple[str, ...], port: int, no_open: bool, assignments: tuple[str, ...]) -> int:
-    """Look at search, ranking, graph, memory and index in a browser.
+    """Explore search, ranking, graph, memory and index in a browser.
 
-    The page is served on this machine only, to whoever has the link that is
-    printed. Nothing is loaded from elsewhere. Ctrl-C ends it.
+    Serves a page on this machine only, to anyone with the printed link. Nothing
+    is loaded from elsewhere. Ctrl-C ends it.
     """
     folders = [target.root for target in targets_of(paths)]
     values = settings_of(assignments)
