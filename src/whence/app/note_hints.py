@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whence.cli.shared import safe
+from whence.app.presenters.text import safe
 from whence.core.errors import StorageError, WhenceError
 
 if TYPE_CHECKING:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import ProgressBar, json_option, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.shared import ProgressBar, json_option, say_notes
 from whence.core.errors import StorageError, UsageError
 from whence.source import git
 
 if TYPE_CHECKING:
+    from whence.app.command_line import Target
     from whence.app.index import Index
-    from whence.cli.shared import Target
 
 #: How packs end.
 SUFFIX = ".whence-pack"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import color_option, json_option, set_option, settings_of, styler, targets_of
+from whence.cli.shared import color_option, json_option, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,26 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.low_confidence import nothing_for, task_warning
 from whence.app.note_hints import NoteHint, by_file, hint_lines, hints_of, notes_json
+from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.options import request_options
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import (
-    Target,
-    color_option,
-    freshness_json,
-    json_option,
-    open_indexes,
-    relative,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    styler,
-    targets_of,
-    tracing,
-)
+from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler, tracing
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
@@ -132,12 +120,6 @@ def _target(place: str, files: tuple[str, ...]) -> Target:
     if len(roots) > 1:
         raise UsageError("the files are of several repositories", hint="ask one at a time")
     return Target(root, tuple(below))
-
-
-def freshness_facts(index: Index) -> dict[str, Any]:
-    """What the answer is of, without the time: the same question of the same code has the same answer."""
-    found = freshness_json(index.freshness)
-    return {name: found[name] for name in ("commit", "changed_files", "fresh")}
 
 
 def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> None:

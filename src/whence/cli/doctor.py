@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import color_option, json_option, safe, set_option, settings_of, styler, targets_of
+from whence.cli.shared import color_option, json_option, styler
 
 if TYPE_CHECKING:
     from whence.app.doctor.checks import DoctorContext

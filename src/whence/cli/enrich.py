@@ -10,19 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import (
-    ProgressBar,
-    Target,
-    json_option,
-    open_indexes,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    targets_of,
-)
+from whence.cli.shared import ProgressBar, json_option, open_indexes, say_notes
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 

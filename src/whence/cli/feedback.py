@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import Target, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.shared import json_option, open_indexes, say_notes
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of
+from whence.app.presenters.text import ago, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import ProgressBar, ago, color_option, complaint, json_option, safe, set_option, settings_of, styler
+from whence.cli.shared import ProgressBar, color_option, complaint, json_option, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import settings_of
 from whence.app.low_confidence import LowConfidence
+from whence.app.presenters.text import ago, safe
 from whence.cli.context import print_context
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_foot, print_json
 from whence.cli.search import print_bare, print_doubt, print_results, result_json
-from whence.cli.shared import ProgressBar, ago, safe, settings_of, styler
+from whence.cli.shared import ProgressBar, styler
 from whence.cli.why import print_receipt
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError

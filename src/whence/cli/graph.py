@@ -13,23 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.presenters.text import freshness_json, freshness_words, relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_foot, print_item, print_json, print_more
-from whence.cli.shared import (
-    Target,
-    color_option,
-    freshness_json,
-    freshness_words,
-    json_option,
-    open_indexes,
-    relative,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    styler,
-    targets_of,
-)
+from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler
 from whence.core.errors import UsageError
 from whence.core.types import SYMBOL_IN_FILE
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
-from whence.cli.shared import safe
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,18 +9,10 @@ from typing import Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import freshness_json, freshness_words, safe
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import (
-    freshness_json,
-    freshness_words,
-    json_option,
-    open_indexes,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    targets_of,
-)
+from whence.cli.shared import json_option, open_indexes, say_notes
 
 
 @click.command()

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.shared import json_option, open_indexes, say_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,23 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.presenters.memory import changes_json, changes_line, day_of, headline, note_json, without_secrets
+from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.note_output import (
-    changes_json,
-    changes_line,
-    day_of,
-    filter_options,
-    headline,
-    note_json,
-    opened,
-    print_columns,
-    print_lines,
-    recall_options,
-    usual_options,
-    without_secrets,
-)
+from whence.cli.note_output import filter_options, opened, print_columns, print_lines, recall_options, usual_options
 from whence.cli.output import print_item, print_json, print_text
-from whence.cli.shared import ProgressBar, safe, styler
+from whence.cli.shared import ProgressBar, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

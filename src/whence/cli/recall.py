@@ -8,22 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.presenters.memory import changes_json, changes_line, excerpt, facts_of, note_json
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.note_output import (
-    changes_json,
-    changes_line,
-    excerpt,
-    facts_of,
-    note_json,
-    opened,
-    print_lines,
-    recall_options,
-    usual_options,
-)
+from whence.cli.note_output import opened, print_lines, recall_options, usual_options
 from whence.cli.options import request_options
 from whence.cli.output import print_item, print_json, print_more
 from whence.cli.search import marked, print_why, why_json
-from whence.cli.shared import safe, styler, tracing
+from whence.cli.shared import styler, tracing
 from whence.memory.request import RecallRequest
 
 if TYPE_CHECKING:

@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.options import request_options
 from whence.cli.search import print_answer
-from whence.cli.shared import color_option, json_option, open_indexes, safe, say_notes, set_option, settings_of, targets_of
+from whence.cli.shared import color_option, json_option, open_indexes, say_notes
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest

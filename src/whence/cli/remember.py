@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.presenters.memory import note_json
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
-from whence.cli.note_output import note_json, opened, usual_options
+from whence.cli.note_output import opened, usual_options
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import safe
 from whence.core.errors import UsageError, WhenceError
 
 if TYPE_CHECKING:

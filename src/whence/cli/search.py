@@ -9,33 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.low_confidence import LowConfidence, doubt_of
 from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
+from whence.app.presenters.text import freshness_json, freshness_words, relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.options import request_options
 from whence.cli.output import print_foot, print_item, print_json, print_more
-from whence.cli.shared import (
-    color_option,
-    freshness_json,
-    freshness_words,
-    json_option,
-    open_indexes,
-    relative,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    styler,
-    targets_of,
-    tracing,
-)
+from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler, tracing
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
+    from whence.app.command_line import Target
     from whence.app.index import Index
-    from whence.cli.shared import Target
     from whence.query.parser import ParsedQuery
     from whence.ranking.confidence import Confidence
     from whence.ranking.ledger import LedgerLine

@@ -10,18 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import freshness_json, freshness_words, safe
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import (
-    freshness_json,
-    freshness_words,
-    json_option,
-    open_indexes,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    targets_of,
-)
+from whence.cli.shared import json_option, open_indexes, say_notes
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
-from whence.cli.shared import ProgressBar, json_option, safe, set_option, settings_of, styler, targets_of
+from whence.cli.shared import ProgressBar, json_option, styler
 from whence.core.errors import RootError, WhenceError
 from whence.core.settings_schema import WatchSettings
 

@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.presenters.text import relative, safe
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import (
-    color_option,
-    json_option,
-    open_indexes,
-    relative,
-    safe,
-    say_notes,
-    set_option,
-    settings_of,
-    styler,
-    targets_of,
-)
+from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler
 
 if TYPE_CHECKING:
     from whence.ranking.receipt import Why

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from whence.cli.shared import safe, set_option, settings_of
+from whence.app.command_line import set_option, settings_of
+from whence.app.presenters.text import safe
 from whence.core.errors import RootError, UsageError
 from whence.core.settings import load
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from whence.app.low_confidence import LowConfidence, doubt_of, nothing_for, task_warning
 from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
+from whence.app.presenters.text import safe
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
-from whence.cli.shared import safe
 from whence.context.request import ContextRequest
 from whence.core.errors import RootError, StorageError, UsageError
 from whence.core.request import pick_fields

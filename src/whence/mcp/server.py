@@ -16,9 +16,9 @@ from mcp.shared.exceptions import MCPError
 
 from whence.app.budget import fit_document
 from whence.app.presenters.document import Document
+from whence.app.presenters.text import freshness_json
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
-from whence.cli.shared import freshness_json
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
 from whence.mcp.memory_tools import recall

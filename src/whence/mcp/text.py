@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from whence.app.presenters.text import ago
+from whence.app.presenters.text import safe as for_a_terminal
 from whence.app.session import BuildProgress
-from whence.cli.shared import ago
-from whence.cli.shared import safe as for_a_terminal
 from whence.parse.languages import CODE
 from whence.text.invisible import escape_invisible
 

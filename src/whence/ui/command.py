@@ -6,7 +6,7 @@ import secrets
 
 import click
 
-from whence.cli.shared import set_option, settings_of, targets_of
+from whence.app.command_line import set_option, settings_of, targets_of
 from whence.core.settings import load
 
 

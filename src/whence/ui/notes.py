@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from whence.cli.note_output import day_of, excerpt, headline, without_secrets
+from whence.app.presenters.memory import day_of, excerpt, headline, without_secrets
 from whence.memory.note import CodeRef, Note
 from whence.memory.staleness import CodeHistory
 from whence.parse.provenance import flags_of, warning_of

@@ -13,9 +13,9 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from whence.app.low_confidence import nothing_for, task_warning
+from whence.app.presenters.text import freshness_facts
 from whence.app.session import BuildProgress, IndexSession, require_index
 from whence.app.workspace import Workspace
-from whence.cli.context import freshness_facts
 from whence.context.request import ContextRequest
 from whence.core.request import pick_fields
 from whence.parse.provenance import warning_of

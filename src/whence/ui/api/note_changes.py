@@ -158,11 +158,11 @@ async def draft(workspace: CurrentWorkspace, given: DraftBody) -> DraftReply:
     """What several notes would be as one: all texts under headings, tags and code together. Nothing is stored."""
 
     def drafted(memory: Memory, _: NotePresenter) -> DraftReply:
-        from whence.cli import note_output  # noqa: PLC0415  -- loaded with the memory
+        from whence.app.presenters.memory import without_secrets  # noqa: PLC0415  -- loaded with the memory
         from whence.memory.compaction import combined  # noqa: PLC0415  -- as above
 
         found = [memory.get(one.key) for one in given.notes]
-        whole, _hidden = note_output.without_secrets(combined(found))
+        whole, _hidden = without_secrets(combined(found))
         seen = [NoteVersionRef(key=note.key, expected=seen_of(note)) for note in found]
         code = [one.code for one in whole.about]
         return DraftReply(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
