@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.parse.highlight import MOST_CHARACTERS, Stretch, colour_lines
+from whence.parse.highlight import MAX_CHARACTERS, Stretch, colour_lines
 from whence.parse.languages import BY_NAME
 
 KINDS = {"comment", "string", "number", "keyword", "type", "function", "constant", "attribute"}
@@ -473,4 +473,4 @@ def test_a_huge_line_holds_nobody_up(language: str):
 
 
 def test_a_text_that_is_too_long_has_no_colours():
-    assert colour_lines("python", ["x = 1"] * (MOST_CHARACTERS // 5 + 1)) == [[]] * (MOST_CHARACTERS // 5 + 1)
+    assert colour_lines("python", ["x = 1"] * (MAX_CHARACTERS // 5 + 1)) == [[]] * (MAX_CHARACTERS // 5 + 1)

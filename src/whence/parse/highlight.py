@@ -1,4 +1,7 @@
-"""What each piece of a line of code is: a keyword, a string, a name that is defined."""
+"""Syntax highlighting: what each piece of a line of code is, from its grammar or, without one, from a pattern.
+
+`highlight.toml` has what is specific to languages. Only the web page uses this.
+"""
 
 from __future__ import annotations
 
@@ -6,74 +9,101 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Any
 
-from tree_sitter import Tree, TreeCursor
+from tree_sitter import Language, Tree, TreeCursor
 
-from whence.parse import highlight_kinds as kinds
+from whence.core.settings import toml_reader
 from whence.parse.grammars import grammar_of, tree_in_time
-from whence.parse.highlight_kinds import Palette, palette_of
-from whence.parse.highlight_lines import is_coloured_by_lines, pattern_spans
 from whence.parse.languages import BY_NAME
 from whence.parse.lines import beyond_a_grammar, blanked_outside, without_noise
 
-#: A stretch of a line, from one column to another (from 0, in characters), and what it is.
+COMMENT, STRING, NUMBER, KEYWORD = "comment", "string", "number", "keyword"
+TYPE, FUNCTION, CONSTANT, ATTRIBUTE = "type", "function", "constant", "attribute"
+#: Has no colour and hides the one around it: an interpolation in a string, the arguments of a decorator.
+CODE = "code"
+#: Text in another language.
+EMBEDDED = "embedded"
+_COLOURS = frozenset({COMMENT, STRING, NUMBER, KEYWORD, TYPE, FUNCTION, CONSTANT, ATTRIBUTE, CODE, EMBEDDED})
+
+# Roles: what a node without a colour says about the names in it.
+CALL = "call"
+MEMBER = "member"  # its last name is its name: `a.b`
+HOLDER = "holder"  # a name in it counts as if it were in the node around: `name<Type>`
+DEFINES_FUNCTION, DEFINES_TYPE = "function definition", "type definition"
+TYPE_PLACE = "type place"  # names in it are types
+ATTRIBUTE_PLACE = "attribute place"  # its first name is an attribute
+AFTER_NAME = "after a name"  # the name right before it is a function
+ARGUMENTS = "arguments"
+STYLE = "style"  # the text embedded in it is not a program
+#: Neither a colour nor a role.
+PLAIN = "plain"
+
+#: A piece of a line: its first column, the one past its last (from 0, in characters), and its colour.
 Stretch = tuple[int, int, str]
-#: The same from the beginning of a text: in bytes where a grammar reads it, else in characters.
+#: The same from the beginning of a text: in bytes if a grammar reads it, else in characters.
 Span = tuple[int, int, str]
-#: A node as its children see it: its kind, its field, and whether it is the first of its parent.
+#: A node as its children see it: its kind, its field, and whether it is the first child of its parent.
 _Frame = tuple[int, int | None, bool]
-#: A line of a text that is asked for: its row, and where it begins and ends.
+#: A line to colour: its row, and where it begins and ends.
 _Place = tuple[int, int, int]
 
-#: A longer text is read by nobody, and would hold up whoever waits.
-MOST_CHARACTERS = 400_000
-#: Processor seconds for one text: fifty times what code of the usual length needs.
-LONGEST_PARSE = 0.05
-#: Characters whose trees are kept. A tree takes about twenty bytes for each.
-MOST_KEPT = 600_000
-_LONGEST_NAME = 200
+#: A longer text gets no colours.
+MAX_CHARACTERS = 400_000
+#: Processor seconds for one text: fifty times what code of the usual length takes.
+MAX_PARSE_SECONDS = 0.05
+#: Characters whose trees are cached. A tree takes about twenty bytes for each.
+MAX_CACHED = 600_000
+_MAX_NAME = 200
 _AT = ord("@")
 _CAPITALS = re.compile(rb"[A-Z][A-Z0-9_]+")
 _CAPITALISED = re.compile(rb"[A-Z][A-Za-z0-9_]*")
 _NUMBER = re.compile(rb"[+-]?[0-9][0-9a-fA-FxX_.]*[uUlLfF]*")
 _GIVEN_TO_NAME = re.compile(rb"\s?|\s*(?:<-|:?=|:)\s*")
-_VALUES = frozenset(word.encode() for word in kinds.VALUES)
-_DEFINED = {kinds.DEFINES_FUNCTION: kinds.FUNCTION, kinds.DEFINES_TYPE: kinds.TYPE}
+_KEYWORD = re.compile(r"[#@]?[A-Za-z][\w ]*[?!*:]?|unowned\(\w+\)")
+#: Words that mean one value, in any language.
+_VALUES = frozenset(b"true false null nil none None True False undefined nothing self Self this super NULL nullptr iota".split())
+_DEFINED = {DEFINES_FUNCTION: FUNCTION, DEFINES_TYPE: TYPE}
 _NOWHERE: _Frame = (-1, None, False)
+#: Fields that hold what is called, what is defined, and what is a type.
+_CALLEE_FIELDS = ("function", "method", "name", "target", "macro", "constructor", "function_name", "type")
+_DEFINED_FIELDS = ("name", "declarator")
+_TYPE_FIELDS = ("type", "return_type", "returns", "superclass")
+#: Groups of patterns that have another colour than their name: a pattern cannot use a name twice.
+_COLOUR_OF_GROUP = {"code": STRING, "quote": COMMENT, "link": STRING, "text": STRING, "hex": NUMBER}
 
-#: What stands between tags. A text of such a language that has no line with a tag is from within it.
-_WITHIN = {"html": "javascript", "svelte": "typescript", "vue": "typescript"}
+#: The language between tags. A text without a line that has a tag is taken to be in that language.
+_BETWEEN_TAGS = {"html": "javascript", "svelte": "typescript", "vue": "typescript"}
 _TAG = re.compile(rb"^[ \t]*</?[A-Za-z!]|\{[#:@/]\w+", re.MULTILINE)
-#: What has to come before a piece of a file that begins in the middle, and how one knows such a piece.
+#: What to put before a piece that begins in the middle of a file, and how to recognise such a piece.
 _METHOD = re.compile(
     rb"(?:\s|//.*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:(?:public|private|protected|static|async|readonly|override|abstract|get|set)[ ])*"
     rb"(?!(?:if|for|while|switch|catch|function|return|with)\b)[\w$#*]+(?:<[^>\n]{0,100}>)?\([^\n;]{0,200}\)[^=\n;]{0,100}\{[ \t]*$",
     re.MULTILINE,
 )
-_IN_CLASS = (_METHOD, b"class A {\n")
 _OPENINGS = {
-    "javascript": _IN_CLASS,
+    **dict.fromkeys(("javascript", "tsx", "typescript"), (_METHOD, b"class A {\n")),
     "php": (re.compile(rb"(?!.*<\?)", re.DOTALL), b"<?php\n"),
-    "tsx": _IN_CLASS,
-    "typescript": _IN_CLASS,
 }
 
 
 def colour_lines(language: str, lines: Sequence[str], wanted: Collection[int] | None = None) -> list[list[Stretch]]:
-    """For each of some lines that stand together in a file, what its pieces are, in order and without overlap.
+    """The coloured pieces of consecutive lines of a file, in order and without overlap.
 
-    All lines are read; only those whose places (from 0) are wanted are coloured.
+    All lines are parsed; only the `wanted` ones (by their place, from 0) are coloured.
     """
     found: list[list[Stretch]] = [[] for _ in lines]
-    if sum(map(len, lines)) > MOST_CHARACTERS:
+    if sum(map(len, lines)) > MAX_CHARACTERS:
         return found
     text = "\n".join(lines)
-    if is_coloured_by_lines(language):
-        _spread(pattern_spans(language, text), _places(map(len, lines), 0, wanted), None, found)
+    if (pattern := _pattern(language)) is not None:
+        _spread(_pattern_spans(pattern, text), _places(map(len, lines), 0, wanted), None, found)
     elif grammar_of(language) is not None:
         source = text.replace("\0", " ").encode("utf-8", "replace")
-        language, opening = _as_spoken(language, source)
+        language, opening = _real_language(language, source)
         lengths = map(len, lines) if len(source) == len(text) else (len(line.encode("utf-8", "replace")) for line in lines)
         places = _places(lengths, len(opening), wanted)
         source = opening + source
@@ -90,64 +120,139 @@ def _places(lengths: Iterable[int], at: int, wanted: Collection[int] | None) -> 
     return places
 
 
-def _as_spoken(language: str, source: bytes) -> tuple[str, bytes]:
-    """The language that a piece of a file is really in, and what has to be put before it."""
-    if language in _WITHIN and not _TAG.search(source):
-        language = _WITHIN[language]
+def _real_language(language: str, source: bytes) -> tuple[str, bytes]:
+    """The language that a piece of a file is really in, and what to put before it."""
+    if language in _BETWEEN_TAGS and not _TAG.search(source):
+        language = _BETWEEN_TAGS[language]
     in_the_middle, opening = _OPENINGS.get(language, (None, b""))
     return language, opening if in_the_middle is not None and in_the_middle.match(source) else b""
 
 
-class _Trees:
-    """The trees of the texts that were read last: while one types, the same results come again and again."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, bytes], Tree | None] = OrderedDict()
-        self._characters = 0
-        self._lock = threading.Lock()
-
-    def of(self, language: str, source: bytes) -> Tree | None:
-        """The tree of a text; None where its grammar cannot read it, or not in time."""
-        key = (language, source)
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        tree = _read(language, source)
-        with self._lock:
-            self._characters += len(source) if key not in self._kept else 0
-            self._kept[key] = tree
-            while self._characters > MOST_KEPT:
-                (_, old), _ = self._kept.popitem(last=False)
-                self._characters -= len(old)
-        return tree
+# What is specific to languages.
+@cache
+def _data() -> dict[str, Any]:
+    found: dict[str, Any] = toml_reader().loads(Path(__file__).with_name("highlight.toml").read_text("utf-8"))
+    return found
 
 
-_trees = _Trees()
-
-
-def _read(language: str, source: bytes) -> Tree | None:
-    grammar, known = grammar_of(language), BY_NAME[language]
-    if grammar is None or beyond_a_grammar(source, known.unbearable):
-        return None
-    try:
-        return tree_in_time(grammar.parser, without_noise(source, known.noise), LONGEST_PARSE)
-    except TimeoutError:
-        return None
+def _of_language(table: dict[str, Any], language: str) -> Any:
+    """The entry of a language; a key may name several."""
+    return next((entry for names, entry in table.items() if language in names.split()), None)
 
 
 @cache
-def _palette(language: str) -> Palette:
+def _pattern(language: str) -> re.Pattern[str] | None:
+    """The pattern of a language, which goes before a grammar; None if it has none."""
+    data = _data()
+    parts, alternatives, comment = data["parts"], data["patterns"].get(language), _of_language(data["comments"], language)
+    if alternatives is None:
+        if comment is None:
+            return None
+        alternatives = [f"(?P<comment>{comment})", "%STRINGS", "%NUMBERS", "%CONSTANTS", "%KEYWORDS"]
+    return re.compile(re.sub(r"%([A-Z_]+)", lambda found: parts[found[1]], "|".join(alternatives)), re.MULTILINE)
+
+
+def _pattern_spans(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    for found in pattern.finditer(text):
+        if (name := found.lastgroup) is not None:
+            yield (*found.span(name), _COLOUR_OF_GROUP.get(name, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Palette:
+    """What the node kinds of a grammar are, by their numbers."""
+
+    colours: dict[int, str]
+    roles: dict[int, str]
+    whole: frozenset[int]  # nothing inside these has another colour
+    callee: frozenset[int]  # fields
+    defined: frozenset[int]
+    typed: frozenset[int]
+    words: frozenset[bytes]  # names that are keywords
+    capital_is_type: bool
+
+
+@cache
+def _palette(language: str) -> _Palette:
     grammar = grammar_of(language)
     compiled = grammar.parser.language if grammar is not None else None
     if compiled is None:
         raise LookupError(language)
-    return palette_of(language, compiled)
+    data, colours, roles = _data(), dict[int, str](), dict[int, str]()
+    rules = [(re.compile(pattern), what) for pattern, what in data["kinds"]]
+    exceptions = {kind: what for what, kinds in (_of_language(data["exceptions"], language) or {}).items() for kind in kinds.split()}
+    for number in range(compiled.node_kind_count):
+        kind = compiled.node_kind_for_id(number)
+        if kind and compiled.node_kind_is_visible(number):
+            named = compiled.node_kind_is_named(number)
+            what = exceptions.get(kind if named else f'"{kind}"') or (_kind_by_name(kind, rules) if named else _kind_of_token(kind))
+            (colours if what in _COLOURS else roles)[number] = what
+    return _Palette(
+        colours=colours,
+        roles=roles,
+        whole=frozenset(number for number, colour in colours.items() if colour not in (STRING, ATTRIBUTE, CODE)),
+        callee=_fields(compiled, _CALLEE_FIELDS),
+        defined=_fields(compiled, _DEFINED_FIELDS),
+        typed=_fields(compiled, _TYPE_FIELDS),
+        words=frozenset(data["words"].get(language, "").encode().split()),
+        capital_is_type=language not in data["capitalised"].split(),
+    )
+
+
+def _kind_by_name(kind: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    return next((what for pattern, what in rules if pattern.search(kind)), PLAIN)
+
+
+def _kind_of_token(token: str) -> str:
+    return CONSTANT if token.encode() in _VALUES else KEYWORD if _KEYWORD.fullmatch(token) else PLAIN
+
+
+def _fields(grammar: Language, names: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(number for name in names if (number := grammar.field_id_for_name(name)) is not None)
+
+
+# Syntax trees.
+class _TreeCache:
+    """The trees of recent texts: while one types, the same results come again and again."""
+
+    def __init__(self) -> None:
+        self._trees: OrderedDict[tuple[str, bytes], Tree | None] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
+
+    def tree(self, language: str, source: bytes) -> Tree | None:
+        """The tree of a text; None if its grammar cannot read it, or not in time."""
+        key = (language, source)
+        with self._lock:
+            if key in self._trees:
+                self._trees.move_to_end(key)
+                return self._trees[key]
+        tree = _parse(language, source)
+        with self._lock:
+            self._characters += len(source) if key not in self._trees else 0
+            self._trees[key] = tree
+            while self._characters > MAX_CACHED:
+                (_, old), _ = self._trees.popitem(last=False)
+                self._characters -= len(old)
+        return tree
+
+
+_trees = _TreeCache()
+
+
+def _parse(language: str, source: bytes) -> Tree | None:
+    grammar, known = grammar_of(language), BY_NAME[language]
+    if grammar is None or beyond_a_grammar(source, known.unbearable):
+        return None
+    try:
+        return tree_in_time(grammar.parser, without_noise(source, known.noise), MAX_PARSE_SECONDS)
+    except TimeoutError:
+        return None
 
 
 def _spans(language: str, source: bytes, places: Sequence[_Place]) -> list[Span]:
-    """What the pieces of a text are, in order and without overlap; what is embedded in it, too."""
-    tree = _trees.of(language, source)
+    """The coloured pieces of a text and of other languages embedded in it, in order and without overlap."""
+    tree = _trees.tree(language, source)
     if tree is None:
         return []
     walk = _Walk(_palette(language), source)
@@ -157,22 +262,21 @@ def _spans(language: str, source: bytes, places: Sequence[_Place]) -> list[Span]
         inside = bytearray(blanked_outside(source, walk.embedded))
         for start, _ in walk.embedded:
             inside[start - 1 : start] = b";" * min(start, 1)  # the brace or tag before it ends what came before
-        spans += _spans(_WITHIN[language], bytes(inside), places)
+        spans += _spans(_BETWEEN_TAGS[language], bytes(inside), places)
         spans.sort()
     return spans
 
 
 class _Walk:
-    """One way through a tree, past the lines that are wanted, noting what has a colour: outer things before what is in them."""
+    """A walk through a tree along the wanted lines. It collects what has a colour, outer nodes before those inside them."""
 
-    def __init__(self, palette: Palette, source: bytes) -> None:
-        self.palette = palette
-        self.source = source
+    def __init__(self, palette: _Palette, source: bytes) -> None:
+        self.palette, self.source = palette, source
         self.spans: list[Span] = []
         self.embedded: list[tuple[int, int]] = []
         self.above = [_NOWHERE, _NOWHERE]
-        self.quiet = 0  # up to here names are part of a decorator
-        self.plain: tuple[int, int] | None = None  # the name that came last, when it has no colour
+        self.quiet = 0  # names before this byte are part of a decorator
+        self.plain: tuple[int, int] | None = None  # the last name, if it has no colour
 
     def through(self, cursor: TreeCursor, places: Iterable[_Place]) -> None:
         """Walk a tree."""
@@ -195,7 +299,7 @@ class _Walk:
                         leading = True
                         continue
                     if not coloured and start >= self.quiet and node.is_named:
-                        self._judge(frame, start, end)
+                        self._colour_name(frame, start, end)
             leading = False
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
@@ -203,76 +307,76 @@ class _Walk:
                 above.pop()
 
     def _paint(self, kind: int, start: int, end: int) -> bool:
-        """Whether a node has a colour by itself."""
+        """Colour a node that has a colour by itself; whether it has."""
         colour = self.palette.colours.get(kind)
         if colour is None:
-            part = self.palette.parts.get(kind)
-            if part == kinds.AFTER_NAME and self.plain and _GIVEN_TO_NAME.fullmatch(self.source, self.plain[1], start):
-                self.spans.append((*self.plain, kinds.FUNCTION))
+            role = self.palette.roles.get(kind)
+            if role == AFTER_NAME and self.plain and _GIVEN_TO_NAME.fullmatch(self.source, self.plain[1], start):
+                self.spans.append((*self.plain, FUNCTION))
                 self.plain = None
-            if part != kinds.ARGUMENTS or start >= self.quiet:
+            if role != ARGUMENTS or start >= self.quiet:
                 return False
-            colour = kinds.CODE
-        if colour == kinds.EMBEDDED:
-            self.embedded += [(start, end)] if self.palette.parts.get(self.above[-1][0]) != kinds.STYLE else []
-        elif colour != kinds.TYPE or start >= self.quiet:
+            colour = CODE
+        if colour == EMBEDDED:
+            self.embedded += [(start, end)] if self.palette.roles.get(self.above[-1][0]) != STYLE else []
+        elif colour != TYPE or start >= self.quiet:
             self.spans.append((start, end, colour))
-        if colour == kinds.ATTRIBUTE:
+        if colour == ATTRIBUTE:
             self.quiet = end
-        elif colour == kinds.CODE:
+        elif colour == CODE:
             self.quiet = 0
         return True
 
-    def _judge(self, frame: _Frame, start: int, end: int) -> None:
-        if end - start > _LONGEST_NAME:
+    def _colour_name(self, frame: _Frame, start: int, end: int) -> None:
+        if end - start > _MAX_NAME:
             return
         depth = -1
-        while self.palette.parts.get(self.above[depth][0]) == kinds.HOLDER:
+        while self.palette.roles.get(self.above[depth][0]) == HOLDER:
             frame = self.above[depth]
             depth -= 1
         name = self.source[start:end]
         colour = self._by_word(name, start) or self._by_place(frame, depth, name)
         if colour:
-            self.spans.append((start - (colour == kinds.ATTRIBUTE and self.source[start - 1] == _AT), end, colour))
-        elif self.palette.parts.get(self.above[-1][0]) != kinds.AFTER_NAME:
+            self.spans.append((start - (colour == ATTRIBUTE and self.source[start - 1] == _AT), end, colour))
+        elif self.palette.roles.get(self.above[-1][0]) != AFTER_NAME:
             self.plain = (start, end)
 
     def _by_word(self, name: bytes, start: int) -> str:
         if name in _VALUES:
-            return kinds.CONSTANT
+            return CONSTANT
         if name in self.palette.words:
-            return kinds.KEYWORD
+            return KEYWORD
         if start and self.source[start - 1] == _AT:
-            return kinds.ATTRIBUTE
+            return ATTRIBUTE
         if _NUMBER.fullmatch(name):
-            return kinds.NUMBER
-        return kinds.STRING if len(name) > 1 and name[0] == name[-1] and name[:1] in b"\"'`" else ""
+            return NUMBER
+        return STRING if len(name) > 1 and name[0] == name[-1] and name[:1] in b"\"'`" else ""
 
     def _by_place(self, frame: _Frame, depth: int, name: bytes) -> str:
-        """What a name is by what it stands in."""
+        """The colour of a name by the nodes around it."""
         palette = self.palette
         inner, outer = self.above[depth], self.above[depth - 1]
         _, field, leading = frame
-        part = palette.parts.get(inner[0])
-        if part == kinds.MEMBER and not leading:  # it stands for the whole
-            part, field, leading = palette.parts.get(outer[0]), inner[1], inner[2]
-            part = part if part in (kinds.CALL, kinds.DEFINES_FUNCTION) else None
-        if field in palette.defined and part in _DEFINED:
-            return _DEFINED[part]
-        if part == kinds.ATTRIBUTE_PLACE and leading:
-            return kinds.ATTRIBUTE
+        role = palette.roles.get(inner[0])
+        if role == MEMBER and not leading:  # `b` in `a.b` counts as if it were `a.b`
+            role, field, leading = palette.roles.get(outer[0]), inner[1], inner[2]
+            role = role if role in (CALL, DEFINES_FUNCTION) else None
+        if field in palette.defined and role in _DEFINED:
+            return _DEFINED[role]
+        if role == ATTRIBUTE_PLACE and leading:
+            return ATTRIBUTE
         capitals = _CAPITALS.fullmatch(name)
         if palette.capital_is_type and not capitals and _CAPITALISED.fullmatch(name):
-            return kinds.TYPE
-        if part == kinds.CALL and (leading if field is None else field in palette.callee):
-            return kinds.FUNCTION
-        if part == kinds.TYPE_PLACE or field in palette.typed:
-            return kinds.TYPE
-        return kinds.CONSTANT if capitals else ""
+            return TYPE
+        if role == CALL and (leading if field is None else field in palette.callee):
+            return FUNCTION
+        if role == TYPE_PLACE or field in palette.typed:
+            return TYPE
+        return CONSTANT if capitals else ""
 
 
 def _flat(spans: Iterable[Span]) -> Iterator[Span]:
-    """The same without overlap: what is inside hides what it is in."""
+    """Spans without overlap: an inner one hides the one around it."""
     around: list[Span] = []
     at = 0
     for span in (*spans, _END):
@@ -290,10 +394,10 @@ _END: Span = (1 << 62, 1 << 62, "")
 
 
 def _spread(spans: Iterable[Span], places: Sequence[_Place], source: bytes | None, found: list[list[Stretch]]) -> None:
-    """Give each line its part of every span, in characters; without a source, spans are in characters already."""
+    """Cut spans into lines and turn bytes into characters; without a source, spans are in characters already."""
     at = 0
     for start, end, colour in spans:
-        if colour == kinds.CODE:
+        if colour == CODE:
             continue
         while at < len(places) and places[at][2] <= start:
             at += 1
