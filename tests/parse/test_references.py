@@ -10,9 +10,8 @@ import pytest
 from conftest import Golden
 from whence.core.types import EDGE_KINDS, ParsedFile, Reference
 from whence.parse.languages import LANGUAGES
-from whence.parse.lines import line_starts, windows
 from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, receiver_of, references
-from whence.parse.units import parse
+from whence.parse.units import line_starts, parse, windows
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = sorted(FIXTURES.glob("*/relations.*"))

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hindrances import environment
 from whence.core.types import ParsedFile, Unit
 from whence.parse.languages import LANGUAGES, language_of
-from whence.parse.lines import WINDOW_LINES
-from whence.parse.units import parse
+from whence.parse.units import WINDOW_LINES, parse
 
 WITH_GRAMMAR = [language.name for language in LANGUAGES if language.grammar]
 WORD = re.compile(rb"\w{2,}")

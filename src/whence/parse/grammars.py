@@ -6,12 +6,15 @@ import os
 import re
 import threading
 import time
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
+import numpy as np
 import semble_grammars
 from semble_grammars.cache import cache_dir
 from tree_sitter import Language as TreeSitterLanguage
@@ -26,6 +29,18 @@ if TYPE_CHECKING:
 LONGEST_PARSE = 1.0
 LONGEST_PARSE_PER_BYTE = 3e-6
 READ_BYTES = 4_096
+#: Limits of what a grammar can parse; a source smaller than the first does no harm.
+MIN_CHECKED_BYTES = 2_000
+MAX_NESTING = 500
+MIN_LETTERS = 0.25
+#: How far a source of some size may be compressed: code is written four to ten times as short, a thousand open tags a hundred times.
+MIN_COMPRESSED_BYTES = 20_000
+MAX_COMPRESSION = 40
+_NESTING = np.array([(chr(code) in "([{") - int(chr(code) in ")]}") for code in range(256)], np.int8)
+#: A file is a table if this share of it is digits and commas; code has a twentieth.
+MIN_TABLE_BYTES = 20_000
+TABLE_SHARE = 0.25
+_IN_TABLES = np.array([chr(code) in "0123456789," for code in range(256)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +189,42 @@ def was_interrupted(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__
     return error is not None
+
+
+# What grammars can read.
+def beyond_a_grammar(source: bytes, unbearable: bytes) -> bool:
+    """Whether a source would crash its grammar or take too long: endless nesting or repetition, or hardly any letters."""
+    if unbearable and re.search(unbearable, source):
+        return True
+    if len(source) < MIN_CHECKED_BYTES:
+        return False
+    codes = np.frombuffer(source, np.uint8)
+    if int(np.cumsum(_NESTING[codes], dtype=np.int32).max()) > MAX_NESTING:
+        return True
+    if int(np.count_nonzero(codes >= ord("A"))) < MIN_LETTERS * len(source):
+        return True
+    return len(source) >= MIN_COMPRESSED_BYTES and len(zlib.compress(source, 1)) * MAX_COMPRESSION < len(source)
+
+
+def looks_like_a_table(source: bytes) -> bool:
+    """Whether a source is mostly numbers: harmless inside a declaration, one long syntax error otherwise."""
+    if len(source) < MIN_TABLE_BYTES:
+        return False
+    return int(_IN_TABLES[np.frombuffer(source, np.uint8)].sum(dtype=np.int64)) > TABLE_SHARE * len(source)
+
+
+def without_noise(source: bytes, patterns: Iterable[bytes]) -> bytes:
+    """The source with what its grammar cannot parse (macros used as keywords) turned into spaces."""
+    for pattern in patterns:
+        source = re.sub(pattern, lambda found: found.group().replace(found.group(1), b" " * len(found.group(1))), source)
+    return source
+
+
+def blanked_outside(source: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """The source with everything outside some spans turned into spaces, so that offsets stay the same."""
+    kept, upto = [], 0
+    for start, end in sorted(spans):
+        kept += [re.sub(rb"[^\n]", b" ", source[upto:start]), source[start:end]]
+        upto = end
+    kept.append(re.sub(rb"[^\n]", b" ", source[upto:]))
+    return b"".join(kept)

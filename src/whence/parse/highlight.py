@@ -17,9 +17,8 @@ from typing import Any
 from tree_sitter import Language, Tree, TreeCursor
 
 from whence.core.settings import toml_reader
-from whence.parse.grammars import grammar_of, tree_in_time
+from whence.parse.grammars import beyond_a_grammar, blanked_outside, grammar_of, tree_in_time, without_noise
 from whence.parse.languages import BY_NAME
-from whence.parse.lines import beyond_a_grammar, blanked_outside, without_noise
 
 COMMENT, STRING, NUMBER, KEYWORD = "comment", "string", "number", "keyword"
 TYPE, FUNCTION, CONSTANT, ATTRIBUTE = "type", "function", "constant", "attribute"

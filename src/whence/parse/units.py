@@ -1,4 +1,4 @@
-"""Which bytes of a file belong to which unit: to the innermost that holds them."""
+"""Parses a file into units: definitions with their signatures, docs and references, and the runs of lines between them."""
 
 from __future__ import annotations
 
@@ -7,82 +7,43 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from tree_sitter import Node, QueryCursor
 
 from whence.core.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, ParsedFile, Unit
 from whence.parse.endpoints import Spot
-from whence.parse.grammars import Grammar, conditions_on, grammar_of, tree_in_time, was_interrupted
+from whence.parse.grammars import (
+    Grammar,
+    beyond_a_grammar,
+    blanked_outside,
+    conditions_on,
+    grammar_of,
+    tree_in_time,
+    was_interrupted,
+    without_noise,
+)
 from whence.parse.languages import BY_NAME
-from whence.parse.lines import WORD_BYTE, beyond_a_grammar, blanked_outside, line_starts, windows, without_noise
 from whence.parse.references import CollectedReferences, references
 
-Span = tuple[int, int, int]
-
-
-def own_spans(units: Sequence[Unit]) -> list[Span]:
-    """Disjoint spans (start, end, row of the innermost unit that owns it), in order."""
-    spans: list[Span] = []
-    open_: list[int] = []
-    at = 0
-
-    def close(upto: int) -> None:
-        nonlocal at
-        if open_ and upto > at:
-            spans.append((at, upto, open_[-1]))
-        at = max(at, upto)
-
-    for row, unit in enumerate(units):
-        while open_ and units[open_[-1]].end <= unit.start:
-            close(units[open_[-1]].end)
-            open_.pop()
-        close(unit.start)
-        at = max(at, unit.start)
-        open_.append(row)
-    while open_:
-        close(units[open_[-1]].end)
-        open_.pop()
-    return spans
-
-
-#: Names that make a value of the type around them.
-CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct", "constructor", "initialize", "init", "new"})
-#: Words of a signature that keep others out; they stand among its first.
-_KEPT = frozenset({"private", "fileprivate"})
-_FIRST_WORDS = 5
-
-
-def is_hidden(unit: Unit, language: str) -> bool:
-    """Whether a definition is meant for its own type, file or package only."""
-    name = unit.name
-    if name.startswith(("_", "#")):
-        return not name.endswith("__")
-    if language == "go":
-        return name[:1].islower()
-    if language == "rust":
-        return not unit.signature.startswith("pub")
-    return not _KEPT.isdisjoint(unit.signature.split(None, _FIRST_WORDS)[:_FIRST_WORDS])
-
-
-def is_constructor(unit: Unit) -> bool:
-    """Whether a definition makes a value of the type around it: it has a name for that, or the type's."""
-    return bool(unit.parents) and (unit.name in CONSTRUCTORS or unit.name == unit.parents[-1])
-
-
+#: A longer run of lines is cut, so that a result is readable.
+WINDOW_LINES = 40
+_NEWLINE = 10
+_WORD_BYTE = re.compile(rb"\w|[\x80-\xff]")
 SIGNATURE_BYTES = 600
-#: Of an import the end may say where it comes from: it is kept whole unless it is no import at all.
+#: The end of an import may say where it comes from: it is stored whole, unless it is no import at all.
 IMPORT_CHARACTERS = 8_000
-#: Of a long comment the beginning says what it is about; the rest is in the file.
+#: Only the beginning of a long comment is stored.
 DOC_CHARACTERS = 400
 NAME_CHARACTERS = 160
-#: A capture that names its inside but is no unit: `impl Type { ... }`, `extension Type { ... }`.
+#: A capture that names what is inside it but is no unit: `impl Type { ... }`, `extension Type { ... }`.
 SCOPE = "scope"
 _DEFINING = KINDS | {SCOPE}
-#: Names around a unit that are kept, from the outside in.
-MOST_PARENTS = 12
+#: Names around a unit that are stored, from the outside in.
+MAX_PARENTS = 12
 _BEFORE_DOC = re.compile(rb"[\s{:]*(?:do\b)?\s*(?:@moduledoc\s*(?:~[a-zA-Z])?\"*)?\s*")
 _BRACKET = re.compile(r"[(\[{<]")
 _NAME = re.compile(r"[^\W\d]\w*[?!]?|~\w+|operator\s*\S+")
-#: What opens, continues and closes a comment in the languages we know, at either end of a line.
+#: What opens, continues and closes a comment in any language, at either end of a line.
 _COMMENT_MARKS = re.compile(
     r"""
     ^[ \t]*(?: <!-- | /\*+!? | \*+/ | //+!? | \#+['!]? | --+(?:\[+|[ \t]*[|^](?=\s))? | ;+ | %+ | \*(?!\w)
@@ -91,23 +52,30 @@ _COMMENT_MARKS = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+#: Names of constructors.
+CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct", "constructor", "initialize", "init", "new"})
+#: Words among the first of a signature that make a definition private.
+_PRIVATE = frozenset({"private", "fileprivate"})
+_FIRST_WORDS = 5
+
+Span = tuple[int, int, int]  # (start, end, row of a unit)
 
 
 @dataclass(frozen=True, slots=True)
 class _Definition:
     kind: str
     name: str
-    owner: str  # a receiver or a qualifier written at the definition itself
-    start: int  # of the widest node that holds it: decorators, `export`, `template <...>`
+    owner: str  # a receiver or qualifier in the definition itself
+    start: int  # of the widest node around it: decorators, `export`, `template <...>`
     inner: int  # of the definition proper
     named: int  # where its name ends
     end: int
-    body: int  # where its body starts; -1 when it has none
+    body: int  # where its body starts; -1 without one
     parameters: str
 
 
 def parse(source: bytes, language: str) -> ParsedFile:
-    """The units of a file. A file that has no grammar is cut into windows of lines."""
+    """Parse a file. Without a grammar, or if that cannot read it, it is cut into windows of lines."""
     lines = line_starts(source)
     grammar = grammar_of(language)
     if grammar is None or beyond_a_grammar(source, BY_NAME[language].unbearable):
@@ -123,7 +91,7 @@ def parse(source: bytes, language: str) -> ParsedFile:
 
 
 class _Reader:
-    """One file on its way from syntax tree to units."""
+    """Turns the syntax tree of one file into units."""
 
     def __init__(self, source: bytes, lines: list[int], language: str) -> None:
         self.source = source
@@ -134,11 +102,11 @@ class _Reader:
         self.comments: list[tuple[int, int]] = []
         self.leads: list[tuple[int, int]] = []
         self.calls: list[tuple[int, str]] = []
-        self.kin: list[Spot] = []  # names that the grammar knows the part of: parents, decorators, what is thrown
-        self.passed: list[tuple[int, int]] = []  # names given as values: functions, or mere variables
+        self.kin: list[Spot] = []  # names whose role the grammar knows: parents, decorators, what is thrown
+        self.passed: list[tuple[int, int]] = []  # names passed as values: functions, or mere variables
         self.imports: list[str] = []
-        self.begun: set[int] = set()  # where units begin: a comment there speaks of that unit
-        self.named: set[int] = set()  # where the names of definitions end: they are no calls
+        self.begun: set[int] = set()  # where units begin: a comment there belongs to that unit
+        self.named: set[int] = set()  # where the names of definitions end: those are no calls
 
     def read(self, grammar: Grammar) -> ParsedFile:
         embedded = self._collect(grammar, self.source)
@@ -146,7 +114,7 @@ class _Reader:
             inner = grammar_of(inner_language)
             if inner is not None:
                 self._collect(inner, blanked_outside(self.source, spans))
-        self.comments = sorted(set(self.comments))  # what is embedded may have been read twice
+        self.comments = sorted(set(self.comments))  # embedded code may have been parsed twice
         self.leads = _outermost(self.leads)
         self.calls.sort()
         units = self._with_line_ends(self._units())
@@ -180,7 +148,7 @@ class _Reader:
         return embedded
 
     def _take_prose(self, name: str, spans: list[tuple[int, int]]) -> None:
-        if self.source.startswith(b"#!"):  # says who runs the file, not what it is
+        if self.source.startswith(b"#!"):  # names the interpreter
             spans = [span for span in spans if span[0]]
         if name in ("comment", "doc"):
             self.comments += spans
@@ -226,13 +194,13 @@ class _Reader:
         self.definitions[name_node.start_byte] = found if seen is None else _joined(seen, found)
 
     def _take_kin(self, captures: dict[str, list[Node]], name: Node) -> None:
-        """The kin of a type whose definition is elsewhere: `impl Trait for Type`."""
+        """The parents of a type that is defined elsewhere: `impl Trait for Type`."""
         owner = _last_name(self._text(name))
         for kind in EDGE_WEIGHTS.keys() & captures.keys():
             self.kin += [self._spot(kind, node.start_byte, node.end_byte, owner) for node in captures[kind]]
 
     def _spot(self, kind: str, start: int, end: int, owner: str = "") -> Spot:
-        """A name in its part, at the place where its last component begins: `Ns::Base` is `Base`."""
+        """A name with its role, where its last component begins: `Ns::Base` is `Base`."""
         text = self._cut(start, end)
         if text.isidentifier():
             return Spot(start, kind, text, owner=owner)
@@ -246,7 +214,7 @@ class _Reader:
 
     def _units(self) -> list[Unit]:
         ordered = sorted(self.definitions.values(), key=lambda found: (found.start, -found.end))
-        open_: list[tuple[_Definition, tuple[str, ...]]] = []  # what encloses the next one, each with the names down to its inside
+        open_: list[tuple[_Definition, tuple[str, ...]]] = []  # what encloses the next one, each with the names down to it
         kept: list[tuple[_Definition, str, tuple[str, ...]]] = []
         for found in ordered:
             while open_ and (open_[-1][0].end <= found.start or (open_[-1][0].start, open_[-1][0].end) == (found.start, found.end)):
@@ -258,7 +226,7 @@ class _Reader:
             if found.kind != SCOPE:
                 kept.append((found, _member_kind(found, outer), mine))
             inside = parents if found.kind == "namespace" else (*mine, found.name)
-            open_.append((found, inside[:MOST_PARENTS]))
+            open_.append((found, inside[:MAX_PARENTS]))
         spans = [self._with_lead(found) for found, _, _ in kept]
         self.begun = set(spans)
         calls = self._calls_of([(start, found.end) for start, (found, _, _) in zip(spans, kept, strict=True)])
@@ -308,7 +276,7 @@ class _Reader:
         return _one_line(text).strip(" {:=")
 
     def _doc(self, found: _Definition, start: int) -> str:
-        """The prose that introduces a definition: above it, or first thing inside it."""
+        """The comment of a definition: above it, or first thing inside it."""
         first = bisect_right(self.comments, (start, -1))
         parts: list[str] = []
         for lead_start, lead_end in self.comments[first:]:
@@ -321,13 +289,13 @@ class _Reader:
         return "\n".join(line.strip() for line in text.splitlines()).strip()[:DOC_CHARACTERS]
 
     def _opens_body(self, found: _Definition, comment: int) -> bool:
-        """Whether a comment is the first thing in a body and speaks of nothing else."""
+        """Whether a comment is the first thing in a body and belongs to nothing in it."""
         if not 0 <= found.body <= comment or comment in self.begun:
             return False
         return _BEFORE_DOC.fullmatch(self.source, found.body, comment) is not None
 
     def _calls_of(self, spans: list[tuple[int, int]]) -> list[list[str]]:
-        """The calls inside each span, given to the innermost span that holds them."""
+        """The calls of each span; a call belongs to the innermost span around it."""
         calls: list[list[str]] = [[] for _ in spans]
         open_: list[int] = []
         upcoming = 0
@@ -343,7 +311,7 @@ class _Reader:
         return calls
 
     def _with_line_ends(self, units: list[Unit]) -> list[Unit]:
-        """Units of the top level with what shares their first and last line and belongs to none: no word is lost."""
+        """Top-level units, extended to what shares their first and last line and belongs to no unit: no word is lost."""
         units = sorted(units, key=lambda unit: (unit.start, -unit.end))
         starts = [unit.start for unit in units]
         upto, last = 0, -1
@@ -357,8 +325,8 @@ class _Reader:
             line_end = self.lines[unit.last_line] if unit.last_line < len(self.lines) else len(self.source)
             following = bisect_left(starts, unit.end)
             limit = min(line_end, starts[following]) if following < len(starts) else line_end
-            end = limit if WORD_BYTE.search(self.source, unit.end, limit) else unit.end
-            if start < unit.start and not WORD_BYTE.search(self.source, start, unit.start):
+            end = limit if _WORD_BYTE.search(self.source, unit.end, limit) else unit.end
+            if start < unit.start and not _WORD_BYTE.search(self.source, start, unit.start):
                 start = unit.start
             if (start, end) != (unit.start, unit.end):
                 units[row] = replace(unit, start=start, end=end)
@@ -374,6 +342,33 @@ class _Reader:
         yield from windows(self.lines, upto, len(self.lines) - 1, self.source)
 
 
+def line_starts(source: bytes) -> list[int]:
+    """The byte where each line starts."""
+    starts = [0, *(np.flatnonzero(np.frombuffer(source, np.uint8) == _NEWLINE) + 1).tolist()]
+    if starts[-1] == len(source) and len(starts) > 1:
+        starts.pop()
+    return starts
+
+
+def windows(lines: list[int], first: int, last: int, source: bytes) -> Iterator[Unit]:
+    """Cut lines first..last (from 0, inclusive) into runs without blank lines at their ends."""
+    while first <= last:
+        stop = min(first + WINDOW_LINES - 1, last)
+        begin, end = first, stop
+        while begin <= end and not _line_text(lines, begin, source).strip():
+            begin += 1
+        while end >= begin and not _line_text(lines, end, source).strip():
+            end -= 1
+        finish = lines[end + 1] if end + 1 < len(lines) else len(source)
+        if begin <= end and _WORD_BYTE.search(source, lines[begin], finish):
+            yield Unit("raw", "", "", begin + 1, end + 1, lines[begin], finish)
+        first = stop + 1
+
+
+def _line_text(lines: list[int], line: int, source: bytes) -> bytes:
+    return source[lines[line] : lines[line + 1] if line + 1 < len(lines) else len(source)]
+
+
 def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     kept: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -383,7 +378,7 @@ def _outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _member_kind(found: _Definition, outer: _Definition | None) -> str:
-    """The kind of a definition where it stands: a function in a class is a method."""
+    """The kind of a definition in its place: a function in a class is a method."""
     holder = outer.kind if outer else ""
     if found.kind == "function" and (found.owner or holder == SCOPE or (holder in CONTAINERS and holder not in ("namespace", "module"))):
         return "method"
@@ -391,7 +386,7 @@ def _member_kind(found: _Definition, outer: _Definition | None) -> str:
 
 
 def _joined(one: _Definition, other: _Definition) -> _Definition:
-    """Two matches of one name: the wider node gives the span, the narrower the definition."""
+    """Two matches of one name: the wider node has the span, the narrower the definition."""
     wide, narrow = (one, other) if one.end - one.start >= other.end - other.start else (other, one)
     return replace(
         narrow,
@@ -404,7 +399,7 @@ def _joined(one: _Definition, other: _Definition) -> _Definition:
 
 
 def _split_name(text: str, kind: str = "") -> tuple[str, str]:
-    """`A::B::c` and `a.b.c` carry their owner; the last component is the name."""
+    """Owner and name of `A::B::c` or `a.b.c`; the last component is the name."""
     if text.isidentifier():
         return "", text
     text = _one_line(text)
@@ -417,7 +412,7 @@ def _split_name(text: str, kind: str = "") -> tuple[str, str]:
 
 
 def _last_name(text: str) -> str:
-    """`*Server[T]` -> `Server`: the type a receiver or an impl speaks of."""
+    """`*Server[T]` -> `Server`: the type of a receiver or an impl."""
     names: list[str] = _NAME.findall(re.split(r"[<\[(]", text.strip("(*& "), maxsplit=1)[0])
     return names[-1] if names else ""
 
@@ -443,3 +438,46 @@ def _top_level_parts(parameters: str) -> Iterator[str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+# What is known of units.
+def own_spans(units: Sequence[Unit]) -> list[Span]:
+    """Disjoint spans in order, each with the row of the innermost unit around it."""
+    spans: list[Span] = []
+    open_: list[int] = []
+    at = 0
+
+    def close(upto: int) -> None:
+        nonlocal at
+        if open_ and upto > at:
+            spans.append((at, upto, open_[-1]))
+        at = max(at, upto)
+
+    for row, unit in enumerate(units):
+        while open_ and units[open_[-1]].end <= unit.start:
+            close(units[open_[-1]].end)
+            open_.pop()
+        close(unit.start)
+        at = max(at, unit.start)
+        open_.append(row)
+    while open_:
+        close(units[open_[-1]].end)
+        open_.pop()
+    return spans
+
+
+def is_hidden(unit: Unit, language: str) -> bool:
+    """Whether a definition is private to its type, file or package."""
+    name = unit.name
+    if name.startswith(("_", "#")):
+        return not name.endswith("__")
+    if language == "go":
+        return name[:1].islower()
+    if language == "rust":
+        return not unit.signature.startswith("pub")
+    return not _PRIVATE.isdisjoint(unit.signature.split(None, _FIRST_WORDS)[:_FIRST_WORDS])
+
+
+def is_constructor(unit: Unit) -> bool:
+    """Whether a definition constructs the type around it: it has a constructor's name, or the type's."""
+    return bool(unit.parents) and (unit.name in CONSTRUCTORS or unit.name == unit.parents[-1])

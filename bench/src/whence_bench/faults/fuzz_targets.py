@@ -257,7 +257,7 @@ _QUERIES = (_SENTENCE, b'cart "exact phrase" -test path:src/** (a OR b)', b"/to.
 _PATTERN_SEEDS = tuple(bytes([flags]) + one for flags in (0, 2, 4) for one in _PATTERNS)
 _MCP = ("mcp/transport.py", "mcp/tools.py")
 _INDEX = ("storage/arrayfile.py", "index/validation.py", "index/segment.py", "index/vectors.py")
-_PARSE = ("parse/units.py", "parse/references.py", "parse/endpoints.py", "parse/lines.py")
+_PARSE = ("parse/units.py", "parse/references.py", "parse/endpoints.py", "parse/grammars.py")
 
 #: The last numbers: executions of a whole run, of a small one, and about how long one takes.
 TARGETS = (
