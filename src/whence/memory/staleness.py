@@ -273,7 +273,7 @@ def ranges_of(code: str, text: bytes, grammars: Path | None = None) -> list[Code
 
 def _definitions(path: str, text: bytes, grammars: Path | None) -> dict[str, list[CodeRange]] | None:
     """The ranges of all definitions by qualified name, in order; None if no grammar can parse the file."""
-    from whence.parse.grammars import beyond_a_grammar, grammar_of, keep_grammars_in, looks_like_a_table  # noqa: PLC0415  -- a note about no code needs no grammar  # noqa: PLC0415  -- as above
+    from whence.parse.grammars import beyond_a_grammar, grammar_of, keep_grammars_in, looks_like_a_table  # noqa: PLC0415  -- a note without code needs none
     from whence.parse.languages import language_of  # noqa: PLC0415  -- as above
     from whence.parse.units import parse  # noqa: PLC0415  -- as above
 
