@@ -28,40 +28,40 @@ SAMPLES: dict[str, Any] = {
     "symbol": "Cart.total", "tags": "money", "text": "The total is rounded once.", "topic": "Rounding", "value": 1.7, "version": "0.9.0", "what": "refreshed",
     "asked": "change the discount of the cart", "updated": "2026-11-16T10:30:00Z", "created": "2026-11-16T10:30:00Z", "warning": "", "trouble": "",
     "said": "", "note": "", "notes": "", "unknown": "", "unmet": "", "hidden": "", "left": "", "alike": "", "changed": "", "details": "",
-    "Code.repository": "", "Code.state": "fresh", "Past.state": "changed", "Past.said": "as it was at 67128ec0a1", "Conflict.error": "shop/rounding was changed meanwhile",
+    "CodeStateView.repository": "", "CodeStateView.state": "fresh", "CodeHistoryView.state": "changed", "CodeHistoryView.said": "as it was at 67128ec0a1", "ConflictReply.error": "shop/rounding was changed meanwhile",
     "CodeLine.runs": [["def", "keyword", False], [" ", "", False], ["total", "function", True], ["(self):", "", False]],
     "FacetCounts.folders": {"shop": 4}, "FacetCounts.kinds": {"function": 3, "class": 1}, "FacetCounts.languages": {"python": 4},
-    "Counts.kinds": {"durable": 2}, "Counts.projects": {"shop": 2}, "Counts.tags": {"money": 1}, "Counts.states": {"fresh": 1, "stale": 1},
-    "Found.name": "index", "Found.said": "6 files are indexed", "Forgotten.key": "shop/rounding", "GraphEdge.kind": "calls", "GraphEdge.source": "shop/till.py#pay", "GraphEdge.target": "shop/cart.py#Cart.total",
-    "IndexAnswer.path": "/home/ada/shop", "Joint.source": "shop/till.py#pay", "Joint.target": "shop/cart.py#Cart.total",
-    "LeftOut.reason": "ignored by .gitignore", "NoteBrief.kind": "durable", "NoteBrief.key": "shop/rounding", "NoteWhole.kind": "durable", "NoteWhole.key": "shop/rounding",
-    "PastAnswer.key": "shop/rounding", "Draft.kind": "durable", "Draft.text": "## Rounding\n\nThe total is rounded once.\n\n## Totals\n\n…",
-    "PackShown.text": "# change the discount of the cart\n\n…", "Root.path": "/home/ada/shop", "Root.name": "shop", "RootState.name": "shop",
-    "RunLine.because": "a file was changed", "RunLine.changed": 1, "SignalLine.name": "words", "SignalLine.doc": "How well the words of the question fit.", "Sure.line": 0.35, "Sure.probability": 0.91,
-    "WeightsAnswer.lines": "[profiles.default.signals.test]\nshort = 0.5\nlong = 0.5\n", "WhyAnswer.verdict": "ranked", "WhyAnswer.target": "shop/cart.py",
-    "Model.name": "default", "Differing.name": "search.k", "Differing.value": "20", "Differing.source": ".whence.toml", "Day.archived": 0, "Version.changed": "tags",
-    "Recall.kind": "commits", "Recall.questions": 50, "here": True, "Fresh.fresh": True, "changed_files": 0, "missing": 0, "left_out": 0, "score": 1.93, "leader_score": 2.41,
+    "NoteCounts.kinds": {"durable": 2}, "NoteCounts.projects": {"shop": 2}, "NoteCounts.tags": {"money": 1}, "NoteCounts.states": {"fresh": 1, "stale": 1},
+    "FindingView.name": "index", "FindingView.said": "6 files are indexed", "ForgetReply.key": "shop/rounding", "GraphEdgeView.kind": "calls", "GraphEdgeView.source": "shop/till.py#pay", "GraphEdgeView.target": "shop/cart.py#Cart.total",
+    "IndexReply.path": "/home/ada/shop", "SymbolEdge.source": "shop/till.py#pay", "SymbolEdge.target": "shop/cart.py#Cart.total",
+    "ExcludedCount.reason": "ignored by .gitignore", "NoteSummaryView.kind": "durable", "NoteSummaryView.key": "shop/rounding", "NoteView.kind": "durable", "NoteView.key": "shop/rounding",
+    "CodeHistoryReply.key": "shop/rounding", "DraftReply.kind": "durable", "DraftReply.text": "## Rounding\n\nThe total is rounded once.\n\n## Totals\n\n…",
+    "PackView.text": "# change the discount of the cart\n\n…", "RootView.path": "/home/ada/shop", "RootView.name": "shop", "RootState.name": "shop",
+    "BuildRecordView.because": "a file was changed", "BuildRecordView.changed": 1, "SignalView.name": "words", "SignalView.doc": "How well the words of the question fit.", "ConfidenceView.line": 0.35, "ConfidenceView.probability": 0.91,
+    "WeightsReply.lines": "[profiles.default.signals.test]\nshort = 0.5\nlong = 0.5\n", "WhyReply.verdict": "ranked", "WhyReply.target": "shop/cart.py",
+    "ModelView.name": "default", "SettingView.name": "search.k", "SettingView.value": "20", "SettingView.source": ".whence.toml", "DayCount.archived": 0, "NoteVersionView.changed": "tags",
+    "RecallScore.kind": "commits", "RecallScore.questions": 50, "here": True, "FreshnessView.fresh": True, "changed_files": 0, "missing": 0, "left_out": 0, "score": 1.93, "leader_score": 2.41,
     "start_line": 12, "end_line": 15, "best_start_line": 12, "best_end_line": 15, "first_line": 12, "last_line": 15, "line": 12, "number": 12, "total_lines": 42,
     "milliseconds": 8.4, "candidates": 6, "tokens": 61, "uncut_tokens": 61, "budget": 2000, "frame_tokens": 12.5, "missing_tokens": 0, "walk": 0.83, "weight": 0.25,
     "tells": True, "source_bytes": 2840, "index_bytes": 96256, "units": 9, "seconds": 0.08, "at": 1763286600.0, "width": 256, "passages": 9, "distance": 0, "open_calls": 0,
     "first": 0.62, "ten": 0.9, "floor_first": 0.48, "floor_ten": 0.8, "short": 1.0, "long": 0.8, "ndcg": 1.0, "depth": 10, "first_difference": 2, "page": 1, "pages": 1,
-    "signature": 0, "pointer": 0, "inside": 0, "beyond": 0, "stale": 0, "more_lines": 0, "skipped": 2, "added": 0, "removed": 0, "known": 0, "Version.number": 1, "then": None, "now": 1,
+    "signature": 0, "pointer": 0, "inside": 0, "beyond": 0, "stale": 0, "more_lines": 0, "skipped": 2, "added": 0, "removed": 0, "known": 0, "NoteVersionView.number": 1, "then": None, "now": 1,
 }  # fmt: skip
 INTRODUCTION = """\
-A question by GET stands in the address, one by POST is JSON with `Content-Type: application/json`; no other type is
-taken. Fields that are not listed are refused. Where several repositories are served, `root` names one.
+GET requests have their fields in the URL; POST requests are JSON with `Content-Type: application/json`. Fields that are
+not listed are refused. If several repositories are served, `root` names one.
 
 | status | meaning |
 |---|---|
-| 200 | the shape that is named below |
-| 400 | it cannot be answered: a [Trouble](#trouble), one line and what to do |
-| 401 | the token was not shown, in plain text; 429 after too many wrong ones |
-| 403, 421 | from a page of another origin, or sent to another name than this machine's |
-| 404, 405 | no such path, no such method: a [Trouble](#trouble) |
-| 409 | a note was changed meanwhile: a [Conflict](#conflict), and nothing is stored |
+| 200 | the model named below |
+| 400 | it cannot be answered: an [ErrorReply](#errorreply) with one line and what to do |
+| 401 | the token is missing, in plain text; 429 after too many wrong ones |
+| 403, 421 | from a page of another origin, or sent to another host name than this machine's |
+| 404, 405 | no such path, no such method: an [ErrorReply](#errorreply) |
+| 409 | a note was changed meanwhile: a [ConflictReply](#conflictreply), and nothing is stored |
 | 413, 431 | it is too long |
-| 422 | it is no question: a [Trouble](#trouble) that names the first field that is wrong |
-| 500 | a fault of whence: a [Trouble](#trouble) |
+| 422 | it is not a valid request: an [ErrorReply](#errorreply) that names the first wrong field |
+| 500 | an internal error: an [ErrorReply](#errorreply) |
 """
 #: How a type of JSON is written here, and what stands for it where there is no sample.
 PLAIN: dict[str, tuple[tuple[type, ...], Any]] = {
@@ -85,7 +85,7 @@ def api_reference(document: Schema, made: str) -> str:
             view = one.about["tags"][0]
             parts.append(f"## {view}\n")
         parts.append("\n".join(_path(one, document)))
-    parts.append("## Shapes\n\nA shape takes and gives exactly the fields that are listed.\n")
+    parts.append("## Models\n\nA model has exactly the fields listed here.\n")
     parts += ["\n".join(_shape(name, shape)) for name, shape in sorted(document["components"]["schemas"].items())]
     return "\n".join(parts)
 

@@ -125,6 +125,10 @@ class Workspace:
         """The name under which callers select this root."""
         return self.label(session).rstrip("/") or session.root.name or "/"
 
+    def names(self) -> dict[str, str]:
+        """The path of each root, by its name."""
+        return {self.name_of(session): str(session.root) for session in self.sessions()}
+
     def nested_roots(self, session: IndexSession) -> tuple[str, ...]:
         """Relative paths of roots inside this one: they answer for themselves."""
         others = (folder for folder in self.roots.folders if folder != session.root and folder.is_relative_to(session.root))

@@ -1,11 +1,14 @@
-"""The page and what it asks, as one application: assets that tell nothing, and an API behind the guard."""
+"""The web application: static assets that anyone may load, and an API behind the guard."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -14,19 +17,24 @@ from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
+from whence.app.http_server import HttpGuard, Limits, http_server, listening_socket, url_of
+from whence.app.server import run_until_exit
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, WhenceError
 from whence.core.version import __version__
 from whence.source.read import strip_secrets
 from whence.ui.api import ROUTERS
 from whence.ui.models import ErrorReply
-from whence.ui.openapi import REFUSALS, Described, nothing_else, operation_id
+from whence.ui.openapi import ERRORS, DescribedApp, operation_id, refuse_unknown
 
 log = logging.getLogger(__name__)
+HOST = "127.0.0.1"
+#: How long an index stays open after the last request: longer than for agents, because people think.
+SECONDS_BEFORE_REST = 900.0
 STATIC = Path(__file__).parent / "static"
-#: The addresses that are views of the page; each is given the same document.
+#: The views of the page; all get the same document.
 VIEWS = ("/", "/compare", "/graph", "/context", "/memory", "/index")
-#: Nothing but what the package holds is loaded, nothing is sent elsewhere, and no other page may frame this one.
+#: Only our own files are loaded, nothing is sent elsewhere, and no other page may frame this one.
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -37,43 +45,43 @@ HEADERS = {
 }
 
 
-def needs_no_token(path: str) -> bool:
-    """Whether a path is of the page itself, which is the same for everybody."""
+def is_public(path: str) -> bool:
+    """Whether a path belongs to the page itself, which is the same for everybody."""
     return not path.startswith("/api/")
 
 
 def make_app(workspace: Workspace) -> FastAPI:
-    """The application of a workspace. The guard stands before it: whoever comes here may ask."""
+    """The application of a workspace. Every request has passed the guard."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         async with aclosing(workspace):
             yield
 
-    app = Described(
+    app = DescribedApp(
         title="whence",
         version=__version__,
-        description="What `whence ui` asks. Every call shows the token: `Authorization: Bearer TOKEN`.",
+        description="The API behind `whence ui`. Every call needs the token: `Authorization: Bearer TOKEN`.",
         generate_unique_id_function=operation_id,
         separate_input_output_schemas=False,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        redirect_slashes=False,  # a path is known or it is not
+        redirect_slashes=False,
         lifespan=life,
     )
     app.state.workspace = workspace
     for view, router in ROUTERS.items():
-        app.include_router(router, prefix="/api", tags=[view], dependencies=[Depends(nothing_else)], responses=REFUSALS)
+        app.include_router(router, prefix="/api", tags=[view], dependencies=[Depends(refuse_unknown)], responses=ERRORS)
     for view in VIEWS:
         app.add_api_route(view, _document, include_in_schema=False)
-    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")  # answers are not worth packing on one machine
+    app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")  # the API: not worth it on one machine
     app.middleware("http")(_with_headers)
-    app.exception_handler(WhenceError)(_refused)
-    app.exception_handler(RequestValidationError)(_misspelt)
-    app.exception_handler(HTTPException)(_unknown)
-    app.exception_handler(OSError)(_unreadable)
-    app.exception_handler(Exception)(_failed)
+    app.exception_handler(WhenceError)(_on_whence_error)
+    app.exception_handler(RequestValidationError)(_on_invalid_request)
+    app.exception_handler(HTTPException)(_on_http_error)
+    app.exception_handler(OSError)(_on_os_error)
+    app.exception_handler(Exception)(_on_failure)
     return app
 
 
@@ -88,34 +96,56 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
     return response
 
 
-# What went wrong: one line and what to do, in one shape.
-def _trouble(status: int, message: str, hint: str = "", at: int | None = None) -> JSONResponse:
+# Errors: one line and what to do, in one format.
+def _error_reply(status: int, message: str, hint: str = "", at: int | None = None) -> JSONResponse:
     return JSONResponse(ErrorReply(error=strip_secrets(message), hint=strip_secrets(hint), at=at).model_dump(), status)
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _on_whence_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, WhenceError)
     at = error.at if isinstance(error, QueryError) else None
-    return _trouble(400, error.message.partition("\n")[0], error.hint, at)
+    return _error_reply(400, error.message.partition("\n")[0], error.hint, at)
 
 
-async def _misspelt(_: Request, error: Exception) -> JSONResponse:
+async def _on_invalid_request(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(one) for one in first["loc"][1:]) or "the request"
-    return _trouble(422, f"{where}: {first['msg']}", "the API is described at /api/openapi.json")
+    return _error_reply(422, f"{where}: {first['msg']}", "the API is described at /api/openapi.json")
 
 
-async def _unknown(_: Request, error: Exception) -> JSONResponse:
+async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _trouble(error.status_code, str(error.detail), "the API is described at /api/openapi.json")
+    return _error_reply(error.status_code, str(error.detail), "the API is described at /api/openapi.json")
 
 
-async def _unreadable(_: Request, error: Exception) -> JSONResponse:
+async def _on_os_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, OSError)
-    return _trouble(500, f"{error.filename or 'a file'}: {error.strerror or error}")
+    return _error_reply(500, f"{error.filename or 'a file'}: {error.strerror or error}")
 
 
-async def _failed(_: Request, error: Exception) -> JSONResponse:
-    log.error("the page asked for something that failed", exc_info=error)
-    return _trouble(500, "this is a fault of whence, its log says more")
+async def _on_failure(_: Request, error: Exception) -> JSONResponse:
+    log.error("a request failed", exc_info=error)
+    return _error_reply(500, "internal error of whence; see its log")
+
+
+# Serving.
+def run(
+    folders: Sequence[Path], settings: Mapping[str, str], port: int, token: str, *, announce: Callable[[str], None], browser: bool
+) -> NoReturn:
+    """Serve some folders on this machine only, and open the page in a browser.
+
+    The token is in the fragment of the link, which browsers never send: it appears in no log and no referrer.
+    """
+    workspace, limits = Workspace(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
+    with listening_socket(HOST, port) as bound:
+        server = http_server(HttpGuard(make_app(workspace), token, limits, is_public=is_public), limits)
+        link = f"{url_of(HOST, bound)}/#token={token}"
+        announce(link)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+        async def serve() -> None:
+            await server.serve([bound])
+
+        run_until_exit(serve)

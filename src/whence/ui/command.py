@@ -30,10 +30,10 @@ def ui(paths: tuple[str, ...], port: int, no_open: bool, assignments: tuple[str,
     folders = [target.root for target in targets_of(paths)]
     values = settings_of(assignments)
     load(root=None, environment={}, command_line=values)  # what is wrong on the command line is said now, and not in the page
-    from whence.ui.command_run import run  # noqa: PLC0415  -- loads the server
+    from whence.ui.app import run  # noqa: PLC0415  -- loads the server
 
-    return run(folders, values, port, secrets.token_urlsafe(24), say=_say, browser=not no_open)
+    return run(folders, values, port, secrets.token_urlsafe(24), announce=_announce, browser=not no_open)
 
 
-def _say(link: str) -> None:
+def _announce(link: str) -> None:
     click.echo(f"whence: serving {link}\nwhence: Ctrl-C ends it", err=True)

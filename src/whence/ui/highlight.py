@@ -1,4 +1,4 @@
-"""Lines of code as the page shows them: cut where a colour changes or what matched begins."""
+"""Lines of code as the page shows them: split where the colour changes or a match begins."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from whence.ui.models import CodeLine, Run
 if TYPE_CHECKING:
     from whence.search.result import SearchResult
 
-#: So many lines before the first that is shown are read for their colours: what began before them is seldom still open.
+#: Lines read before the first one shown, for the colours of what began earlier.
 LINES_BEFORE = 60
-#: A text that is no longer is read whole: it is then the same, and known, whichever of its lines are shown.
+#: Texts of up to this many lines are read whole: the result is then cached, whichever lines are shown.
 READ_WHOLE = 120
-#: Of a longer one, lines are read in such steps, for the same reason.
+#: Longer ones are read in steps of this many lines, for the same reason.
 STEP = 40
-#: Lines that are read for one result. One that shows lines all over a long file (it was found by a pattern) has colours at first only.
-MOST_READ = 500
+#: Lines read for one result. If it shows lines all over a long file (matches of a pattern), only the first get colours.
+MAX_READ = 500
 
 
 def coloured(
     language: str, lines: Sequence[str], first: int, wanted: dict[int, Iterable[tuple[int, int]]], most_read: int | None = None
 ) -> list[CodeLine]:
-    """Some lines, by their number, of a text that begins at line `first`; each with the columns of what matched in it."""
+    """Some lines, by number, of a text that begins at line `first`; each with the columns of its matches."""
     rows = sorted(row for number in wanted if 0 <= (row := number - first) < len(lines))
     colours: dict[int, list[Stretch]] = {}
     for begin, end, group in _pieces(lines, rows):
@@ -42,7 +42,7 @@ def coloured(
 
 
 def _pieces(lines: Sequence[str], rows: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
-    """Runs of rows that lie together, each with the lines that are read for it."""
+    """Groups of rows that lie together, each with the range of lines to read for it."""
     group: list[int] = []
     for row, following in pairwise((*rows, None)):
         if row is None:
@@ -56,28 +56,28 @@ def _pieces(lines: Sequence[str], rows: Sequence[int]) -> Iterator[tuple[int, in
 
 
 def beginning_before(lines: Sequence[str], row: int) -> int:
-    """A line before another at which reading can begin: the least indented, as what is inside something is indented more."""
+    """A line above another at which to begin reading: the least indented one."""
     near = range(max(row - LINES_BEFORE, 0), row + 1)
     return min((at for at in near if lines[at].strip()), key=lambda at: (len(lines[at]) - len(lines[at].lstrip()), at), default=row)
 
 
 def of_result(result: SearchResult, text: str | None) -> list[CodeLine]:
-    """The lines of a result, read with the unit that they stand in."""
+    """The lines of a result, read together with their unit."""
     shown = {line.number: line for line in result.lines}
     if not shown or text is None:
         return []
     every = text.split("\n")
     first, last = min(result.best_start, *shown), max(result.best_end, *shown)
-    if result.kind == "raw" and first > 1:  # begins where a window ends, not where something does
+    if result.kind == "raw" and first > 1:  # begins where a window ends, not a definition
         first = 1 if first <= READ_WHOLE else beginning_before(every, first - 1) + 1
     lines = [line.rstrip("\r").expandtabs(4) for line in every[first - 1 : last]]
     for number, line in shown.items():
-        lines[number - first] = line.text  # as it is shown: long lines are cut
-    return coloured(result.language, lines, first, {number: line.marks for number, line in shown.items()}, MOST_READ)
+        lines[number - first] = line.text  # as shown: long lines are cut
+    return coloured(result.language, lines, first, {number: line.marks for number, line in shown.items()}, MAX_READ)
 
 
 def runs_of(text: str, colours: Sequence[Stretch], marks: Iterable[tuple[int, int]]) -> list[Run]:
-    """A line cut into runs of one colour that matched or did not."""
+    """A line split into runs of one colour, each matched or not."""
     marks, length = tuple(marks), len(text)
     edges = {0, length}
     for start, end, _ in colours:

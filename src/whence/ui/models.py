@@ -1,46 +1,54 @@
-"""Shapes that several views have in common."""
+"""Models that several views of the API share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 
 from whence.app.workspace import Workspace
 from whence.core.request import options_of
-from whence.ui.field_docs import meaning_of
+from whence.ui.field_docs import field_doc
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
+    from typing_extensions import Self
 
-    from whence.app.session import BuildProgress
     from whence.core.types import Freshness
-    from whence.ranking.ledger import LedgerLine
 
 
 def sendable(text: str) -> str:
-    """A text without halves of characters, as names of files may hold them: JSON has no place for those."""
+    """A text without lone surrogates, which file names may contain and JSON may not."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-#: Text that comes from a tree.
+#: Text from a tree.
 Text = Annotated[str, BeforeValidator(sendable)]
+#: A score with six decimals.
+Rounded = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 
 
 class ApiModel(BaseModel):
-    """A part of an answer, or of a question: nothing that is not named is taken. Comments behind its fields describe them."""
+    """A part of a request or a reply. Unknown fields are refused; comments beside fields are their descriptions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
+    def of(cls, source: Any, **other: Any) -> Self:
+        """A model with the attributes of an object, nested ones included; `other` are fields that it has under no such name."""
+        own = {name: getattr(source, name) for name in cls.model_fields if name not in other and hasattr(source, name)}
+        return cls.model_validate({**own, **other}, from_attributes=True)
+
+    @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The shape as JSON Schema has it, with what its fields mean."""
+        """The JSON Schema with descriptions of all fields."""
         found = handler(schema)
         for name, about in handler.resolve_ref_schema(found).get("properties", {}).items():
-            about.setdefault("description", meaning_of(cls, name))
+            about.setdefault("description", field_doc(cls, name))
         return found
 
 
@@ -69,47 +77,35 @@ def takes(request: type, *only: str) -> Callable[[type[_Body]], type[_Body]]:
 
 
 class ErrorReply(ApiModel):
-    """What is wrong with a question, and what to do."""
+    """What is wrong with a request, and what to do."""
 
     error: Text
     hint: Text = ""
-    at: int | None = None  # the character of the query that is wrong, from 0
+    at: int | None = None  # position of the error in the query, from 0
 
 
 class FreshnessView(ApiModel):
-    """How an index stands to its files (Z2)."""
+    """How an index compares to its files (Z2)."""
 
-    commit: str  # that the index was made of; empty without git
-    branch: str  # as above
-    indexed_at: float  # when it was last brought up to date, in seconds since 1970
-    changed_files: int  # how many files are not as they were indexed
-    fresh: bool  # whether it is known that nothing has changed since
-    note: str  # why that is not known; empty where it is
+    commit: str  # that was indexed; empty without git
+    branch: str  # that was indexed; empty without git
+    indexed_at: float  # when it was last updated, in seconds since 1970
+    changed_files: int  # files that changed since
+    fresh: bool  # whether nothing is known to have changed since
+    note: str  # why that is not known; empty if it is
 
     @classmethod
-    def of(cls, freshness: Freshness) -> FreshnessView:
-        """As it was when the index was last looked at."""
-        return cls(
-            commit=freshness.commit or "",
-            branch=freshness.branch or "",
-            indexed_at=freshness.indexed_at,
-            changed_files=freshness.changed,
-            fresh=freshness.fresh,
-            note=freshness.note,
-        )
+    def of(cls, source: Freshness, **other: Any) -> Self:
+        """The freshness of an index when it was last checked."""
+        return super().of(source, commit=source.commit or "", branch=source.branch or "", changed_files=source.changed, **other)
 
 
 class BuildProgressView(ApiModel):
-    """How far an index is that is being built."""
+    """How far the build of an index is."""
 
-    building: bool  # whether it is still being built
+    building: bool  # whether it is still running
     share: float  # from 0 to 1
-    missing: int  # how many files are still to come
-
-    @classmethod
-    def of(cls, progress: BuildProgress) -> BuildProgressView:
-        """As a session tells it."""
-        return cls(building=progress.building, share=progress.share, missing=progress.missing)
+    missing: int  # files still to be indexed
 
 
 class LedgerLineView(ApiModel):
@@ -118,34 +114,29 @@ class LedgerLineView(ApiModel):
     signal: str
     phase: str
     operation: str
-    value: float  # what the signal says of this file, before its weight
+    value: float  # the signal's value for this file, before its weight
     weight: float
     contribution: float
     because: Text
 
-    @classmethod
-    def of(cls, line: LedgerLine) -> LedgerLineView:
-        """A line of a ledger."""
-        return cls(
-            signal=line.signal,
-            phase=line.phase,
-            operation=line.operation,
-            value=line.value,
-            weight=line.weight,
-            contribution=line.contribution,
-            because=line.because,
-        )
+
+class RetrievalView(ApiModel):
+    """The score and rank that one retriever gave."""
+
+    retriever: str
+    score: float
+    rank: int
 
 
-#: A piece of a line of code: its text, what it is (a keyword, a string; empty: nothing special), and whether it matched.
+#: A piece of a line of code: its text, its kind (keyword, string, ...; empty: nothing special), and whether it matched.
 Run = tuple[Text, str, bool]
 
 
 class CodeLine(ApiModel):
-    """A line of a file, cut where its colour changes."""
+    """A line of a file, split where its colour changes."""
 
-    number: int  # of the line, from 1
-    runs: list[Run]  # its text in pieces: each a text, what it is (keyword, string, empty: nothing special), whether it matched
+    number: int  # line number, from 1
+    runs: list[Run]  # pieces of its text, each with its kind (keyword, string, ...; empty: nothing special) and whether it matched
 
 
 def _workspace(request: Request) -> Workspace:
@@ -153,5 +144,5 @@ def _workspace(request: Request) -> Workspace:
     return workspace
 
 
-#: What a function of the API is given to answer from.
+#: The workspace that a call is answered from.
 CurrentWorkspace = Annotated[Workspace, Depends(_workspace)]

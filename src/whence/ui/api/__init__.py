@@ -1,8 +1,8 @@
-"""What the page asks, one module for each view."""
+"""The API, one module for each view."""
 
 from __future__ import annotations
 
-from whence.ui.api import compare, context, graph, index, notes, roots, search, source, why
+from whence.ui.api import compare, context, graph, index, notes, search, source, why
 
-#: All that can be asked, by the view that asks it, in the order in which it is described.
-ROUTERS = {view.__name__.rpartition(".")[2]: view.router for view in (roots, search, source, why, compare, graph, context, notes, index)}
+#: The routers by view, in the order of the API's description.
+ROUTERS = {view.__name__.rpartition(".")[2]: view.router for view in (search, source, why, compare, graph, context, notes, index)}

@@ -1,4 +1,4 @@
-"""Two weightings side by side: some queries ranked under both, and measured where their answers are known."""
+"""Two weightings compared: queries ranked under both, and measured if their answers are known."""
 
 from __future__ import annotations
 
@@ -23,72 +23,72 @@ if TYPE_CHECKING:
     from whence.app.index import Index
 
 router = APIRouter()
-#: Queries of one call. Each is ranked twice, and whoever asks wants to see how far it is.
-MOST_QUERIES = 20
-MOST_PLACES = 50
-MOST_ANSWERS = 200
+#: Queries of one call: each is ranked twice, and the page shows progress between calls.
+MAX_QUERIES = 20
+MAX_FILES = 50
+MAX_ANSWERS = 200
 
 
 class ProfileSide(ApiModel):
-    """A way to rank: a profile, and what its weights are multiplied with."""
+    """A way to rank: a profile, with factors for its weights."""
 
     profile: str | None = None
     factors: dict[str, float] = Field(default_factory=dict)
 
 
 class JudgedQuery(ApiModel):
-    """A query, and the files that answer it where they are known: paths, or ends of paths."""
+    """A query, and the files that answer it, if known."""
 
     query: str
-    answers: list[str] = Field(default_factory=list, max_length=MOST_ANSWERS)  # paths, or ends of paths; empty: not known
+    answers: list[str] = Field(default_factory=list, max_length=MAX_ANSWERS)  # paths or ends of paths; empty: not known
 
 
 class CompareBody(ApiModel):
-    """Some queries and two ways to rank them."""
+    """Queries, and two ways to rank them."""
 
     queries: list[JudgedQuery]  # at most 20 in one call
     a: ProfileSide
     b: ProfileSide
-    root: str = ""  # a root's name; empty asks all
-    k: int = Field(DEPTH, ge=1)  # how many files of each query are given, at most 50
+    root: str = ""  # a root's name; empty: all
+    k: int = Field(DEPTH, ge=1)  # how many files to return for each query, at most 50
 
 
 class ComparedFile(ApiModel):
-    """A file at its place."""
+    """A ranked file."""
 
-    path: Text  # with the name of its root before it, where there are several
+    path: Text  # prefixed with its root, if there are several
     score: float
     answers: bool  # whether it is one of the known answers
 
 
 class ComparedRanking(ApiModel):
-    """The first files of one way to rank, and its NDCG at 10 where answers are known."""
+    """The first files of one ranking, and its NDCG at 10 if the answers are known."""
 
     files: list[ComparedFile]  # best first
-    ndcg: float | None  # from 0 to 1; null where no answers are known
+    ndcg: float | None  # from 0 to 1; null if no answers are known
 
 
 class ComparedQuery(ApiModel):
-    """One query under both ways."""
+    """One query, ranked both ways."""
 
-    query: str  # as it was asked, without secrets
-    a: ComparedRanking | None  # null where the query cannot be asked
-    b: ComparedRanking | None  # as above
-    first_difference: int | None  # the first place, from 1, where the two differ
-    unknown: list[Text]  # answers that no indexed file has the path of
-    trouble: Text = ""  # why it cannot be asked
+    query: str  # without secrets
+    a: ComparedRanking | None  # null if the query is invalid
+    b: ComparedRanking | None  # null if the query is invalid
+    first_difference: int | None  # the first rank at which they differ
+    unknown: list[Text]  # answers that match no indexed file
+    trouble: Text = ""  # why the query is invalid
 
 
 class CompareReply(ApiModel):
-    """All queries of a call, in their order."""
+    """All queries of a call, in order."""
 
-    depth: int  # how many files the NDCG looks at
+    depth: int  # how many files the NDCG counts
     queries: list[ComparedQuery]
 
 
 @dataclass(slots=True)
 class _ComparedRoot:
-    """What one root says of one query."""
+    """The results of one root for one query."""
 
     a: list[ComparedFile] = field(default_factory=list)
     b: list[ComparedFile] = field(default_factory=list)
@@ -98,9 +98,9 @@ class _ComparedRoot:
 
 @router.post("/compare")
 async def compare(workspace: CurrentWorkspace, asked: CompareBody) -> CompareReply:
-    """Rank a few queries in two ways; a longer list is asked a few at a time."""
-    if len(asked.queries) > MOST_QUERIES:
-        raise UsageError(f"{len(asked.queries)} queries are too many for one call", hint=f"ask at most {MOST_QUERIES} at a time")
+    """Rank a few queries in two ways; send a longer list in several calls."""
+    if len(asked.queries) > MAX_QUERIES:
+        raise UsageError(f"{len(asked.queries)} queries are too many for one call", hint=f"ask at most {MAX_QUERIES} at a time")
     sessions = workspace.sessions(asked.root)
     told = await asyncio.gather(
         *(session.ask(partial(_ranked, workspace.label(session), workspace.nested_roots(session), asked)) for session in sessions)
@@ -110,14 +110,14 @@ async def compare(workspace: CurrentWorkspace, asked: CompareBody) -> CompareRep
 
 def _ranked(label: str, inner: tuple[str, ...], asked: CompareBody, index: Index | None, progress: BuildProgress) -> list[_ComparedRoot]:
     whole = require_index(index, progress)
-    for side in (asked.a, asked.b):  # a weighting that is wrong is so for every query
+    for side in (asked.a, asked.b):  # an invalid weighting is so for every query
         with_factors(*profile_of(whole.settings, side.profile or ""), side.factors)
     return [_asked(label, inner if not asked.root else (), asked, question, whole) for question in asked.queries]
 
 
 def _asked(label: str, inner: tuple[str, ...], asked: CompareBody, question: JudgedQuery, index: Index) -> _ComparedRoot:
     told = _ComparedRoot(unknown={answer for answer in question.answers if not _exists(index, label, answer)})
-    depth = max(DEPTH, min(asked.k, MOST_PLACES))  # as deep as is measured, also where fewer are shown
+    depth = max(DEPTH, min(asked.k, MAX_FILES))  # at least as deep as NDCG counts
 
     def placed(side: ProfileSide) -> list[ComparedFile]:
         found = index.search(question.query, k=depth, profile=side.profile, factors=side.factors)
@@ -167,11 +167,11 @@ def _together(lists: Sequence[list[ComparedFile]]) -> list[ComparedFile]:
 
 def _ranking(files: list[ComparedFile], question: JudgedQuery, k: int) -> ComparedRanking:
     paths = [one.path for one in files]
-    return ComparedRanking(files=files[: min(k, MOST_PLACES)], ndcg=ndcg(question.answers, paths) if question.answers else None)
+    return ComparedRanking(files=files[: min(k, MAX_FILES)], ndcg=ndcg(question.answers, paths) if question.answers else None)
 
 
 def _first_difference(a: list[ComparedFile], b: list[ComparedFile], k: int) -> int | None:
-    shown = min(k, MOST_PLACES)
+    shown = min(k, MAX_FILES)
     mine, theirs = ([one.path for one in files[:shown]] for files in (a, b))
     if mine == theirs:
         return None

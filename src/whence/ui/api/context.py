@@ -1,13 +1,14 @@
-"""The pack for a task: what is shown of each symbol, what it costs, what is left out, and what joins them."""
+"""The context pack of a task: how much of each symbol is shown, its tokens, what is left out, and the edges between symbols."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -19,51 +20,57 @@ from whence.app.workspace import Workspace
 from whence.context.request import ContextRequest
 from whence.core.request import pick_fields
 from whence.parse.provenance import warning_of
-from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, LedgerLineView, Text, takes
+from whence.ui.models import (
+    ApiModel,
+    BuildProgressView,
+    CurrentWorkspace,
+    FreshnessView,
+    LedgerLineView,
+    RetrievalView,
+    Rounded,
+    Text,
+    takes,
+)
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.context.budget import PackedText, PackItem
     from whence.context.pack import ContextPack, Symbol
-    from whence.ranking.receipt import Why
 
 router = APIRouter()
-MOST_TOKENS = 10_000_000
-#: Symbols that are told of although they are ranked below all that are looked at.
-MOST_BEYOND = 50
-#: Symbols of the picture, the best.
-MOST_DRAWN = 120
-#: Digits of a score.
-DIGITS = 6
+MAX_TOKENS = 10_000_000
+#: Symbols that are listed although they rank below all that the pack chooses from.
+MAX_BEYOND = 50
+#: Symbols whose edges are listed, the best.
+MAX_DRAWN = 120
 
 
 @takes(ContextRequest, "task", "files", "diff", "profile")
 class ContextBody(ApiModel):
-    """What is wanted: a task in words, or what depends on files, or what a change reaches."""
+    """A task in words; or files, for what depends on them; or a commit, for what the changes since affect."""
 
     root: str = ""  # a root's name; empty: the one of the files, or the first
 
 
 @takes(ContextRequest)
 class PackBody(ContextBody):
-    """A pack to be made."""
+    """A context pack to build."""
 
-    budget: int | None = Field(None, ge=1, le=MOST_TOKENS)  # tokens of the whole text
+    budget: int | None = Field(None, ge=1, le=MAX_TOKENS)  # tokens of the whole text
 
 
 class WhySymbolBody(ContextBody):
-    """Which symbol's score is to be explained."""
+    """The symbol whose score to explain."""
 
     symbol: str  # its key, or its name
 
 
-#: How much of a symbol is in the text. Inside: as part of the source of another. Left out: it did not fit. Beyond: it is
-#: ranked below the number of symbols that are looked at.
+#: How much of a symbol is in the text. Inside: as part of another. Left out: it did not fit. Beyond: it ranks too low to be considered.
 Form = Literal["body", "signature", "pointer", "inside", "left_out", "beyond"]
 
 
 class SymbolView(ApiModel):
-    """A symbol of the ranking, and how much of it the budget leaves."""
+    """A ranked symbol, and how much of it fits into the budget."""
 
     key: Text  # path#qualified.name
     qualified_name: Text
@@ -72,37 +79,37 @@ class SymbolView(ApiModel):
     start_line: int
     end_line: int
     rank: int
-    score: float
-    walk: float  # how near the walk found it to the best, 0 to 1
-    found_by: list[str]  # the retrievers that found it, before the walk
-    # body, signature or pointer: in the text; inside: as part of another; left_out: it did not fit; beyond: not looked at
+    score: Rounded
+    walk: Rounded  # how near it is to the best in the graph, 0 to 1
+    found_by: list[str]  # retrievers that found it
+    # body, signature or pointer: in the text; inside: as part of another; left_out: it did not fit; beyond: ranked too low
     form: Form
-    tokens: float  # that it takes of the text; 0 where it is left out, or inside another
-    uncut_tokens: float | None  # that it would take if there were no budget; null where it is not looked at
-    holder: Text = ""  # the key of the symbol whose source holds it, or would if there were no budget
-    warning: str = ""  # that it reads like an instruction
+    tokens: float  # in the text; 0 if it is left out, or inside another
+    uncut_tokens: float | None  # without a budget; null if it ranks too low
+    holder: Text = ""  # the key of the symbol whose source contains it, or would without a budget
+    warning: str = ""  # set if it reads like an instruction
 
 
 class DetailCounts(ApiModel):
     """How many symbols there are of each form."""
 
-    ranked: int  # all of them
-    looked_at: int  # as many as could ever be shown
+    ranked: int  # all
+    looked_at: int  # considered for the text
     body: int  # shown with their source
-    signature: int  # shown by their first lines
-    pointer: int  # shown by where they are
+    signature: int  # shown with their signature
+    pointer: int  # shown with path and line only
     inside: int  # shown as part of another
-    left_out: int  # that did not fit
-    beyond: int  # ranked too low to be looked at
+    left_out: int  # did not fit
+    beyond: int  # ranked too low to be considered
 
 
 class SymbolEdge(ApiModel):
-    """What joins two of the symbols."""
+    """An edge between two of the symbols."""
 
     source: Text  # a key
     target: Text  # a key
     group: str  # calls, inheritance, tests, contains or other
-    weight: float  # how readily the walk follows it
+    weight: Rounded  # how readily the walk follows it
 
 
 class PackView(ApiModel):
@@ -111,31 +118,23 @@ class PackView(ApiModel):
     asked: Text  # the task, without secrets
     budget: int  # tokens of the whole text
     tokens: int  # of the text
-    frame_tokens: float  # of what stands before and after the symbols
-    missing_tokens: float  # that it would take to show all that is looked at in full
+    frame_tokens: float  # of the text before and after the symbols
+    missing_tokens: float  # that everything considered would take in addition
     text: Text  # as `whence context` prints it
-    symbols: list[SymbolView]  # best first: all that are looked at, and the best of those beyond
+    symbols: list[SymbolView]  # best first: all that were considered, and the best of the rest
     counts: DetailCounts
-    edges: list[SymbolEdge]  # among the best
+    edges: list[SymbolEdge]  # between the best symbols
 
 
 class ContextReply(ApiModel):
-    """What there is for a task."""
+    """The context pack of a task."""
 
     root: str
-    pack: PackView | None  # null as long as nothing is indexed
-    doubt: Text  # that what the task speaks of is most likely not here, or that nothing was found
+    pack: PackView | None  # null while nothing is indexed
+    doubt: Text  # a warning if the code is probably not here, or nothing was found
     fresh: FreshnessView | None
     progress: BuildProgressView
     milliseconds: float
-
-
-class ChannelView(ApiModel):
-    """What one retriever said of a symbol."""
-
-    retriever: str
-    score: float
-    rank: int
 
 
 class ReasonView(LedgerLineView):
@@ -145,7 +144,7 @@ class ReasonView(LedgerLineView):
 
 
 class WhySymbolReply(ApiModel):
-    """Why a symbol stands where it stands among those for a task."""
+    """Why a symbol has its rank for a task."""
 
     qualified_name: Text
     kind: str
@@ -156,57 +155,39 @@ class WhySymbolReply(ApiModel):
     score: float
     leader: Text
     leader_score: float
-    found_by: list[ChannelView]
+    found_by: list[RetrievalView]
     lines: list[ReasonView]
 
 
 @router.post("/context")
 async def context(workspace: CurrentWorkspace, asked: PackBody) -> ContextReply:
-    """Pack the symbols that a task needs into a budget. Looking at a pack teaches nothing."""
+    """Build the context pack of a task. It is not recorded as shown."""
     session, request = _request(workspace, asked)
-    return await session.ask(partial(_answered, workspace.name_of(session), request, asked.budget), wait=False)
+    return await session.ask(partial(_context, workspace.name_of(session), request, asked.budget), wait=False)
 
 
 @router.post("/context/why")
 async def why(workspace: CurrentWorkspace, asked: WhySymbolBody) -> WhySymbolReply:
-    """What the score of a symbol is made of, and what rank it would have without each part."""
+    """What the score of a symbol is made of, and its rank without each part."""
     session, request = _request(workspace, asked)
-    return await session.ask(partial(_explained, request, asked.symbol))
+    return await session.ask(partial(_why, request, asked.symbol))
 
 
 def _request(workspace: Workspace, asked: ContextBody) -> tuple[IndexSession, ContextRequest]:
-    """Which index is asked, and for what.
-
-    No feedback session is named: looking at a page teaches nothing. One pack serves all budgets: moving the budget only
-    cuts it elsewhere.
-    """
+    """The session and the request of a call: without a feedback session, and without a budget, so that one pack serves all budgets."""
     given = pick_fields(ContextRequest, dict(asked))
     root = workspace.root_of({"root": asked.root}, given["files"])
     files = tuple(workspace.roots.locate(path, root)[1] or "." for path in given["files"])
     return workspace.session(root), ContextRequest(**{**given, "files": files, "budget": None})
 
 
-def _explained(request: ContextRequest, symbol: str, index: Index | None, progress: BuildProgress) -> WhySymbolReply:
-    return _why_answer(require_index(index, progress).why_symbol(request, symbol))
+def _why(request: ContextRequest, symbol: str, index: Index | None, progress: BuildProgress) -> WhySymbolReply:
+    why = require_index(index, progress).why_symbol(request, symbol)
+    lines = [ReasonView.of(one.line, rank_without=one.rank_without) for one in why.lines]
+    return WhySymbolReply.of(why, qualified_name=why.unit, lines=lines)
 
 
-def _why_answer(found: Why) -> WhySymbolReply:
-    return WhySymbolReply(
-        qualified_name=found.unit,
-        kind=found.kind,
-        path=found.path,
-        line=found.line,
-        rank=found.rank,
-        candidates=found.candidates,
-        score=found.score,
-        leader=found.leader,
-        leader_score=found.leader_score,
-        found_by=[ChannelView(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
-        lines=[ReasonView(**LedgerLineView.of(one.line).model_dump(), rank_without=one.rank_without) for one in found.lines],
-    )
-
-
-def _answered(name: str, request: ContextRequest, budget: int | None, index: Index | None, progress: BuildProgress) -> ContextReply:
+def _context(name: str, request: ContextRequest, budget: int | None, index: Index | None, progress: BuildProgress) -> ContextReply:
     began = time.perf_counter()
     shown, doubt = (None, "") if index is None or not progress.indexed else _packed(request, budget, index, progress)
     return ContextReply(
@@ -230,13 +211,13 @@ def _packed(request: ContextRequest, budget: int | None, index: Index, progress:
 
 @dataclass(frozen=True, slots=True)
 class PackCut:
-    """A pack under one budget, beside the same without any."""
+    """A pack within a budget, compared with the same pack without one."""
 
     pack: ContextPack
     packed: PackedText
 
     def shown(self, index: Index) -> PackView:
-        """All of it."""
+        """The pack with every symbol and its tokens."""
         weights = [_weights(self.packed), _weights(self.pack.uncut)]
         now, uncut = (sum(one.values()) for one in weights)
         symbols = list(self._symbols(*weights))
@@ -249,26 +230,18 @@ class PackCut:
             text=self.packed.text,
             symbols=symbols,
             counts=self._counts(symbols),
-            edges=_edges(index, self.pack.symbols[:MOST_DRAWN]),
+            edges=_edges(index, self.pack.symbols[:MAX_DRAWN]),
         )
 
     def _symbols(self, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[SymbolView]:
         forms, holders = _forms(self.packed), {**_holders(self.pack.uncut), **_holders(self.packed)}
         warnings = {one.item.key: warning_of(self.pack.flags(one)) for one in self.packed.shown}
         looked_at = sum(map(len, (self.packed.shown, self.packed.inside, self.packed.left_out)))
-        for rank, one in enumerate(islice(self.pack.symbols, looked_at + MOST_BEYOND), 1):
+        for rank, one in enumerate(islice(self.pack.symbols, looked_at + MAX_BEYOND), 1):
             form = forms.get(one.key, "beyond")
-            yield SymbolView(
-                key=one.key,
-                qualified_name=one.qualified_name,
-                kind=one.kind,
-                path=one.path,
-                start_line=one.start_line,
-                end_line=one.end_line,
+            yield SymbolView.of(
+                one,
                 rank=rank,
-                score=round(one.score, DIGITS),
-                walk=round(one.walk, DIGITS),
-                found_by=one.found_by,
                 form=form,
                 tokens=now.get(one.key, 0),
                 uncut_tokens=None if form == "beyond" else uncut.get(one.key, 0),
@@ -277,31 +250,17 @@ class PackCut:
             )
 
     def _counts(self, symbols: Sequence[SymbolView]) -> DetailCounts:
-        forms = [one.form for one in symbols]
-        looked_at = len(forms) - forms.count("beyond")
-        return DetailCounts(
-            ranked=len(self.pack.symbols),
-            looked_at=looked_at,
-            body=forms.count("body"),
-            signature=forms.count("signature"),
-            pointer=forms.count("pointer"),
-            inside=forms.count("inside"),
-            left_out=forms.count("left_out"),
-            beyond=len(self.pack.symbols) - looked_at,
-        )
+        forms = Counter(one.form for one in symbols)
+        ranked, looked_at = len(self.pack.symbols), len(symbols) - forms.pop("beyond", 0)
+        shown: dict[str, int] = {name: forms[name] for name in ("body", "signature", "pointer", "inside", "left_out")}
+        return DetailCounts(ranked=ranked, looked_at=looked_at, beyond=ranked - looked_at, **shown)
 
 
 def _forms(packed: PackedText) -> dict[str, Form]:
     """How much of each symbol is in a text, by its key."""
-    from whence.context.budget import Detail as Shown  # noqa: PLC0415  -- loaded with the pack
-
-    names: dict[Shown, Form] = {Shown.BODY: "body", Shown.SIGNATURE: "signature", Shown.POINTER: "pointer"}
-    shown = {one.item.key: names[one.form] for one in packed.shown}
-    return (
-        shown
-        | dict.fromkeys((one.key for one in packed.inside), "inside")
-        | dict.fromkeys((one.key for one in packed.left_out), "left_out")
-    )
+    inside: dict[str, Form] = dict.fromkeys((one.key for one in packed.inside), "inside")
+    left_out: dict[str, Form] = dict.fromkeys((one.key for one in packed.left_out), "left_out")
+    return {one.item.key: cast("Form", one.form.name.lower()) for one in packed.shown} | inside | left_out
 
 
 def _weights(packed: PackedText) -> dict[str, float]:
@@ -312,12 +271,10 @@ def _weights(packed: PackedText) -> dict[str, float]:
 
 
 def _holders(packed: PackedText) -> dict[str, str]:
-    """For each symbol that is in a text as a part of another, the key of the innermost that it is a part of."""
-    from whence.context.budget import Detail as Shown  # noqa: PLC0415  -- loaded with the pack
-
+    """For each symbol that is in a text as a part of others, the key of the innermost of these."""
     bodies: dict[str, list[PackItem]] = {}
     for one in packed.shown:
-        if one.form is Shown.BODY:
+        if one.form.name == "BODY":
             bodies.setdefault(one.item.path, []).append(one.item)
     around = {
         piece.key: [one for one in bodies.get(piece.path, ()) if one.start_line <= piece.start_line and piece.end_line <= one.end_line]
@@ -331,6 +288,6 @@ def _edges(index: Index, symbols: Sequence[Symbol]) -> list[SymbolEdge]:
 
     keys = {one.unit: one.key for one in symbols}
     return [
-        SymbolEdge(source=keys[one.source], target=keys[one.target], group=one.group, weight=round(one.weight, DIGITS))
+        SymbolEdge(source=keys[one.source], target=keys[one.target], group=one.group, weight=one.weight)
         for one in edges_among(index.open_graph(), list(keys))
     ]

@@ -15,7 +15,6 @@ from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
 from whence.source.read import strip_secrets
 from whence.text.line_diff import diff_lines, number_lines
-from whence.ui.api.roots import names_of
 from whence.ui.models import ApiModel, CurrentWorkspace, ErrorReply, Text
 from whence.ui.notes import DiffLine, NotePresenter, NoteView, seen_of
 
@@ -30,7 +29,7 @@ MOST_MERGED = 50
 
 async def ask_notes(workspace: Workspace, session: IndexSession, question: Callable[[Memory, NotePresenter], _T]) -> _T:
     """Put a question to the notes of a root, with what shows them under its name."""
-    name, roots = workspace.name_of(session), names_of(workspace)
+    name, roots = workspace.name_of(session), workspace.names()
     return await session.ask_notes(lambda memory: question(memory, NotePresenter(memory, name, roots)))
 
 

@@ -1,4 +1,4 @@
-"""Search as one types: ranked files with their code, counted by facets, and how sure it is that they are meant."""
+"""Search while typing: ranked files with their code, facets, and the confidence of the answer."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     from whence.search.result import SearchResult
 
 router = APIRouter()
-MOST_RESULTS = 100
+MAX_RESULTS = 100
 
 
 @takes(SearchRequest)
 class SearchBody(ApiModel):
-    """A query and how it is to be ranked."""
+    """A query and how to rank it."""
 
     query: str
-    k: int = Field(10, ge=1)  # how many files; at most 100 are given
-    root: str = ""  # a root's name; empty asks all
-    factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
-    fleet: bool = False  # ask all repositories of the fleet, instead of roots
-    hurried: bool = False  # somebody is typing: where the answer is in doubt, files that are not indexed are not read for it
+    k: int = Field(10, ge=1)  # how many files, at most 100
+    root: str = ""  # a root's name; empty: all
+    factors: dict[str, float] = Field(default_factory=dict)
+    fleet: bool = False  # search all repositories of the fleet instead of roots
+    hurried: bool = False  # the user is still typing: do not read files that are not indexed when confidence is low
 
     @property
     def request(self) -> SearchRequest:
-        """What is asked of an index."""
-        return SearchRequest(**{**pick_fields(SearchRequest, dict(self)), "k": min(self.k, MOST_RESULTS)})
+        """The request to an index."""
+        return SearchRequest(**{**pick_fields(SearchRequest, dict(self)), "k": min(self.k, MAX_RESULTS)})
 
 
 class ScorePart(ApiModel):
-    """A contribution to a score, as far as a glance can tell."""
+    """A contribution to a score, in short."""
 
     signal: str
     operation: str
@@ -61,11 +61,11 @@ class ScorePart(ApiModel):
 
 
 class ResultView(ApiModel):
-    """One file of an answer."""
+    """One file of the results."""
 
-    root: str  # of the fleet: the repository
+    root: str  # in a fleet: the repository
     path: Text
-    name: Text  # of the function, class or section that fits best; empty outside of any
+    name: Text  # of the unit that matches best; empty outside any definition
     qualified_name: Text
     kind: str
     language: str
@@ -73,17 +73,17 @@ class ResultView(ApiModel):
     score: float
     start_line: int
     end_line: int
-    best_start_line: int  # of the lines in it that fit best
-    best_end_line: int  # as above
-    lines: list[CodeLine]  # those that are worth a look, in their colours
+    best_start_line: int  # of the lines that match best
+    best_end_line: int  # of the lines that match best
+    lines: list[CodeLine]  # an excerpt, with colours
     parts: list[ScorePart]
-    warning: str = ""  # that it reads like an instruction
+    warning: str = ""  # set if it reads like an instruction
 
 
 class FacetCounts(ApiModel):
-    """How many of the files that were ranked are of each language, kind and folder; most first."""
+    """How many ranked files there are in each language, kind and folder; most first."""
 
-    files: int  # that were ranked
+    files: int  # all ranked files
     languages: dict[str, int]
     kinds: dict[str, int]
     folders: dict[Text, int]  # how many there are in each folder
@@ -91,40 +91,40 @@ class FacetCounts(ApiModel):
 
 
 class ConfidenceView(ApiModel):
-    """How sure it is that the answer is among the results (Z1)."""
+    """The probability that the answer is among the results (Z1)."""
 
-    probability: float  # that the answer is here, from 0 to 1
-    line: float  # below this it is most likely not here
-    here: bool  # whether it is above the line
-    said: str  # the doubt in words; empty when there is none
+    probability: float  # from 0 to 1
+    line: float  # below this the answer is probably not here
+    here: bool  # whether the probability is above the line
+    said: str  # the warning if it is not; else empty
 
 
 class RootState(ApiModel):
-    """How the index of a root stands."""
+    """The state of a root's index."""
 
     name: str
-    files: int  # that are indexed
-    fresh: FreshnessView | None  # null as long as there is no index
+    files: int  # indexed
+    fresh: FreshnessView | None  # null while there is no index
     progress: BuildProgressView
     trouble: str = ""
 
 
 class SearchReply(ApiModel):
-    """What a search gives."""
+    """The results of a search."""
 
-    query: str  # as it was asked, without secrets
+    query: str  # without secrets
     results: list[ResultView]  # best first
     facets: FacetCounts
-    confidence: ConfidenceView | None  # null where nothing was ranked, or not all is indexed
+    confidence: ConfidenceView | None  # null if nothing was ranked, or not everything is indexed yet
     notes: list[Text]
     roots: list[RootState]
-    repositories: int = 0  # of the fleet: how many were searched
+    repositories: int = 0  # in a fleet: how many were searched
     milliseconds: float
 
 
 @dataclass(slots=True)
 class _RootReply:
-    """What one root has to say."""
+    """The results of one root."""
 
     state: RootState
     hits: list[ResultView] = field(default_factory=list)
@@ -139,7 +139,7 @@ async def search(workspace: CurrentWorkspace, asked: SearchBody) -> SearchReply:
     """Rank files for a query, in one root or all of them."""
     began = time.perf_counter()
     if asked.fleet:
-        return await _of_fleet(workspace, asked, began)
+        return await _search_fleet(workspace, asked, began)
     told = await asyncio.gather(*(_ask(workspace, session, asked) for session in workspace.sessions(asked.root)))
     refused = [one.refused for one in told if one.refused is not None]
     if refused and len(refused) == len(told):
@@ -148,27 +148,27 @@ async def search(workspace: CurrentWorkspace, asked: SearchBody) -> SearchReply:
     return SearchReply(
         query=strip_secrets(asked.query),
         results=hits,
-        facets=_together([one.facets for one in told]),
-        confidence=_surest([one.doubt for one in told if one.doubt is not None]),
+        facets=_sum_facets([one.facets for one in told]),
+        confidence=_confidence([one.doubt for one in told if one.doubt is not None]),
         notes=_notes(told),
         roots=[one.state for one in told],
         milliseconds=_since(began),
     )
 
 
-async def _of_fleet(workspace: Workspace, asked: SearchBody, began: float) -> SearchReply:
-    """The answer of all repositories that the server's caller may see."""
+async def _search_fleet(workspace: Workspace, asked: SearchBody, began: float) -> SearchReply:
+    """Search all repositories of the fleet that the server may see."""
     if asked.root:
         raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
 
     def ask(fleet: Fleet) -> SearchReply:
         found = fleet.search(asked.request)
-        facets, searched = _together([found.facets]), asked.request.content or fleet.settings.search.content
+        facets, searched = _sum_facets([found.facets]), asked.request.content or fleet.settings.search.content
         return SearchReply(
             query=strip_secrets(asked.query),
             results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
             facets=facets.model_copy(update={"repositories": found.repository_counts}),
-            confidence=_surest([LowConfidence(found.confidence, searched=searched)] if found.confidence is not None else []),
+            confidence=_confidence([LowConfidence(found.confidence, searched=searched)] if found.confidence is not None else []),
             notes=[note for note in found.notes if note],
             roots=[],
             repositories=len(found.searched),
@@ -183,7 +183,7 @@ def _since(began: float) -> float:
 
 
 async def _ask(workspace: Workspace, session: IndexSession, asked: SearchBody) -> _RootReply:
-    """What one root has to say; one of several that cannot be read does not silence the others."""
+    """Search one root. If one of several cannot be read, the others still answer."""
     name = workspace.name_of(session)
     try:
         return await session.ask(partial(_searched, name, workspace.nested_roots(session) if not asked.root else (), asked), wait=False)
@@ -218,17 +218,10 @@ def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index
 
 def hit_of(root: str, result: SearchResult, text: str | None, path: str = "") -> ResultView:
     """A result with its code, which stands in a text."""
-    return ResultView(
+    return ResultView.of(
+        result,
         root=root,
         path=path or result.path,
-        name=result.name,
-        qualified_name=result.qualified_name,
-        kind=result.kind,
-        language=result.language,
-        sort=result.sort,
-        score=result.score,
-        start_line=result.start_line,
-        end_line=result.end_line,
         best_start_line=result.best_start,
         best_end_line=result.best_end,
         lines=of_result(result, text),
@@ -237,7 +230,7 @@ def hit_of(root: str, result: SearchResult, text: str | None, path: str = "") ->
     )
 
 
-def _together(facets: Sequence[Facets]) -> FacetCounts:
+def _sum_facets(facets: Sequence[Facets]) -> FacetCounts:
     def summed(name: str) -> dict[str, int]:
         return dict(sum((Counter(getattr(one, name)) for one in facets), Counter()).most_common())
 
@@ -247,7 +240,7 @@ def _together(facets: Sequence[Facets]) -> FacetCounts:
 
 
 def _notes(told: Sequence[_RootReply]) -> list[str]:
-    """What there is to say of the answer; what only some roots say, with their names."""
+    """Notes on the results; those of only some roots with their names."""
     said: dict[str, list[str]] = {}
     for one in told:
         for note in (*one.notes, *([one.refused.message.partition("\n")[0]] if one.refused is not None else ())):
@@ -255,11 +248,11 @@ def _notes(told: Sequence[_RootReply]) -> list[str]:
     return [note if len(names) == len(told) else f"{', '.join(names)}: {note}" for note, names in said.items()]
 
 
-def _surest(doubts: Sequence[LowConfidence]) -> ConfidenceView | None:
-    """The surest of some roots speaks for all of them."""
+def _confidence(doubts: Sequence[LowConfidence]) -> ConfidenceView | None:
+    """The highest confidence of all roots."""
     surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
     if surest is None:
         return None
     of = surest.confidence
     everything = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
-    return ConfidenceView(probability=round(of.probability, 4), line=of.line, here=of.here, said=str(everything))
+    return ConfidenceView.of(of, probability=round(of.probability, 4), said=str(everything))

@@ -1,4 +1,4 @@
-"""A file as it is indexed, with its colours."""
+"""The roots, and the text of an indexed file with its colours."""
 
 from __future__ import annotations
 
@@ -16,17 +16,38 @@ if TYPE_CHECKING:
     from whence.app.index import Index
 
 router = APIRouter()
-#: Lines of a file that are shown at once.
-MOST_LINES = 3_000
+#: Lines of a file in one reply.
+MAX_LINES = 3_000
+
+
+class RootView(ApiModel):
+    """A folder that is served."""
+
+    name: Text  # in requests and replies
+    path: Text  # on this machine
+
+
+class RootsReply(ApiModel):
+    """All roots, in the order they were given."""
+
+    roots: list[RootView]
+    fleet: bool  # whether the settings name a fleet, which can be searched too
+
+
+@router.get("/roots")
+async def roots(workspace: CurrentWorkspace) -> RootsReply:
+    """The folders that are served, by the names that other calls take."""
+    found = [RootView(name=name, path=path) for name, path in workspace.names().items()]
+    return RootsReply(roots=found, fleet=workspace.fleet.configured)
 
 
 class SourceQuery(ApiModel):
-    """Which lines of which file are wanted."""
+    """Which lines of which file to read."""
 
-    path: str  # as results have it
+    path: str  # as in results
     root: str = ""  # a root's name; empty: the first
     first: int = 1  # the first line, from 1
-    last: int = MOST_LINES  # the last line; at most 3,000 are given at once
+    last: int = MAX_LINES  # the last line; a reply has at most 3,000
 
 
 class OutlineView(ApiModel):
@@ -44,9 +65,9 @@ class SourceReply(ApiModel):
     root: str
     path: Text
     language: str
-    lines: list[CodeLine]  # those that were asked for, without secrets
+    lines: list[CodeLine]  # without secrets
     total_lines: int  # how many the file has
-    outline: list[OutlineView]  # what is defined in the file, in its order
+    outline: list[OutlineView]  # definitions in the file, in order
 
 
 @router.get("/source")
@@ -62,9 +83,9 @@ def _read(root: str, path: str, first: int, last: int, index: Index | None, prog
     file = next((row for row, one in enumerate(snapshot.paths) if one == path and snapshot.alive[row]), None)
     text = whole.read_text(path) if file is not None else None
     if text is None or file is None:
-        raise UsageError(f"{path[:200]!r} is not indexed, or cannot be read", hint="the index view lists what is")
+        raise UsageError(f"{path[:200]!r} is not indexed, or cannot be read", hint="the index view lists all indexed files")
     lines = [line.rstrip("\r").expandtabs(4) for line in text.split("\n")]
-    first, last = max(first, 1), min(last, len(lines), max(first, 1) + MOST_LINES - 1)
+    first, last = max(first, 1), min(last, len(lines), max(first, 1) + MAX_LINES - 1)
     language = snapshot.languages[file]
     parsed = whole.parsed(path)
     return SourceReply(
@@ -73,9 +94,5 @@ def _read(root: str, path: str, first: int, last: int, index: Index | None, prog
         language=language,
         lines=coloured(language, lines, 1, dict.fromkeys(range(first, last + 1), ())),
         total_lines=len(lines),
-        outline=[
-            OutlineView(name=unit.qualified_name, kind=unit.kind, first_line=unit.first_line, last_line=unit.last_line)
-            for unit in (parsed.units if parsed else ())
-            if unit.name
-        ],
+        outline=[OutlineView.of(unit, name=unit.qualified_name) for unit in (parsed.units if parsed else ()) if unit.name],
     )

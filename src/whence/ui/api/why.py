@@ -1,8 +1,8 @@
-"""Why a file stands where it stands, or why it is missing; and what the weights are that can be moved."""
+"""Why a file has its rank or is missing; and the weights that a user can change."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,60 +18,52 @@ from whence.ranking.receipt import totals
 from whence.ranking.scoring import signal_named
 from whence.search.request import SearchRequest, with_factors
 from whence.source.read import strip_secrets
-from whence.ui.api.search import MOST_RESULTS
-from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, Text
+from whence.ui.api.search import MAX_RESULTS
+from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, RetrievalView, Text
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.core.settings_schema import Settings
     from whence.ranking.receipt import Why
-    from whence.search.explain import Rival as FoundRival
+    from whence.search.explain import Rival
 
 router = APIRouter()
-#: A longer name is none.
-LONGEST_TARGET = 1_000
+#: Characters of a target.
+MAX_TARGET = 1_000
 
 
 class WhyBody(ApiModel):
-    """Something that is, or is not, in the answer to a query."""
+    """A query, and a file or symbol to explain."""
 
     query: str
-    target: str = Field(max_length=LONGEST_TARGET)  # a path, the end of one, path:line, or a symbol
-    root: str = ""  # a root's name; empty looks in all of them
+    target: str = Field(max_length=MAX_TARGET)  # a path or its end, path:line, or a symbol
+    root: str = ""  # a root's name; empty: all
     profile: str | None = None
-    factors: dict[str, float] = Field(default_factory=dict)  # by signal: times its weight, 0 is off
+    factors: dict[str, float] = Field(default_factory=dict)
     content: str | None = None
     k: int = Field(10, ge=1)  # how many results are shown
 
 
-class RetrieverView(ApiModel):
-    """A retriever that found it, with its score and its place there."""
-
-    retriever: str
-    score: float
-    rank: int
-
-
 class ReceiptLine(LedgerLineView):
-    """A contribution, the score after it, and the place without it."""
+    """A contribution, the score after it, and the rank without it."""
 
-    total: float  # the last of a receipt is the score
+    total: float  # the score after this contribution
     rank_without: int
-    tells: bool  # whether it changes the score, as far as four places show
+    tells: bool  # whether it changes the score within four decimals
 
 
 class SignalGapView(ApiModel):
     """How much a signal changes the score of this file and of another."""
 
     signal: str
-    mine: float  # what it changes the score of this file by
-    theirs: float  # and that of the other
-    because_mine: Text  # the reason, in words
-    because_theirs: Text  # as above
+    mine: float  # its effect on the score of this file
+    theirs: float  # its effect on the score of the other
+    because_mine: Text  # the reason for this file
+    because_theirs: Text  # the reason for the other
 
 
 class RivalView(ApiModel):
-    """A file that stands before this one, and what makes the difference, the largest first."""
+    """A file that ranks higher, and the signals that make the difference, largest first."""
 
     path: Text
     place: int  # its rank, from 1
@@ -80,10 +72,10 @@ class RivalView(ApiModel):
 
 
 class Receipt(ApiModel):
-    """All that a score is made of."""
+    """Everything a score is made of."""
 
     path: Text
-    name: Text  # of the function, class or section that fits best; empty outside of any
+    name: Text  # of the unit that matches best; empty outside any definition
     kind: str
     line: int
     score: float
@@ -91,71 +83,71 @@ class Receipt(ApiModel):
     candidates: int
     leader: Text
     leader_score: float
-    found_by: list[RetrieverView]
-    lines: list[ReceiptLine]  # in the order in which they enter the score
-    rival: RivalView | None  # the last that is shown, or the first where this one is shown; none for the first itself
+    found_by: list[RetrievalView]
+    lines: list[ReceiptLine]  # in the order they enter the score
+    rival: RivalView | None  # the last file shown, or the first if this one is shown; null for the first itself
 
 
 class WhyReply(ApiModel):
-    """Where something stands, or what keeps it out."""
+    """The rank of a target, or why it has none."""
 
-    query: str  # as it was asked, without secrets
+    query: str  # without secrets
     root: str
-    target: Text  # as it was found
-    # ranked: see the receipt; kept_out: by the query; left_out: of the index; unknown: no such file or symbol
+    target: Text  # as found
+    # ranked: see the receipt; kept_out: excluded by the query; left_out: not indexed; unknown: no such file or symbol
     verdict: Literal["ranked", "kept_out", "left_out", "unknown"]
     said: Text = ""  # why it is not ranked
-    unmet: list[Text] = Field(default_factory=list)  # the conditions of the query that it does not meet
+    unmet: list[Text] = Field(default_factory=list)  # conditions of the query that it does not meet
     hint: Text = ""
-    receipt: Receipt | None = None  # where it is ranked
+    receipt: Receipt | None = None  # if it is ranked
 
 
 class SignalsQuery(ApiModel):
-    """Whose signals are asked for."""
+    """Which profile's signals to list."""
 
-    profile: str = ""  # default or classic; empty: the one that is searched with
-    root: str = ""  # a root's name; empty: the first
+    profile: str = ""  # default or classic; empty: the one in the settings
+    root: str = ""
 
 
 class SignalView(ApiModel):
-    """A signal of a profile: what it says, and what it weighs for short questions and for long ones."""
+    """A signal of a profile, with its weights."""
 
     name: str
-    doc: str  # what it says, in a sentence
+    doc: str  # what it measures, in a sentence
     phase: str
     operation: str
-    short: float  # its weight for questions of a word or two
-    long: float  # and for longer ones
+    short: float  # its weight for queries of a word or two
+    long: float  # its weight for longer queries
 
 
 class SignalsReply(ApiModel):
-    """The signals of a profile, in the order in which they enter a score; and the profiles there are."""
+    """The signals of a profile, in the order they enter a score; and all profiles."""
 
-    profile: str  # whose signals these are
-    profiles: list[str]  # all that there are
+    profile: str  # that the signals belong to
+    profiles: list[str]  # all profiles
     signals: list[SignalView]
 
 
 class WeightsBody(ApiModel):
-    """A profile whose weights were moved."""
+    """A profile with changed weights."""
 
-    root: str = ""  # a root's name; empty: the first
+    root: str = ""
     profile: str | None = None
     factors: dict[str, float]
 
 
 class WeightsReply(ApiModel):
-    """Lines for a file of settings that make moved weights the usual ones."""
+    """Settings that make changed weights permanent."""
 
-    file: str  # the name of the file that they belong in, at the top of a repository
-    lines: str  # of TOML
+    file: str  # the settings file, at the top of a repository
+    lines: str  # TOML
 
 
 @router.post("/why")
 async def why(workspace: CurrentWorkspace, asked: WhyBody) -> WhyReply:
-    """The receipt of a file or symbol for a query, or why it has none."""
+    """The receipt of a file or symbol for a query, or why it is not ranked."""
     if not asked.query.strip() or not asked.target.strip():
-        raise UsageError("a query and something to find are needed", hint="for instance a path, or the name of a function")
+        raise UsageError("a query and a target are required", hint="a target is a path, or the name of a function")
     told = [await _ask(workspace, session, asked) for session in workspace.sessions(asked.root)]
     order = ("ranked", "kept_out", "left_out", "unknown")
     return min(told, key=lambda one: order.index(one.verdict))
@@ -167,7 +159,7 @@ async def _ask(workspace: Workspace, session: IndexSession, asked: WhyBody) -> W
 
 
 def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index | None, progress: BuildProgress) -> WhyReply:
-    """What there is to say of a target, as it is written or without the name of its root before it."""
+    """Explain a target, as given or without the prefix of its root."""
     whole = require_index(index, progress)
     answer = partial(WhyReply, query=strip_secrets(asked.query), root=root)
     request = SearchRequest(asked.query, content=asked.content)
@@ -178,53 +170,34 @@ def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index
     if missing is not None:
         said, hint, *unmet = map(strip_secrets, (missing.said, missing.hint, *missing.unmet))
         return answer(target=strip_secrets(target), verdict=missing.kind, said=said, hint=hint, unmet=unmet)
-    ranked = replace(request, k=max(1, min(asked.k, MOST_RESULTS)), profile=asked.profile, factors=asked.factors)
+    ranked = replace(request, k=max(1, min(asked.k, MAX_RESULTS)), profile=asked.profile, factors=asked.factors)
     receipt = _receipt(whole.why(ranked, target), whole.rival(ranked, target))
     return answer(target=target, verdict="ranked", receipt=receipt)
 
 
-def _receipt(found: Why, rival: FoundRival | None) -> Receipt:
-    after = totals([one.line for one in found.lines])
-    return Receipt(
-        path=found.path,
-        name=found.unit,
-        kind=found.kind,
-        line=found.line,
-        score=found.score,
-        rank=found.rank,
-        candidates=found.candidates,
-        leader=found.leader,
-        leader_score=found.leader_score,
-        found_by=[RetrieverView(retriever=one.retriever, score=one.score, rank=one.rank) for one in found.found_by],
-        lines=[
-            ReceiptLine(**dict(LedgerLineView.of(one.line)), total=total, rank_without=one.rank_without, tells=one.line.is_visible)
-            for one, total in zip(found.lines, after, strict=True)
-        ],
-        rival=None if rival is None else _rival(rival),
-    )
-
-
-def _rival(found: FoundRival) -> RivalView:
-    return RivalView(path=found.path, place=found.place, score=found.score, gaps=[SignalGapView(**asdict(gap)) for gap in found.gaps])
+def _receipt(why: Why, rival: Rival | None) -> Receipt:
+    lines = [
+        ReceiptLine.of(one.line, total=total, rank_without=one.rank_without, tells=one.line.is_visible)
+        for one, total in zip(why.lines, totals([one.line for one in why.lines]), strict=True)
+    ]
+    return Receipt.of(why, name=why.unit, lines=lines, rival=rival)
 
 
 @router.get("/signals")
 async def signals(workspace: CurrentWorkspace, asked: Annotated[SignalsQuery, Query()]) -> SignalsReply:
-    """The signals of a profile with the weights that a root's settings give them."""
+    """The signals of a profile, with the weights in a root's settings."""
     name, chosen = await _profile(workspace, asked.root, asked.profile)
-    known = [(signal_named(signal), weight) for signal, weight in chosen.signals.items()]
+    known = sorted(((signal_named(signal), weight) for signal, weight in chosen.signals.items()), key=lambda pair: pair[0].phase)
     listed = [
-        SignalView(
-            name=one.name, doc=one.doc, phase=one.phase.name.lower(), operation=one.operation.value, short=weight.short, long=weight.long
-        )
-        for one, weight in sorted(known, key=lambda pair: pair[0].phase)
+        SignalView.of(one, phase=one.phase.name.lower(), operation=one.operation.value, short=weight.short, long=weight.long)
+        for one, weight in known
     ]
     return SignalsReply(profile=name, profiles=list(PROFILES), signals=listed)
 
 
 @router.post("/weights")
 async def weights(workspace: CurrentWorkspace, asked: WeightsBody) -> WeightsReply:
-    """Lines for the settings of a repository that make moved weights permanent."""
+    """Settings for a repository that make changed weights permanent."""
     name, chosen = await _profile(workspace, asked.root, asked.profile or "")
     moved = with_factors(name, chosen, asked.factors).signals
     tables = [_table(f"profiles.{name}.signals.{signal}", moved[signal]) for signal in asked.factors]
@@ -232,17 +205,17 @@ async def weights(workspace: CurrentWorkspace, asked: WeightsBody) -> WeightsRep
 
 
 def _table(name: str, weight: Weight) -> str:
-    return f"[{name}]\nshort = {weight.short + 0.0!r}\nlong = {weight.long + 0.0!r}\n"  # a minus before a zero says nothing
+    return f"[{name}]\nshort = {weight.short + 0.0!r}\nlong = {weight.long + 0.0!r}\n"  # no negative zero
 
 
 async def _profile(workspace: Workspace, root: str, name: str) -> tuple[str, Profile]:
-    """A profile as the settings of a root have it; without a name, the one that it searches with."""
+    """A profile from the settings of a root; without a name, the one it searches with."""
     session = workspace.sessions(root)[0]
     return profile_of(await session.ask(lambda _index, _progress: session.settings(), wait=False), name)
 
 
 def profile_of(settings: Settings, name: str) -> tuple[str, Profile]:
-    """A profile of some settings; without a name, the one that is searched with."""
+    """A profile from settings; without a name, the one that searches use."""
     chosen = name or settings.search.profile
     if chosen not in PROFILES:
         raise QueryError(f"there is no profile {chosen[:80]!r}", hint=f"allowed: {', '.join(PROFILES)}")
