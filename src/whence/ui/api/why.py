@@ -147,7 +147,7 @@ class WeightsReply(ApiModel):
 async def why(workspace: CurrentWorkspace, asked: WhyBody) -> WhyReply:
     """The receipt of a file or symbol for a query, or why it is not ranked."""
     if not asked.query.strip() or not asked.target.strip():
-        raise UsageError("a query and a target are required", hint="a target is a path, or the name of a function")
+        raise UsageError("a query and a target are needed", hint="a target is a path, or the name of a function")
     told = [await _ask(workspace, session, asked) for session in workspace.sessions(asked.root)]
     order = ("ranked", "kept_out", "left_out", "unknown")
     return min(told, key=lambda one: order.index(one.verdict))
