@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -13,20 +12,19 @@ import click
 
 from whence.app.command_line import settings_of
 from whence.app.low_confidence import LowConfidence
-from whence.app.presenters.text import ago, safe
+from whence.app.presenters.search import fleet_json, fleet_line, receipt_document, results_document
+from whence.app.presenters.text import safe
 from whence.cli.context import print_context
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.output import print_foot, print_json
-from whence.cli.search import print_bare, print_doubt, print_results, result_json
+from whence.cli.output import print_document, print_foot, print_json
+from whence.cli.search import print_bare, print_doubt
 from whence.cli.shared import ProgressBar, styler
-from whence.cli.why import print_receipt
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from whence.fleet.registry import Repository
-    from whence.fleet.search import Fleet, FleetResponse
+    from whence.fleet.search import Fleet
 
 #: Search options that need a local tree.
 _LOCAL_OPTIONS = {
@@ -63,13 +61,13 @@ def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[s
         for remark in remarks:
             click.echo(f"whence: {safe(remark)}", err=True)
         if options["as_json"]:
-            print_json(_as_json(query, answer, remarks, doubt, with_why=options["with_why"]))
+            print_json(fleet_json(query, answer, remarks, doubt, with_why=options["with_why"]))
             return FOUND if answer else NOTHING_FOUND
         shown = [(one.path, one) for one in answer]
         print_doubt(doubt, shown, options)
         if not print_bare(query, shown, options):
-            print_results(shown, options)
-            print_foot(styler(options["color"])(_foot(answer.searched, len(answer), time.time()), dim=True))
+            print_document(results_document(shown, styler(options["color"]), with_why=options["with_why"]))
+            print_foot(styler(options["color"])(fleet_line(answer.searched, len(answer)), dim=True))
             if not answer:
                 click.echo("nothing found" if doubt or content == "all" else f"nothing found; only {content} was searched", err=True)
     return FOUND if answer else NOTHING_FOUND
@@ -85,7 +83,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
         if options["as_json"]:
             print_json(asdict(found))
         else:
-            print_receipt(found, styler(options["color"]), str)
+            print_document(receipt_document(found, styler(options["color"]), str))
     return FOUND
 
 
@@ -116,32 +114,3 @@ def _check_options(options: dict[str, Any]) -> None:
         if options.get(name):
             hint = "use /regex/ in the query to narrow its results" if name in ("pattern", "fixed", "word", "ignore_case") else ""
             raise UsageError(f"--fleet and {option} cannot be combined", hint=hint or "drop one of them")
-
-
-def _foot(searched: Sequence[Repository], found: int, now: float) -> str:
-    """How much was searched, and when it was indexed."""
-    times = sorted(one.indexed_at for one in searched if one.indexed_at)
-    count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
-    indexed = f"indexed {ago(now - times[0])}" if times else "never indexed"
-    oldest = " (the oldest)" if len(times) > 1 else ""
-    return f"{found} of {sum(one.files for one in searched)} files · {count} · {indexed}{oldest}"
-
-
-def _as_json(query: str, answer: FleetResponse, remarks: list[str], doubt: LowConfidence | None, *, with_why: bool) -> dict[str, Any]:
-    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the fleet
-
-    commits = {one.name: one.commit for one in answer.searched}
-    results = [
-        {"repository": one.repository, "commit": commits.get(one.repository) or None, **result_json(one.path, one, with_why=with_why)}
-        for one in answer.files
-    ]
-    facets = answer.facets
-    return {
-        "query": strip_secrets(query),
-        "count": len(answer),
-        "results": results,
-        "fleet": {"repositories": len(answer.searched), "files": sum(one.files for one in answer.searched)},
-        "facets": {"repositories": answer.repository_counts, "languages": facets.languages, "kinds": facets.kinds},
-        **({"remarks": remarks} if remarks else {}),
-        **({"confidence": doubt.as_json()} if doubt is not None else {}),
-    }

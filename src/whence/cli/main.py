@@ -27,6 +27,7 @@ COMMANDS = tuple(
 )
 #: Where a command is, unless it has a module of its own name here; front ends start from their own rooms.
 _MODULES = {
+    **dict.fromkeys(("related", "why"), "whence.cli.search"),
     **dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "whence.cli.graph"),
     **dict.fromkeys(("handoff", "edit"), "whence.cli.remember"),
     **dict.fromkeys(("install", "uninstall"), "whence.cli.install"),

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.presenters.memory import changes_json, changes_line, excerpt, facts_of, note_json
+from whence.app.presenters.search import marked, why_json, why_lines
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.note_output import opened, print_lines, recall_options, usual_options
 from whence.cli.options import request_options
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.search import marked, print_why, why_json
 from whence.cli.shared import styler, tracing
 from whence.memory.request import RecallRequest
 
@@ -108,7 +108,7 @@ def _print_one(
         named = ", ".join(one.alike[:MOST_ALIKE]) + (", ..." if len(one.alike) > MOST_ALIKE else "")
         print_more(f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}")
     if options["with_why"]:
-        print_why(one.why, style)
+        print_more(*why_lines(one.why, style))
 
 
 def _print_flags(note: Note, style: Callable[..., str]) -> None:

@@ -1,33 +1,38 @@
-"""`whence search`."""
+"""`whence search`, `whence related` and `whence why`."""
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.low_confidence import LowConfidence, doubt_of
 from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
-from whence.app.presenters.text import freshness_json, freshness_words, relative, safe
+from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
+from whence.app.presenters.text import relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.options import request_options
-from whence.cli.output import print_foot, print_item, print_json, print_more
+from whence.cli.output import print_document, print_foot, print_item, print_json
 from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler, tracing
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from whence.app.command_line import Target
     from whence.app.index import Index
     from whence.query.parser import ParsedQuery
     from whence.ranking.confidence import Confidence
-    from whence.ranking.ledger import LedgerLine
     from whence.search.result import SearchResult
+
+_RELATED_OPTIONS = ("k", "include", "exclude", "languages", "kinds", "content")
+_PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)$")
+#: Symbols of one name that a warning lists.
+MAX_LISTED = 5
 
 
 @click.command(
@@ -81,7 +86,8 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         say_notes(indexes)
         found, remarks, judged = _ask_each(request, targets, indexes)
         if len(indexes) > 1:
-            found = _together(found, options["k"] or _usual_count(query, indexes, found), ranked=bool(request.parsed.text.strip()))
+            k = options["k"] or (indexes[0].settings.search.k if query.strip() else len(found))
+            found = (sorted(found, key=lambda pair: -pair[1].score) if request.parsed.text.strip() else found)[:k]
         for remark in remarks:
             click.echo(f"whence: {safe(remark)}", err=True)
         print_answer(query, indexes, found, options, remarks, doubt_of(judged, request.filters(indexes[0].settings.search.content).content))
@@ -135,15 +141,101 @@ def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[s
     return FOUND if found else NOTHING_FOUND
 
 
-def _usual_count(query: str, indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> int:
-    return indexes[0].settings.search.k if query.strip() else len(found)
+@click.command(
+    epilog="""\b
+Examples:
+  whence related src/shop/session.py:40
+  whence related src/shop/session.py:40 --lang python --kind function -k 5"""
+)
+@click.argument("place", metavar="FILE:LINE")
+@request_options(
+    SearchRequest,
+    only=_RELATED_OPTIONS,
+    help_of={
+        "k": "How many units (default: setting search.k).",
+        "include": "Only in files that match.",
+        "exclude": "Not in files that match.",
+        "languages": "Only in files of a language.",
+    },
+)
+@click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
+@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+@json_option
+@color_option
+@set_option
+def related(place: str, **options: Any) -> int:
+    """Show code similar to the code at FILE:LINE.
+
+    Similar code has nearby vectors and shares rare words.
+    """
+    found = _PLACE.match(place)
+    if found is None:
+        raise UsageError(f"{safe(place)!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
+    target = targets_of((found["path"],))[0]
+    if not target.paths or Path(target.root, target.paths[0]).is_dir():
+        raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
+    filters = pick_fields(SearchRequest, options)
+    SearchRequest(**filters)  # refused before an index is opened
+    with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+        say_notes([index])
+        results = index.related(target.paths[0], int(found["line"]), **filters)
+        print_answer(place, [index], [(index, result) for result in results], options)
+    return FOUND if results else NOTHING_FOUND
 
 
-def _together(found: list[tuple[Index, SearchResult]], k: int, *, ranked: bool) -> list[tuple[Index, SearchResult]]:
-    """The results of several roots as one answer."""
-    return (sorted(found, key=lambda pair: -pair[1].score) if ranked else found)[:k]
+@click.command(
+    epilog="""\b
+Examples:
+  whence why "open a session" src/shop/session.py
+  whence why "open a session" SessionStore
+  whence why "open a session" app.py:120
+  whence why --context "add retry to the http client" Client.send
+  whence why --fleet "open a session" acme/shop/src/session.py"""
+)
+@click.argument("query")
+@click.argument("target")
+@click.argument("path", required=False, default=".")
+@click.option("--fleet", is_flag=True, help="Search the fleet; TARGET is REPOSITORY/PATH, optionally with :LINE.")
+@click.option("--context", "for_task", is_flag=True, help="Explain a symbol's rank for a task, as whence context ranks it.")
+@click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
+@click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
+@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+@json_option
+@color_option
+@set_option
+def why(query: str, target: str, path: str, **options: Any) -> int:
+    """Explain a result's rank, or why a file is missing.
+
+    TARGET is a file, the end of a path, FILE:LINE or the name of a symbol. Each
+    line is one part of the score; the last column is the file's rank without it.
+    """
+    if options["fleet"]:
+        from whence.cli.fleet_search import why_fleet  # noqa: PLC0415  -- it needs this module
+
+        return why_fleet(query, target, path, options)
+    targets = targets_of((path,))
+    with open_indexes(targets, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
+        say_notes([index])
+        if options["for_task"]:
+            found = index.why_symbol(query, target, profile=options["profile"])
+            _say_others(target, index.symbol_keys(target))
+        else:
+            found = index.why(query, target, profile=options["profile"], content=options["content"])
+        if options["as_json"]:
+            print_json({**asdict(found), "path": relative(index.root, found.path)})
+        else:
+            print_document(receipt_document(found, styler(options["color"]), lambda path: relative(index.root, path)))
+    return 0
 
 
+def _say_others(name: str, keys: list[str]) -> None:
+    """A name that several symbols bear is answered for the best of them, and that is said."""
+    if len(keys) > 1:
+        listed = ", ".join(safe(key) for key in keys[:MAX_LISTED]) + (", ..." if len(keys) > MAX_LISTED else "")
+        click.echo(f"whence: {len(keys)} symbols are called {safe(name)!r}; answering for the best of {listed}", err=True)
+
+
+# Printing.
 def print_answer(
     query: str,
     indexes: list[Index],
@@ -152,34 +244,38 @@ def print_answer(
     remarks: Sequence[str] = (),
     doubt: LowConfidence | None = None,
 ) -> None:
-    """Results in the form that was asked for; that they are most likely none comes first, or beside them where only lines are wanted."""
+    """Print results in the form that the options choose."""
     if options["as_json"]:
-        said: dict[str, Any] = {"remarks": list(remarks)} if remarks else {}
-        said |= {"confidence": doubt.as_json()} if doubt is not None else {}
-        print_json(_as_json(query, indexes, found, with_why=options["with_why"]) | said | notes_json(_hints(indexes, found)))
+        hints = notes_json(_hints(indexes, found))
+        print_json(search_json(query, indexes, found, remarks, doubt, with_why=options["with_why"]) | hints)
         return
     shown = [(relative(index.root, result.path), result) for index, result in found]
     print_doubt(doubt, shown, options)
-    if not print_bare(query, shown, options):
-        print_results(shown, options)
-        for line in hint_lines(_hints(indexes, found)):
-            print_item(styler(options["color"])(line, fg="cyan"))
-        _print_foot(indexes, found, options, doubted=doubt is not None)
+    if print_bare(query, shown, options):
+        return
+    style = styler(options["color"])
+    print_document(results_document(shown, style, with_why=options["with_why"]))
+    for line in hint_lines(_hints(indexes, found)):
+        print_item(style(line, fg="cyan"))
+    for line in index_lines(indexes, found):
+        print_foot(style(line, dim=True))
+    if not found:
+        click.echo("nothing found" + ("" if doubt is not None else _elsewhere(indexes, options)), err=True)
 
 
-def print_doubt(doubt: LowConfidence | None, shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
-    """That an answer is most likely none; beside it where only lines are wanted."""
-    bare = options.get("only_paths") or options.get("counts") or options.get("line_numbers")
-    if doubt is not None and str(doubt):
-        line = f"{safe(str(doubt))}{'; the nearest:' if shown else ''}"
-        if bare:
-            click.echo(f"whence: {line}", err=True)
-        else:
-            print_item(styler(options["color"])(line, fg="yellow"))
+def print_doubt(doubt: LowConfidence | None, shown: Shown, options: dict[str, Any]) -> None:
+    """Warn that the answer is most likely not here: above the results, or on standard error where only lines are wanted."""
+    if doubt is None or not str(doubt):
+        return
+    line = f"{safe(str(doubt))}{'; the nearest:' if shown else ''}"
+    if options.get("only_paths") or options.get("counts") or options.get("line_numbers"):
+        click.echo(f"whence: {line}", err=True)
+    else:
+        print_item(styler(options["color"])(line, fg="yellow"))
 
 
-def print_bare(query: str, shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> bool:
-    """Results as lines alone, by their paths as they are shown, where that was asked for."""
+def print_bare(query: str, shown: Shown, options: dict[str, Any]) -> bool:
+    """Print paths, counts or matching lines alone, if that was asked for; False if not."""
     if options.get("only_paths"):
         for path, _ in shown:
             print_item(safe(path))
@@ -187,61 +283,15 @@ def print_bare(query: str, shown: Sequence[tuple[str, SearchResult]], options: d
         for path, result in shown:
             print_item(f"{safe(path)}:{len(result.matching_lines) or result.units_matched}")
     elif options.get("line_numbers") or not query.strip():
-        _print_like_grep(shown, options)
+        print_document(grep_document(shown, styler(options["color"]), line_numbers=options["line_numbers"]))
     else:
         return False
     return True
 
 
 def _hints(indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> list[NoteHint]:
-    """Notes that speak of files in the answer, in its order."""
+    """Notes about files in the answer, in its order."""
     return [one for index in indexes for one in hints_of(index, {result.path: None for of, result in found if of is index})]
-
-
-def _print_like_grep(shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
-    style = styler(options["color"])
-    for where, result in shown:
-        path = style(safe(where), fg="magenta")
-        for line in result.lines:
-            number = f"{style(str(line.number), fg='green')}:" if options["line_numbers"] else ""
-            print_item(f"{path}:{number}{safe(line.text)}")
-
-
-def print_results(shown: Sequence[tuple[str, SearchResult]], options: dict[str, Any]) -> None:
-    """Results with their places and the lines that matter."""
-    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the answer
-
-    style = styler(options["color"])
-    for place, (path, result) in enumerate(shown, 1):
-        name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
-        where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
-        matched = f"  (matched: {result.matched})" if result.matched else ""
-        score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
-        print_item(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}")
-        if said := warning_of(result.flags):
-            print_more(f"   {style(said, fg='yellow')}")
-        for line in result.lines:
-            print_more(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}")
-        if options["with_why"]:
-            print_why(result.why, style)
-
-
-def _print_foot(indexes: list[Index], found: list[tuple[Index, SearchResult]], options: dict[str, Any], *, doubted: bool) -> None:
-    style, now = styler(options["color"]), time.time()
-    for index in indexes:
-        of = f"{index.root.name}: " if len(indexes) > 1 else ""
-        count = f"{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files"
-        print_foot(style(f"{of}{count} · {freshness_words(index.freshness, now)}", dim=True))
-    if not found:
-        click.echo("nothing found" + ("" if doubted else _elsewhere(indexes, options)), err=True)
-
-
-def print_why(why: Sequence[LedgerLine], style: Any) -> None:
-    """The ledger of a score, without the lines that change nothing."""
-    for entry in why:
-        if entry.is_visible:
-            because = style(safe(entry.because), dim=True)
-            print_more(f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {because}")
 
 
 def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
@@ -250,74 +300,3 @@ def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
         return "; there are no files to search here, whence status --files says why"
     content = options["content"] or indexes[0].settings.search.content
     return f"; only {content} was searched, try --content all" if content != "all" else ""
-
-
-def marked(text: str, marks: tuple[tuple[int, int], ...], style: Any) -> str:
-    """A line with the words that matched standing out."""
-    parts, at = [], 0
-    for start, end in marks:
-        parts += [safe(text[at:start]), style(safe(text[start:end]), fg="red", bold=True)]
-        at = end
-    return "".join([*parts, safe(text[at:])])
-
-
-def _as_json(query: str, indexes: list[Index], found: list[tuple[Index, SearchResult]], *, with_why: bool) -> dict[str, Any]:
-    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the index
-
-    return {
-        "query": strip_secrets(query),
-        "count": len(found),
-        "results": [result_json(relative(index.root, result.path), result, with_why=with_why) for index, result in found],
-        "indexes": [
-            {
-                "root": str(index.root),
-                "files": index.snapshot.live_files,
-                "units": index.snapshot.live_units,
-                "freshness": freshness_json(index.freshness),
-                "notes": index.notes,
-            }
-            for index in indexes
-        ],
-    }
-
-
-def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str, Any]:
-    """A result as JSON, by its path as it is shown."""
-    from whence.parse.provenance import flags_json  # noqa: PLC0415  -- loaded with the answer
-
-    found: dict[str, Any] = {
-        "path": path,
-        "start_line": result.start_line,
-        "end_line": result.end_line,
-        "best_start_line": result.best_start,
-        "best_end_line": result.best_end,
-        "name": result.name,
-        "qualified_name": result.qualified_name,
-        "kind": result.kind,
-        "language": result.language,
-        "score": result.score,
-        "lines": [{"number": line.number, "text": line.text} for line in result.lines],
-        "provenance": result.provenance,
-        **flags_json(result.flags),
-    }
-    if result.matched:
-        found["matched"] = result.matched
-    if with_why:
-        found["why"] = why_json(result.why)
-    return found
-
-
-def why_json(why: Sequence[LedgerLine]) -> list[dict[str, Any]]:
-    """The ledger of a score as JSON."""
-    return [
-        {
-            "signal": e.signal,
-            "phase": e.phase,
-            "operation": e.operation,
-            "value": e.value,
-            "weight": e.weight,
-            "contribution": e.contribution,
-            "because": e.because,
-        }
-        for e in why
-    ]

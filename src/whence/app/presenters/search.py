@@ -1,0 +1,191 @@
+"""Search results and score receipts as text and JSON."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from whence.app.presenters.document import Document
+from whence.app.presenters.text import ago, freshness_json, freshness_words, relative, safe
+
+if TYPE_CHECKING:
+    from whence.app.index import Index
+    from whence.app.low_confidence import LowConfidence
+    from whence.fleet.registry import Repository
+    from whence.fleet.search import FleetResponse
+    from whence.ranking.ledger import LedgerLine
+    from whence.ranking.receipt import Why
+    from whence.search.result import SearchResult
+
+#: Colours text, or leaves it as it is.
+Style = Callable[..., str]
+#: Results, each with the path to show for it.
+Shown = Sequence[tuple[str, "SearchResult"]]
+
+
+# Text.
+def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> Document:
+    """Results with their places and the lines that matter, one item each."""
+    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the answer
+
+    document = Document()
+    for place, (path, result) in enumerate(shown, 1):
+        name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
+        where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
+        matched = f"  (matched: {result.matched})" if result.matched else ""
+        score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
+        document.item(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}")
+        if warning := warning_of(result.flags):
+            document.more(f"   {style(warning, fg='yellow')}")
+        document.more(*(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}" for line in result.lines))
+        if with_why:
+            document.more(*why_lines(result.why, style))
+    return document
+
+
+def grep_document(shown: Shown, style: Style, *, line_numbers: bool) -> Document:
+    """Matching lines as grep prints them, one item each."""
+    document = Document()
+    for where, result in shown:
+        path = style(safe(where), fg="magenta")
+        for line in result.lines:
+            number = f"{style(str(line.number), fg='green')}:" if line_numbers else ""
+            document.item(f"{path}:{number}{safe(line.text)}")
+    return document
+
+
+def index_lines(indexes: Sequence[Index], found: Sequence[tuple[Index, SearchResult]]) -> Iterator[str]:
+    """For every index: how many of its files were found, and how fresh it is."""
+    now = time.time()
+    for index in indexes:
+        of = f"{index.root.name}: " if len(indexes) > 1 else ""
+        count = f"{sum(one is index for one, _ in found)} of {index.snapshot.live_files} files"
+        yield f"{of}{count} · {freshness_words(index.freshness, now)}"
+
+
+def fleet_line(searched: Sequence[Repository], found: int) -> str:
+    """How much of the fleet was searched, and when it was indexed."""
+    times = sorted(one.indexed_at for one in searched if one.indexed_at)
+    count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
+    indexed = f"indexed {ago(time.time() - times[0])}" if times else "never indexed"
+    oldest = " (the oldest)" if len(times) > 1 else ""
+    return f"{found} of {sum(one.files for one in searched)} files · {count} · {indexed}{oldest}"
+
+
+def why_lines(why: Sequence[LedgerLine], style: Style) -> Iterator[str]:
+    """The ledger of a score, without the lines that change nothing."""
+    for entry in why:
+        if entry.is_visible:
+            yield f"      {entry.operation} {entry.contribution:>8.3f}  {entry.signal:<16} {style(safe(entry.because), dim=True)}"
+
+
+def marked(text: str, marks: tuple[tuple[int, int], ...], style: Style) -> str:
+    """A line with its matching words highlighted."""
+    parts, at = [], 0
+    for start, end in marks:
+        parts += [safe(text[at:start]), style(safe(text[start:end]), fg="red", bold=True)]
+        at = end
+    return "".join([*parts, safe(text[at:])])
+
+
+def receipt_document(found: Why, style: Style, written: Callable[[str], str]) -> Document:
+    """What a score is made of, line by line; `written` turns a path into the one to show."""
+    document = Document()
+    name = f"  {found.kind} {found.unit}" if found.unit else ""
+    document.item(f"{style(safe(written(found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}")
+    document.item(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
+    if found.rank > 1:
+        leader = found.leader if found.leader_is_symbol else written(found.leader)
+        document.item(f"first is {safe(leader)} with {found.leader_score:.4f}")
+    retrievers = ", ".join(f"{one.retriever} (rank {one.rank}, {one.score:.2f})" for one in found.found_by)
+    document.item(f"found by {retrievers}" if retrievers else "found by no retriever: ranked only because you asked", "")
+    document.item(style(f"{'signal':<17}{'value':>9}   {'weight':>7}   {'part':>10}  {'without':>7}  because", dim=True))
+    for one in found.lines:
+        line = one.line
+        sign = "^" if line.operation == "x" else "*"  # a factor is raised to its weight
+        part = f"{line.operation} {line.contribution:.4f}"
+        shown = f"{line.signal:<17}{line.value:>9.4f} {sign} {line.weight:>7.3f} = {part:>10}  {one.rank_without:>7}  {safe(line.because)}"
+        silent = round(line.contribution, 6) == (1.0 if line.operation == "x" else 0.0)
+        document.item(style(shown, dim=True) if silent else shown)
+    document.item(f"{'score':<17}{'':>9}   {'':>7} = {found.score:>10.4f}  {found.rank:>7}")
+    return document
+
+
+# JSON.
+def search_json(
+    query: str,
+    indexes: Sequence[Index],
+    found: Sequence[tuple[Index, SearchResult]],
+    remarks: Sequence[str],
+    doubt: LowConfidence | None,
+    *,
+    with_why: bool,
+) -> dict[str, Any]:
+    """Results of some indexes as JSON."""
+    states = [
+        {
+            "root": str(index.root),
+            "files": index.snapshot.live_files,
+            "units": index.snapshot.live_units,
+            "freshness": freshness_json(index.freshness),
+            "notes": index.notes,
+        }
+        for index in indexes
+    ]
+    results = [result_json(relative(index.root, result.path), result, with_why=with_why) for index, result in found]
+    return _head_json(query, results) | {"indexes": states} | _remarks_json(remarks, doubt)
+
+
+def fleet_json(query: str, answer: FleetResponse, remarks: Sequence[str], doubt: LowConfidence | None, *, with_why: bool) -> dict[str, Any]:
+    """Results of a fleet as JSON."""
+    commits = {one.name: one.commit for one in answer.searched}
+    results = [
+        {"repository": one.repository, "commit": commits.get(one.repository) or None, **result_json(one.path, one, with_why=with_why)}
+        for one in answer.files
+    ]
+    facets = answer.facets
+    of = {
+        "fleet": {"repositories": len(answer.searched), "files": sum(one.files for one in answer.searched)},
+        "facets": {"repositories": answer.repository_counts, "languages": facets.languages, "kinds": facets.kinds},
+    }
+    return _head_json(query, results) | of | _remarks_json(remarks, doubt)
+
+
+def _head_json(query: str, results: list[dict[str, Any]]) -> dict[str, Any]:
+    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the index
+
+    return {"query": strip_secrets(query), "count": len(results), "results": results}
+
+
+def _remarks_json(remarks: Sequence[str], doubt: LowConfidence | None) -> dict[str, Any]:
+    return ({"remarks": list(remarks)} if remarks else {}) | ({"confidence": doubt.as_json()} if doubt is not None else {})
+
+
+def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str, Any]:
+    """A result as JSON, with the path to show for it."""
+    from whence.parse.provenance import flags_json  # noqa: PLC0415  -- loaded with the answer
+
+    return {
+        "path": path,
+        "start_line": result.start_line,
+        "end_line": result.end_line,
+        "best_start_line": result.best_start,
+        "best_end_line": result.best_end,
+        "name": result.name,
+        "qualified_name": result.qualified_name,
+        "kind": result.kind,
+        "language": result.language,
+        "score": result.score,
+        "lines": [{"number": line.number, "text": line.text} for line in result.lines],
+        "provenance": result.provenance,
+        **flags_json(result.flags),
+        **({"matched": result.matched} if result.matched else {}),
+        **({"why": why_json(result.why)} if with_why else {}),
+    }
+
+
+def why_json(why: Sequence[LedgerLine]) -> list[dict[str, Any]]:
+    """The ledger of a score as JSON."""
+    names = ("signal", "phase", "operation", "value", "weight", "contribution", "because")
+    return [{name: getattr(entry, name) for name in names} for entry in why]
