@@ -1,9 +1,8 @@
-"""Times that a text speaks of, as days: "yesterday", "in May 2023", "two weeks ago", "between March and June".
+"""Times in a text, as days: "yesterday", "in May 2023", "two weeks ago", "between March and June".
 
-English only; of texts in other languages only dates such as 2023-05-08 are read. What is unclear is not read: no
-time is better than a wrong one. Days are counted as `datetime.date.toordinal` does, weeks from Monday to Sunday,
-and the seasons are those of the north. A time without its year is the last one that has begun, unless the words
-before it speak of what is to come.
+English only; in other languages only dates such as 2023-05-08 are read. Unclear times are left out: none is better than a
+wrong one. Days are counted as by `datetime.date.toordinal`, weeks run from Monday to Sunday, and seasons are those of the
+north. A time without its year is the last one that has begun, unless the words before it are about the future.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-#: The last day of a span that has no end; the first one of a span without a beginning is 0.
+#: The last day of a span without an end; the first day of one without a beginning is 0.
 OPEN = 3_652_059
-#: A day that a text is of stands in its first lines, a line such as `Date: ...` also a little further down.
+#: The date of a document is in its first lines; a line such as `Date: ...` may be a little further down.
 _HEADING_LINES, _KEY_LINES, _LONGEST_HEADING = 3, 12, 120
 
 _MONTH = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
 _WEEKDAY = "mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
-#: A word of time. Most places of a text are passed by at their first letters; a text without any costs no more than this.
+#: A word about time. Most words are rejected by their first letters; a text without any costs no more than this search.
 _WORD = re.compile(
     r"(?<![0-9A-Za-z_])(?=[0-9]|a[fpu]|d[ae]|ev|f[aer]|j[au]|m[ao]|n[io]|oc|q[1-4u]|s[aepu]|thu|to[dmn]|tu|w[ei]|ye)(?:"
     r"(?P<date>[12][0-9]{3}(?:-[0-9]{2}-[0-9]{2}|/[0-9]{1,2}/[0-9]{1,2}|-w[0-9]{2})|[0-9]{1,2}/[0-9]{1,2}/[12][0-9]{3})(?=t[0-9]{2}:|(?!\w))|(?:"
@@ -32,27 +31,27 @@ _WORD = re.compile(
 
 
 class DateSpan(NamedTuple):
-    """A time that a text speaks of, from the first to the last day, and where its words stand."""
+    """A time in a text, from the first to the last day, and the place of its words."""
 
-    first: int  # 0 when it is open: before ...
-    last: int  # OPEN when it is open: since ...
+    first: int  # 0 if it is open: before ...
+    last: int  # OPEN if it is open: since ...
     start: int
     end: int
-    exact: bool  # said in full: a date, a month with its year, a year; not relative to the day it was said
+    exact: bool  # complete: a date, a month with its year, a year; not relative to today
 
 
 def find_dates(text: str, today: int | None) -> list[DateSpan]:
-    """Every time that a text speaks of, in order; without a day to see them from only those that are said in full."""
+    """The times in a text, in order; only exact ones if `today` is None."""
     word = _WORD.search(text)
     if word is None:
         return []
-    from whence.text.dates.phrases import resolve_dates  # noqa: PLC0415  -- its patterns take a while to build, and most questions speak of no time
+    from whence.text.dates.phrases import resolve_dates  # noqa: PLC0415  -- its patterns take a while to build, and most questions name no time
 
     day = today if today is not None and 1 <= today <= OPEN else None
     return [DateSpan(*one[:5]) for one in resolve_dates(text, _WORD.finditer(text, word.start()), day)]
 
 
-#: What may stand before a date that says which day a text is of, and behind it. Built when they are first used: only notes are read so.
+#: What may be before and after a date that is the date of the document. Compiled on first use: only notes need them.
 _CLOCK = r"(?:at\s+)?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\s*(?:[ap]\.?m\.?)?"
 _DAY_AND_CLOCK = rf"(?:(?:{_WEEKDAY})\.?,?\s+)?(?:{_CLOCK},?\s*(?:on\s+)?)?"
 _NOTHING_BEFORE = rf"(?i)[\W_]*{_DAY_AND_CLOCK}[\W_]*"
@@ -72,7 +71,7 @@ _MARK_BEHIND = rf"(?i)(?:,?\s*{_CLOCK})?\s*(?:$|[)\]}}:,;|*_\u2013\u2014]|-\s)"
 
 
 def find_document_date(text: str) -> int | None:
-    """The day that a text is of, if its first lines say so in full."""
+    """The date of a document, if its first lines have it in full."""
     lines = [line for line in text[: _KEY_LINES * 2 * _LONGEST_HEADING].splitlines() if line.strip()][:_KEY_LINES]
     for number, line in enumerate(lines):
         if len(line) > 4 * _LONGEST_HEADING or not (spans := find_dates(line, None)):
@@ -84,7 +83,7 @@ def find_document_date(text: str) -> int | None:
 
 
 def _is_heading(line: str, span: DateSpan, *, first: bool) -> bool:
-    """Whether a date in a line is the day of the text, not one that the text speaks of."""
+    """Whether a date in a line is the date of the document, not one that its text mentions."""
     before, behind = line[: span.start], line[span.end :]
     if re.fullmatch(_KEY_BEFORE, before):
         return True

@@ -1,6 +1,6 @@
-"""The calendar: days of months, weeks, seasons and years, and those that lie before or after a given day.
+"""The calendar: days of months, weeks, seasons and years, and those before or after a given day.
 
-Days are counted as `datetime.date.toordinal` does. Weeks go from Monday to Sunday, winter from December to February.
+Days are counted as by `datetime.date.toordinal`. Weeks go from Monday to Sunday, winter from December to February.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Recurring(NamedTuple):
 
 
 def months(year: int, month: int, count: int = 1) -> Days | None:
-    """Some months in a row, where `month` may lie outside of its year."""
+    """Some months in a row; `month` may be outside of 1 to 12."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     after, then = year + (month + count - 1) // 12, (month + count - 1) % 12 + 1
     if year < 1 or year > date.max.year or after > date.max.year + (then == 1):
@@ -34,7 +34,7 @@ def months(year: int, month: int, count: int = 1) -> Days | None:
 
 
 def day(year: int, month: int, number: int) -> Days | None:
-    """One day, or None when the calendar has no such day."""
+    """One day, or None if the calendar has no such day."""
     try:
         at = date(year, month, number).toordinal()
     except ValueError:
@@ -43,12 +43,12 @@ def day(year: int, month: int, number: int) -> Days | None:
 
 
 def within(first: int, last: int) -> Days | None:
-    """Days, or None when the calendar does not reach so far."""
+    """Days, or None beyond the end of the calendar."""
     return (first, last) if 1 <= first <= last <= FINAL_DAY else None
 
 
 def whole(unit: str, steps: int, today: int) -> Days | None:
-    """The week, weekend, month, quarter or year that lies some steps after the present one."""
+    """The week, weekend, month, quarter or year that is some steps after the current one."""
     now = date.fromordinal(today)
     monday = today - (today - 1) % 7 + 7 * steps
     if unit == "week":
@@ -63,7 +63,7 @@ def whole(unit: str, steps: int, today: int) -> Days | None:
 
 
 def away(unit: str, least: int, most: int, today: int, way: int) -> Days | None:
-    """What lies so many units before (-1) or after (1) a day; a week stands for the seven days around it."""
+    """The days so many units before (-1) or after (1) a day; for weeks the seven days around it."""
     near, far = least * way, most * way
     if unit == "day":
         return within(today + min(near, far), today + max(near, far))
@@ -92,7 +92,7 @@ def occurrence(what: Recurring, year: int) -> Days | None:
 
 
 def latest(what: Recurring, today: int, *, over: bool = False) -> Days | None:
-    """The last time that has begun by today, or that is over."""
+    """The last occurrence that has begun by today, or that is over."""
     if what.weekday >= 0:
         return within(*[today - 1 - (today - 2 - what.weekday) % 7] * 2)
     year = date.fromordinal(today).year
@@ -101,7 +101,7 @@ def latest(what: Recurring, today: int, *, over: bool = False) -> Days | None:
 
 
 def coming(what: Recurring, today: int, *, later: bool = False) -> Days | None:
-    """The first time that is not yet over, or that has not yet begun."""
+    """The first occurrence that is not yet over, or that has not yet begun."""
     if what.weekday >= 0:
         return within(*[today + 1 + (what.weekday - today) % 7] * 2)
     year = date.fromordinal(today).year
@@ -109,9 +109,9 @@ def coming(what: Recurring, today: int, *, later: bool = False) -> Days | None:
     return next((one for one in found if one and (one[0] > today if later else one[1] >= today)), None)
 
 
-@lru_cache(256)  # a text is seen from one day and names the same months again and again
+@lru_cache(256)  # a text names the same months again and again
 def placed(what: Recurring, which: str, today: int, *, ahead: bool) -> Days | None:
-    """The one that is meant by last, this or next, or by none of them."""
+    """The occurrence meant by last, this or next, or by none of them."""
     if which in ("last", "past"):
         return latest(what, today, over=True)
     if which in ("next", "coming"):
@@ -121,14 +121,14 @@ def placed(what: Recurring, which: str, today: int, *, ahead: bool) -> Days | No
         return coming(what, today) if ahead and at < today else within(at, at)
     if which == "this" and what.month + what.months <= 13:
         return occurrence(what, date.fromordinal(today).year)
-    if which == "this":  # a winter, which lies in two years: the nearer one
+    if which == "this":  # a winter, which is in two years: the nearer one
         before, after = latest(what, today), coming(what, today)
         return before if before and after and today - before[1] <= after[0] - today else after
     return coming(what, today) if ahead else latest(what, today)
 
 
 def iso_week(year: int, week: int) -> Days | None:
-    """A week by its number: the first one is that with the fourth of January."""
+    """A week by its number: the first one contains the fourth of January."""
     january, following = day(year, 1, 4), day(year + 1, 1, 4)
     if not january or not following:
         return None
