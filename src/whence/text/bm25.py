@@ -1,4 +1,4 @@
-"""BM25: what a term is worth by how rare it is, and what its occurrences add to a text's score."""
+"""BM25: the weight of a term by its rarity, and the score of its occurrences in a text."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def idf(total: int, holding: int) -> float: ...
 @overload
 def idf(total: int, holding: NDArray[Any]) -> NDArray[np.float64]: ...
 def idf(total: int, holding: int | NDArray[Any]) -> float | NDArray[np.float64]:
-    """The weight of a term, or of each of some terms, that `holding` of `total` texts hold; never negative."""
+    """The weight of a term, or of several, that `holding` of `total` texts contain; never negative."""
     if isinstance(holding, np.ndarray):
         return np.log(1 + (total - holding + 0.5).clip(0.5) / (holding + 0.5))
     return math.log(1 + max(total - holding + 0.5, 0.5) / (holding + 0.5))
 
 
 def length_norm(lengths: NDArray[Any], mean: float) -> NDArray[np.float64]:
-    """How much each text's length damps its score: 1 at the mean length."""
+    """How much each text's length lowers its score: 1 at the mean length."""
     return 1 - B + B * lengths / mean
 
 

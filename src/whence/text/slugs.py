@@ -1,4 +1,4 @@
-"""Names for files: what a text is called when it has to be a name on every disk."""
+"""File names from text that are valid on every disk."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import zlib
 from itertools import islice
 from unicodedata import category, normalize
 
-#: File systems allow 255 bytes for a name; the rest is for endings and numbers.
+#: File systems allow 255 bytes for a name; the rest is for suffixes and numbers.
 MAX_SLUG_BYTES = 200
-#: What a name made by hand may have, without the ending `.md`.
+#: The same for a name that a person chose, without the suffix `.md`.
 MAX_NAME_BYTES = 252
 #: A hyphen and a checksum.
 _MARK_LENGTH = 9
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
-#: Devices on Windows, whatever ending is added.
+#: Devices on Windows, whatever the suffix.
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])")
-#: More of a text is not looked at for its first words.
+#: Characters of a text that are searched for its first words.
 _LOOKED_AT = 4_000
 _NOT_PROSE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*|<!--.*?-->|!\[[^\]\n]*\]\([^)\n]*\)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)")
@@ -25,9 +25,9 @@ _MARKS = "#*_`~>|[]()-=\"'"
 
 
 def slugify(text: str, longest: int = 60) -> str:
-    """The text as the name of a file: lower case, letters and digits of every script, the rest as single hyphens.
+    """Text as a file name: lower case, letters and digits of every script, everything else as single hyphens.
 
-    What is cut, or has no letter at all, is told apart by a checksum.
+    A name that is cut short or has no letters gets a checksum.
     """
     lowered = normalize("NFC", normalize("NFC", text).lower())
     whole = "-".join("".join(map(_slug_character, lowered)).split())
@@ -40,7 +40,7 @@ def slugify(text: str, longest: int = 60) -> str:
 
 
 def first_words(text: str, count: int = 8) -> str:
-    """The first words of a text, headings included, without the marks of Markdown."""
+    """The first words of a text, headings included, without Markdown."""
     head = _NOT_PROSE.sub(" ", text.lstrip()[:_LOOKED_AT])
     head = _LIST_MARK.sub("", _LINK.sub(r"\1", head))
     words = (word.strip(_MARKS) for word in head.split())
@@ -48,24 +48,24 @@ def first_words(text: str, count: int = 8) -> str:
 
 
 def project_folder(project: str) -> str:
-    """What the folder of a project is called; one whose name loses more than its separators is told apart from its like."""
+    """The folder of a project; a name that loses more than its separators gets a checksum."""
     slug = slugify(project)
     whole = re.sub(r"[\s_.-]+", "-", normalize("NFC", project).lower()).strip("-")
     return slug if whole == slug else f"{slug}-{checksum(normalize_topic(project))}"
 
 
 def topic_slugs(topic: str) -> tuple[str, str]:
-    """What the file of a topic is called, and what it is called when a note of another topic has that name."""
+    """The file name of a topic, and the one to use if a note of another topic has it."""
     return slugify(topic), f"{slugify(topic)}-{checksum(normalize_topic(topic))}"
 
 
 def normalize_topic(topic: str) -> str:
-    """A topic without what does not make it another one."""
+    """A topic without differences of case and white space."""
     return " ".join(normalize("NFC", topic).casefold().split()).encode("utf-8", "replace").decode()
 
 
 def is_valid_name(name: str) -> bool:
-    """Whether a name is one that a folder or a note can have: it names one thing, is not hidden, and can be written."""
+    """Whether a folder or a note can have a name: it is one path part, not hidden, and encodable."""
     if not _NAME.fullmatch(name):
         return False
     try:
@@ -75,17 +75,17 @@ def is_valid_name(name: str) -> bool:
 
 
 def checksum(text: str) -> str:
-    """Eight hexadecimal digits that tell a text from nearly every other."""
+    """Eight hexadecimal digits that differ for nearly every other text."""
     return f"{zlib.crc32(normalize('NFC', text).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _slug_character(character: str) -> str:
-    # Without their marks the words of many scripts fall apart.
+    # The words of many scripts fall apart without their combining marks.
     return character if character.isalnum() or (character > "\x7f" and category(character)[0] == "M") else " "
 
 
 def _cut(slug: str, longest: int, most_bytes: int) -> str:
-    """The beginning of a slug, whole words if there is room for one."""
+    """The beginning of a slug, cut at a word if possible."""
     cut = slug[:longest].encode()[:most_bytes].decode("utf-8", "ignore")
     if slug[len(cut)] != "-" and "-" in cut:
         cut = cut.rpartition("-")[0]
