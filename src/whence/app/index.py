@@ -349,7 +349,7 @@ class Index:
         return self._package_hash(self.reader, key)
 
     def _package_hash(self, reader: IndexReader, key: str) -> str:
-        from whence.graph.package_hash import PackageHashes  # noqa: PLC0415
+        from whence.index.symbols import PackageHashes  # noqa: PLC0415
 
         return reader.compute_once("packages", lambda: PackageHashes(reader.snapshot.symbols, reader.store.hashes)).of(key)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _blake2 import blake2b  # hashlib would load all of OpenSSL
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,6 +12,7 @@ import numpy as np
 
 from whence.core.types import CALLABLES, CONTAINERS, VALUES
 from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
+from whence.parse.languages import CODE
 from whence.parse.paths import Role
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.rows import spread
@@ -239,3 +242,33 @@ class SymbolTable:
     def file_row(self) -> dict[str, int]:
         """The row of each live file by its path."""
         return {path: row for row, path in enumerate(self.snapshot.paths) if self.snapshot.alive[row]}
+
+
+class PackageHashes:
+    """Hashes of the code around symbols, which change with any file of their folder (L3); each computed once."""
+
+    def __init__(self, symbols: SymbolTable, hashes: Callable[[Iterable[str]], Mapping[str, bytes]]) -> None:
+        self.symbols, self._hashes = symbols, hashes
+        self._known: dict[tuple[str, str], str] = {}
+
+    def of(self, key: str) -> str:
+        """The hash of the package of `path#qualified.name`; empty if the symbol no longer exists."""
+        path, _, name = key.partition("#")
+        file = self.symbols.file_row.get(path, -1)
+        starts = self.symbols.snapshot.unit_starts
+        if file < 0 or all(self.symbols.qualified_name(unit) != name for unit in range(int(starts[file]), int(starts[file + 1]))):
+            return ""
+        is_code = self.symbols.snapshot.content_mask(CODE)[file]
+        return self._of_folder(path.rpartition("/")[0], "" if is_code else path)
+
+    def _of_folder(self, folder: str, other: str) -> str:
+        """The hash of the code in a folder, and of one other file."""
+        if (folder, other) not in self._known:
+            is_code, rows = self.symbols.snapshot.content_mask(CODE), self.symbols.file_row
+            paths = [path for path, row in rows.items() if path == other or (is_code[row] and path.rpartition("/")[0] == folder)]
+            digest = blake2b(digest_size=16)
+            for path, content in sorted(self._hashes(paths).items()):
+                name = path.encode("utf-8", "surrogateescape")
+                digest.update(len(name).to_bytes(4, "little") + name + content)
+            self._known[folder, other] = digest.hexdigest()
+        return self._known[folder, other]

@@ -15,32 +15,24 @@ from whence.core.errors import IndexDamaged, StorageError
 from whence.core.types import PROVENANCES, Edge
 from whence.graph.builder.derived_edges import with_derived_edges
 from whence.graph.builder.imports import ImportBindings, ImportResolver
-from whence.graph.builder.references import ENDPOINT_PREFIXES, ReferenceColumns
-from whence.graph.builder.resolve import EdgeColumns, Resolver
+from whence.graph.builder.resolve import ENDPOINT_PREFIXES, EdgeColumns, ReferenceColumns, Resolver
 from whence.graph.reader import KIND_ROWS, Graph, undirected_arrays
 from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
-from whence.index.store import IndexStore
 from whence.index.symbols import SymbolTable, possible_paths
 from whence.storage.arrayfile import Array, open_columns, pack_strings, write_arrays
 
 #: Raise it with any change that makes different edges from the same segments.
 GRAPH_FORMAT = 4
-_COLUMN_TYPES = {
-    "source": np.int32,
-    "target": np.int32,
-    "kind": np.uint8,
-    "provenance": np.uint8,
-    "confidence": np.float32,
-    "line": np.uint32,
-    "seen": np.float64,
-}
+#: Of the columns as `graph_arrays` lists them.
+_COLUMN_TYPES = (np.int32, np.int32, np.uint8, np.uint8, np.float32, np.uint32, np.float64)
 
 
 def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
     """The graph of a generation, as stored or else made and stored now. A damaged file is reported in `notes`."""
     layout, store, snapshot = reader.layout, reader.store, reader.snapshot
-    facts = _expected_facts(store, snapshot)
+    # What a stored graph must have been made from. The snapshot's own identity, because the store may have moved on.
+    facts = {"format": GRAPH_FORMAT, "of": snapshot.id, "edges": store.meta().get("edges", "")}
     stored = store.json_meta("graph")
     if stored.get("facts") == facts:
         try:
@@ -55,12 +47,6 @@ def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
         with store.transaction():
             store.set_meta(graph=json.dumps({"name": name, "stamp": asdict(stamp), "facts": facts}))
     return Graph(arrays, snapshot.symbols)
-
-
-def _expected_facts(store: IndexStore, snapshot: Snapshot) -> dict[str, Any]:
-    """What a stored graph must have been made from to belong to this snapshot."""
-    # The snapshot's own identity, because the store may have moved on to other segments.
-    return {"format": GRAPH_FORMAT, "of": snapshot.id, "edges": store.meta().get("edges", "")}
 
 
 def make_graph(snapshot: Snapshot, read_text: Callable[[str], str | None], extra: Sequence[Edge] = ()) -> dict[str, Array]:
@@ -88,7 +74,9 @@ def graph_arrays(symbols: SymbolTable, edges: EdgeColumns, endpoints: Sequence[s
     }
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     order = np.lexsort((joined["kind"], joined["target"], joined["source"]))
-    arrays = {name: column[order].astype(_COLUMN_TYPES[name]) for name, column in joined.items()}
+    arrays: dict[str, Array] = {
+        name: column[order].astype(kind) for (name, column), kind in zip(joined.items(), _COLUMN_TYPES, strict=True)
+    }
     if not arrays["seen"].any():
         del arrays["seen"]
     nodes = np.arange(symbols.units + len(endpoints) + 1)

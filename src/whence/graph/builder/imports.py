@@ -8,12 +8,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from whence.graph.builder.import_rules.by_namespace import CSharp, Go, Jvm, Php
-from whence.graph.builder.import_rules.by_path import C, Dart, Elixir, Lua, Ruby, Swift
-from whence.graph.builder.import_rules.javascript import Script
-from whence.graph.builder.import_rules.python import Python
-from whence.graph.builder.import_rules.rule import Binding, PathTree, Rule
-from whence.graph.builder.import_rules.rust import Rust
+from whence.graph.import_rules import Binding, PathTree, Rule
+from whence.graph.import_rules.by_namespace import CSharp, Go, Jvm, Php
+from whence.graph.import_rules.by_path import C, Dart, Elixir, Lua, Python, Ruby, Swift
+from whence.graph.import_rules.javascript import Script
+from whence.graph.import_rules.rust import Rust
 from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import NameTable, SymbolTable, scoped_key
@@ -24,9 +23,9 @@ from whence.text.analyzer import WORD
 #: A longer statement is cut, before its rule reads it and before its words are collected.
 MAX_STATEMENT, MAX_WORDS_TEXT = 20_000, 2_000
 #: Languages with JavaScript's modules, where a file may stand for the one thing it exports.
-SCRIPTS = frozenset("javascript typescript tsx vue svelte".split())
+SCRIPTS = ("javascript", "typescript", "tsx", "vue", "svelte")
 #: Languages in which a file can export what it imports: `__init__.py`, `index.ts`, `pub use`.
-RE_EXPORTING = SCRIPTS | {"python", "rust"}
+RE_EXPORTING = (*SCRIPTS, "python", "rust")
 #: How many files in a row may re-export a name.
 MAX_RE_EXPORTS = 5
 #: A lookup that fans out to more files than this is dropped.
@@ -51,7 +50,7 @@ class _Family:
 
 _FAMILIES = (
     _Family(("python",), Python),
-    _Family(("javascript", "typescript", "tsx", "vue", "svelte"), Script),
+    _Family(SCRIPTS, Script),
     _Family(("go",), Go, _NOTHING),
     _Family(("rust",), Rust, _FILE),
     _Family(("java", "scala"), Jvm, _NOTHING),

@@ -1,13 +1,18 @@
-"""Imports that name a file, or a module that is a path in another spelling: C, Ruby, Lua, Dart, Elixir and Swift."""
+"""Imports that name a file, or a module that is a path in another spelling: Python, C, Ruby, Lua, Dart, Elixir and Swift."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
-from whence.graph.builder.import_rules.rule import MAX_PARTS, Binding, PathTree, contains, folder_of, joined, nearest, quoted
+from whence.graph.import_rules import MAX_PARTS, Binding, PathTree, Rule, aliased, contains, folder_of, joined, nearest, quoted, upward
 
+_PYTHON_IMPORT = re.compile(r"(?<=[\s.])import\b")
+#: Folders that are usually on `sys.path` rather than packages.
+_SOURCE_FOLDERS = frozenset({"src", "lib", "python"})
 _INCLUDE = re.compile(r"""\s*#\s*(?:include|import|include_next)\s*(["<])([^">\n]*)""")
 _UP = re.compile(r"\A(?:\.\./)+")
 _HEADERS = (".h", ".hpp", ".hh", ".hxx", ".h++")
@@ -25,11 +30,102 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SWIFT = re.compile(r"\bimport\s+(?:(?:class|struct|enum|protocol|func|var|let|typealias)\s+)?(\w+)")
 
 
-class C:
-    """`#include`: relative to the file, or else any path that ends so, with the source file of a header."""
+@dataclass(frozen=True, slots=True)
+class _PythonModules:
+    """The files that could be a module, by the folder that would have to be on `sys.path`."""
+
+    roots: dict[str, str]  # folders that are not packages
+    shared_roots: list[str]  # those from which files outside them import too
+    packages: dict[str, str]  # folders that are packages: the module's full name is longer, or it is a sibling
+
+
+class Python(Rule):
+    """`import a.b` and `from .a import b`: modules by package root, relative to the file, or by a unique path ending."""
 
     def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
+        super().__init__(tree)
+        self._known: dict[str, _PythonModules] = {}
+
+    def bindings(self, path: str, statement: str) -> Iterator[Binding]:
+        """What `import` or `from ... import` binds."""
+        folder = folder_of(path)
+        if statement.startswith("import"):
+            for part in statement[6:].split(","):
+                yield from self._import(folder, *aliased(part))
+        elif statement.startswith("from") and (found := _PYTHON_IMPORT.search(statement, 4)):
+            module = "".join(statement[4 : found.start()].split()).replace("\\", "")
+            names = statement[found.end() :].replace("(", " ").replace(")", " ").replace("\\", " ")
+            for part in names.split(","):
+                yield from self._from_import(folder, module, *aliased(part))
+
+    def _import(self, folder: str, module: str, local: str) -> Iterator[Binding]:
+        files = self._module(folder, module)
+        top, dotted, _ = local.partition(".")
+        if files:  # of `a.b.c`, references have `c` as their receiver
+            yield Binding(local.rpartition(".")[2], files, "")
+        if dotted and (files := self._module(folder, top)):
+            yield Binding(top, files, "")
+
+    def _from_import(self, folder: str, module: str, name: str, local: str) -> Iterator[Binding]:
+        files = self._module(folder, module)
+        if name == "*":
+            if files:
+                yield Binding("", files, "")
+            return
+        if not name.isidentifier():
+            return
+        if not files or files[0].endswith(("/__init__.py", "/__init__.pyi")):
+            inner = self._module(folder, module + name if module.endswith(".") else f"{module}.{name}")
+            if inner:
+                yield Binding(local, inner, "")
+        if files:
+            yield Binding(local, files, name)
+
+    def _module(self, folder: str, module: str) -> tuple[str, ...]:
+        name = module.lstrip(".")
+        level = len(module) - len(name)
+        if not level:
+            return self._absolute(folder, name)
+        start = joined(folder, "../" * (level - 1) + name.replace(".", "/"))
+        if start is None:
+            return ()
+        inside = f"{start}/__init__.py" if start else "__init__.py"
+        return self._tree.first((inside, inside + "i", f"{start}.py", f"{start}.pyi") if name else (inside, inside + "i"))
+
+    def _absolute(self, folder: str, module: str) -> tuple[str, ...]:
+        found = self._known.get(module)
+        if found is None:
+            found = self._known[module] = self._candidates(module)
+        for up in upward(folder) if found.roots else ():
+            if up in found.roots:
+                return (found.roots[up],)
+        if found.shared_roots:
+            return (found.roots[nearest(found.shared_roots, folder)],)
+        if "." in module:
+            return tuple(found.packages.values()) if len(found.packages) == 1 else ()
+        return (found.packages[folder],) if folder in found.packages and module not in sys.stdlib_module_names else ()
+
+    def _candidates(self, module: str) -> _PythonModules:
+        tail = module.replace(".", "/")
+        found: dict[str, str] = {}
+        for ending in ("/__init__.py", ".py", "/__init__.pyi", ".pyi"):
+            for path in self._tree.ending(tail + ending):
+                found.setdefault(path[: -len(tail + ending)].rstrip("/"), path)
+        packages = {root: path for root, path in found.items() if f"{root}/__init__.py" in self._tree.files}
+        roots = {root: path for root, path in found.items() if root not in packages}
+        return _PythonModules(roots, [root for root, path in roots.items() if _is_shared(module, root, path)], packages)
+
+
+def _is_shared(module: str, root: str, path: str) -> bool:
+    """Whether files outside a root would import this module from there too."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return False
+    return top != module or path.endswith(("/__init__.py", "/__init__.pyi")) or root.rpartition("/")[2] in _SOURCE_FOLDERS
+
+
+class C(Rule):
+    """`#include`: relative to the file, or else any path that ends so, with the source file of a header."""
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """The header, and the source file beside it that defines what it declares."""
@@ -54,11 +150,8 @@ class C:
             yield from (stem + one for one in _IMPLEMENTATIONS if stem + one in self._tree.files)
 
 
-class Ruby:
+class Ruby(Rule):
     """`require` on the load path, `require_relative` relative to the file, `autoload` for one constant."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """Every name of the required file."""
@@ -81,11 +174,8 @@ class Ruby:
         return (nearest(matches, folder),) if matches else ()
 
 
-class Lua:
+class Lua(Rule):
     """`require "a.b"`: a path with dots. The statement has no local name; that is usually the last part."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """The required file."""
@@ -96,11 +186,8 @@ class Lua:
             yield Binding(tail.rpartition("/")[2], (nearest(matches, folder_of(path)),), "")
 
 
-class Dart:
+class Dart(Rule):
     """`import`, `export` and `part`: a path, or a path in the `lib` of a package of this repository."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """The file by its prefix, the names that `show` lists, or every name."""
@@ -129,11 +216,8 @@ class Dart:
         return {found[1]: folder for folder, text in texts if (found := _PUB_NAME.search(text))}
 
 
-class Elixir:
+class Elixir(Rule):
     """`alias A.B.{C, D}`, `import`, `use`, `require`: a module is in a file named after it, with underscores."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """The file of each module; `import` makes all of its functions visible."""
@@ -161,11 +245,8 @@ class Elixir:
         return (nearest(matches, folder),) if matches else ()
 
 
-class Swift:
+class Swift(Rule):
     """`import Module`: all files of the target, a folder in `Sources` or `Tests`."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """Every name of every file of the module."""

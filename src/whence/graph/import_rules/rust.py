@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
-from whence.graph.builder.import_rules.rule import MAX_NAMES, MAX_PARTS, Binding, PathTree, contains, folder_of, joined, nearest, upward
+from whence.graph.import_rules import MAX_NAMES, MAX_PARTS, Binding, PathTree, Rule, contains, folder_of, joined, nearest, upward
 
 _HEAD = re.compile(r"\s*(?:pub(?:\s*\([^)]*\))?\s+)?(use|mod|extern\s+crate)\b\s*")
 #: The symbols of a use tree.
@@ -25,11 +25,11 @@ Leaf = tuple[tuple[str, ...], str]  # the parts of a path, and the local name
 Resolved = tuple[tuple[str, ...], tuple[str, ...]]  # the files of a module, and the parts of the path below it
 
 
-class Rust:
+class Rust(Rule):
     """`use`, `mod` and `extern crate`: modules by their files, crates by their manifests."""
 
     def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._crate_of: dict[str, tuple[str, str]] = {}
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:

@@ -7,18 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from whence.graph.builder.import_rules.rule import (
-    MAX_NAMES,
-    MAX_PARTS,
-    Binding,
-    PathTree,
-    aliased,
-    folder_of,
-    joined,
-    nearest,
-    parse_json,
-    quoted,
-)
+from whence.graph.import_rules import MAX_NAMES, MAX_PARTS, Binding, PathTree, Rule, aliased, folder_of, joined, nearest, parse_json, quoted
 
 Leaf = tuple[tuple[str, ...], str]  # the parts of an imported name, and the local name
 
@@ -38,11 +27,8 @@ _JVM_EXTERNAL = frozenset({"java", "javax", "kotlin", "scala", "android", "andro
 _CSHARP_EXTERNAL = frozenset({"System", "Microsoft", "Windows"})
 
 
-class Go:
+class Go(Rule):
     """`alias "module/folder"`: the folder, by the module that each go.mod declares."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """The package, by its alias or its own name."""
@@ -87,11 +73,11 @@ def _go_package_name(package: str) -> str:
     return _GO_DOTTED_VERSION.sub("", last).removeprefix("go-").removesuffix("-go").replace("-", "")
 
 
-class Jvm:
+class Jvm(Rule):
     """`import a.b.C`: files and folders whose path ends with the package, in any source root."""
 
     def __init__(self, tree: PathTree, *, is_loose: bool = False) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._is_loose = is_loose  # folders may leave out the prefix that all packages share, as in Kotlin
         self._folders: dict[tuple[str, ...], tuple[str, ...]] = {}
 
@@ -184,11 +170,11 @@ def _jvm_leaf(prefix: tuple[str, ...], text: str) -> Leaf:
     return names, here.strip(" ;`") or (names[-1] if names else "")
 
 
-class CSharp:
+class CSharp(Rule):
     """`using A.B`: folders whose path, with dots for slashes, ends with the namespace or with its end."""
 
     def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._known: dict[str, tuple[str, ...]] = {}
         self._by_last: dict[str, list[tuple[str, str]]] = {}
         self._components: set[str] = set()
@@ -242,11 +228,8 @@ class CSharp:
         return ()
 
 
-class Php:
+class Php(Rule):
     r"""`use A\B\C` by the folders that composer.json maps namespaces to, and `require` by path."""
-
-    def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """What a `use` or a `require` binds."""

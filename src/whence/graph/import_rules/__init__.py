@@ -1,14 +1,14 @@
-"""What every import rule works with: the bindings it yields and the paths of the repository."""
+"""Import rules, one module per language family; here is what all of them use: bindings, and the paths of the repository."""
 
 from __future__ import annotations
 
 import json
 import posixpath
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 #: Nobody writes a longer configuration file by hand.
 MAX_CONFIGURATION = 2_000_000
@@ -32,12 +32,15 @@ class Binding:
     symbol: str  # the name there, `default` for a default export; "" if the local name is the module, package or file itself
 
 
-class Rule(Protocol):
+class Rule(ABC):
     """How one family of languages finds what a statement imports."""
 
+    def __init__(self, tree: PathTree) -> None:
+        self._tree = tree
+
+    @abstractmethod
     def bindings(self, path: str, statement: str) -> Iterable[Binding]:
         """What a statement in the file at `path` binds; the statement is on one line."""
-        ...
 
 
 class PathTree:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from whence.graph.builder.import_rules.rule import Binding, PathTree, aliased, folder_of, joined, parse_json, upward
+from whence.graph.import_rules import Binding, PathTree, Rule, aliased, folder_of, joined, parse_json, upward
 
 #: Folders that a build writes; the sources are in `src`.
 _BUILD_FOLDERS = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})
@@ -212,11 +212,11 @@ _EXTENSIONS = (*_SCRIPTS, ".vue", ".svelte", ".json")
 _SOURCE_EXTENSIONS = {".js": (".ts", ".tsx", ".d.ts", ".jsx"), ".jsx": (".tsx",), ".mjs": (".mts", ".d.mts"), ".cjs": (".cts", ".d.cts")}
 
 
-class Script:
+class Script(Rule):
     """`import`, `export ... from`, `require` and `import()`: paths, aliases and workspaces."""
 
     def __init__(self, tree: PathTree) -> None:
-        self._tree = tree
+        super().__init__(tree)
         self._packages = _Packages(tree)
         self._known: dict[tuple[str, str], tuple[str, ...]] = {}
 

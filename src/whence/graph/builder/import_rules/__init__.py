@@ -1,1 +1,0 @@
-"""Import rules, one module per language family."""
