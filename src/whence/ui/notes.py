@@ -1,4 +1,4 @@
-"""Notes as the page shows them: in a list, whole, with what they were before and what became of their code."""
+"""Notes as the page shows them: in a list, or whole with earlier versions and the history of their code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pydantic import Field
 
 from whence.app.presenters.memory import day_of, excerpt, headline, without_secrets
 from whence.memory.note import CodeRef, Note
-from whence.memory.staleness import CodeHistory
 from whence.parse.provenance import flags_of, warning_of
 from whence.text.invisible import escape_invisible
 from whence.text.line_diff import LineChange, diff_lines, number_lines
@@ -25,63 +24,48 @@ if TYPE_CHECKING:
 
 FRESH, STALE, ARCHIVED = STATES = ("fresh", "stale", "archived")
 #: Versions of a note that are shown, the newest.
-MOST_VERSIONS = 50
-#: What of a note may differ from the version before it, beside its text.
+MAX_VERSIONS = 50
+#: The fields other than the text that may differ between versions.
 _FIELDS = ("topic", "kind", "tags", "source", "valid_from", "valid_until", "about", "archived")
 
 
 class DiffLine(ApiModel):
-    """A line of a comparison."""
+    """A line of a diff."""
 
-    sign: str  # a blank: in both; - gone; + new; @ lines that are in both and left out
-    then: int | None  # its number before
-    now: int | None  # its number after
+    sign: str  # blank: unchanged; -: removed; +: added; @: unchanged lines left out here
+    then: int | None  # its line number before
+    now: int | None  # its line number after
     text: Text
 
     @classmethod
     def all_of(cls, lines: Iterable[LineChange]) -> list[DiffLine]:
-        """A comparison, with what nobody sees made visible."""
+        """The lines of a diff, with invisible characters made visible."""
         return [cls(sign=one.sign, then=one.old_number, now=one.new_number, text=escape_invisible(one.text)) for one in lines]
 
 
 class CodeStateView(ApiModel):
-    """A piece of code that a note speaks of."""
+    """Code that a note is about."""
 
     code: Text  # path#qualified.name, or a path
-    repository: Text  # empty for notes that lie in the repository itself
-    root: Text  # the name of the served root that it is in; empty when it is in none
+    repository: Text  # empty for notes in the repository itself
+    root: Text  # the served root that contains it; empty if none does
     state: str  # fresh, changed, gone or unknown
 
 
 class CodeHistoryView(CodeStateView):
-    """The same with what it was."""
+    """Code that a note is about, with what changed."""
 
-    said: Text  # where what it was was found, or why it was not
+    said: Text  # where the earlier version was found, or why it was not
     commit: str
     time: int  # of the commit, in seconds since 1970
     lines: list[DiffLine]
 
-    @classmethod
-    def made(cls, past: CodeHistory, root: str) -> CodeHistoryView:
-        """What became of code in a root of this name."""
-        about = past.ref
-        return cls(
-            code=about.code,
-            repository=about.repository,
-            root=root,
-            state=past.state.value,
-            said=past.message,
-            commit=past.commit,
-            time=past.time,
-            lines=DiffLine.all_of(past.lines),
-        )
-
 
 class NoteFieldsView(ApiModel):
-    """What is known of a note beside its text; times are UTC, as 2026-11-16T10:30:00Z."""
+    """A note without its text; times are UTC, such as 2026-11-16T10:30:00Z."""
 
     key: Text
-    root: Text  # the name of the root whose settings name the folder it lies in
+    root: Text  # the root whose settings name its folder
     state: str  # fresh, stale (its code has changed or is gone) or archived
     headline: Text  # its topic, or its first words
     topic: Text
@@ -93,75 +77,75 @@ class NoteFieldsView(ApiModel):
     updated: str | None
     valid_from: str | None
     valid_until: str | None
-    archived: str | None  # when it was put away
-    day: str  # that it is of; empty when none is known
-    trouble: Text  # what is wrong with its file: it cannot be rewritten then
+    archived: str | None  # when it was archived
+    day: str  # its date; empty if unknown
+    trouble: Text  # what is wrong with its file; it cannot be edited then
 
 
 class NoteSummaryView(NoteFieldsView):
     """A note in a list."""
 
-    lines: list[CodeLine]  # its beginning, or what of it matters for the question
+    lines: list[CodeLine]  # its beginning, or an excerpt that matches the question
     more_lines: int
-    changed: Text  # what became of its code; empty when that is as it was
-    score: float | None = None  # of a recall, as all below
+    changed: Text  # how its code changed; empty if it did not
+    score: float | None = None  # set by a recall, like the fields below
     label: str = ""  # exact, semantic, keyword-only, dated or faint
     why: list[LedgerLineView] = Field(default_factory=list)
-    alike: list[Text] = Field(default_factory=list)  # keys of notes that say nearly the same and are not listed
+    alike: list[Text] = Field(default_factory=list)  # keys of near-duplicates that are not listed
 
 
 class NoteVersionView(ApiModel):
-    """What a note was, and what was changed since the version before."""
+    """A version of a note, and what changed since the one before."""
 
     number: int
     updated: str | None
     text: Text
-    changed: list[str]  # fields other than its text that were changed
-    lines: list[DiffLine]  # what of its text was changed
+    changed: list[str]  # fields other than the text that changed
+    lines: list[DiffLine]  # the diff of its text
 
 
 class NoteView(NoteFieldsView):
-    """A note with all that it was."""
+    """A note with all its versions."""
 
     text: Text  # without secrets
-    seen: str  # to be given back as `expected`, so that what another has written meanwhile is not overwritten
+    seen: str  # send it back as `expected`, so that changes made meanwhile are not overwritten
     about: list[CodeStateView]
-    hidden: list[Text]  # secrets that somebody has written into its file: they are not shown
-    warning: str  # that it reads like an instruction
-    versions: list[NoteVersionView]  # newest first, the present one too
+    hidden: list[Text]  # kinds of secrets in its file, which are not shown
+    warning: str  # set if it reads like an instruction
+    versions: list[NoteVersionView]  # newest first, with the current one
 
 
 def seen_of(note: Note) -> str:
-    """What tells whether a note is still what somebody saw."""
+    """A fingerprint that changes with the note."""
     return hashlib.blake2b(repr(note).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def state_of(*, archived: bool, changed: bool) -> str:
-    """The state of a note in one word."""
+    """The state of a note."""
     return ARCHIVED if archived else STALE if changed else FRESH
 
 
 class NotePresenter:
-    """Notes of one memory, shown under the name of a root; `roots` are the folders that are served, by their names."""
+    """Presents the notes of one memory under the name of a root; `roots` are the paths of all roots by name."""
 
     def __init__(self, memory: Memory, root: str, roots: dict[str, str]) -> None:
         self.memory, self._root = memory, root
         self._names = {path: name for name, path in roots.items()}
 
     def brief(self, note: Note, changed: str, words: Sequence[str] = (), **found: Any) -> NoteSummaryView:
-        """A note of a list, with the lines that matter for some words."""
+        """A note in a list, with the lines that match some words."""
         clean, _ = without_secrets(note)
         lines, more = excerpt(clean.text, words)
         shown = [CodeLine(number=line.number, runs=runs_of(line.text, (), line.marks)) for line in lines]
         return NoteSummaryView(**self._facts(clean, changed=bool(changed)), lines=shown, more_lines=more, changed=changed, **found)
 
     def recalled(self, found: RecalledNote, words: Sequence[str]) -> NoteSummaryView:
-        """A note of an answer, with why it is there."""
+        """A recalled note, with its score."""
         why = [LedgerLineView.of(line) for line in found.why]
         return self.brief(found.note, found.changed, words, score=found.score, label=found.label, why=why, alike=list(found.alike))
 
     def whole(self, note: Note) -> NoteView:
-        """A note with all that it was."""
+        """A note with all its versions."""
         clean, hidden = without_secrets(note)
         flags = flags_of(enumerate(clean.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))
         about = [CodeStateView(**self._code(one), state=self.memory.code_state(one).value) for one in note.about]
@@ -176,8 +160,11 @@ class NotePresenter:
         )
 
     def past(self, note: Note) -> list[CodeHistoryView]:
-        """What became of the code of a note."""
-        return [CodeHistoryView.made(one, self._code(one.ref)["root"]) for one in self.memory.code_history(note)]
+        """The history of a note's code."""
+        return [
+            CodeHistoryView.of(one, **self._code(one.ref), state=one.state.value, said=one.message, lines=DiffLine.all_of(one.lines))
+            for one in self.memory.code_history(note)
+        ]
 
     def _code(self, about: CodeRef) -> dict[str, str]:
         place = self.memory.root_of(about)
@@ -193,8 +180,8 @@ class NotePresenter:
 
 
 def _versions(notes: Sequence[Note]) -> list[NoteVersionView]:
-    """Versions, oldest first, as they are shown: newest first, each with what was changed."""
-    first = max(len(notes) - MOST_VERSIONS, 0)
+    """Versions of a note (oldest first) as shown: newest first, each with its changes."""
+    first = max(len(notes) - MAX_VERSIONS, 0)
     earlier = without_secrets(notes[first - 1])[0] if first else None
     clean = [without_secrets(note)[0] for note in notes[first:]]
     made = []

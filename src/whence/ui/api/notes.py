@@ -1,4 +1,7 @@
-"""Notes: listed, recalled, and shown with what became of their code."""
+"""Notes: listed, recalled, shown with the history of their code; written, edited, merged and deleted.
+
+A note that somebody else changed meanwhile is never overwritten.
+"""
 
 from __future__ import annotations
 
@@ -9,53 +12,69 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from whence.app.session import IndexSession
+from whence.app.workspace import Workspace
+from whence.core.errors import UsageError
 from whence.memory.request import RecallRequest
-from whence.ui.api import note_changes
-from whence.ui.api.note_changes import ask_notes
-from whence.ui.models import ApiModel, CurrentWorkspace, Text
-from whence.ui.notes import STATES, CodeHistoryView, NotePresenter, NoteSummaryView, NoteView, state_of
+from whence.source.read import strip_secrets
+from whence.text.line_diff import diff_lines, number_lines
+from whence.ui.models import ApiModel, CurrentWorkspace, ErrorReply, Text
+from whence.ui.notes import STATES, CodeHistoryView, DiffLine, NotePresenter, NoteSummaryView, NoteView, seen_of, state_of
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory, NoteSummary
+    from whence.memory.note import CodeRef, Note
 
+_T = TypeVar("_T")
 router = APIRouter()
-router.include_router(note_changes.router)
-MOST_NOTES = 500
-#: In place of a project: notes that belong to none.
+MAX_NOTES, MAX_MERGED = 500, 50
+#: Instead of a project: notes that belong to none.
 NO_PROJECT = "-"
 DAY = r"^(\d{4}-\d{2}-\d{2})?$"
 
 
+async def ask_notes(workspace: Workspace, session: IndexSession, question: Callable[[Memory, NotePresenter], _T]) -> _T:
+    """Ask the notes of a root, with a presenter that knows its name."""
+    name, roots = workspace.name_of(session), workspace.names()
+    return await session.ask_notes(lambda memory: question(memory, NotePresenter(memory, name, roots)))
+
+
+async def ask_root(workspace: Workspace, root: str, question: Callable[[Memory, NotePresenter], _T]) -> _T:
+    """Ask the notes of the root with a name."""
+    return await ask_notes(workspace, workspace.session(workspace.roots.select(root)), question)
+
+
 # Listing.
 class NotesQuery(ApiModel):
-    """Which notes are asked for."""
+    """Which notes to list or recall."""
 
-    q: str = ""  # recalls the notes that answer it, best first; without it notes are listed, latest first
-    project: str = ""  # `-`: those of none
+    q: str = ""  # a question to recall notes for, best first; without it notes are listed, latest first
+    project: str = ""  # `-`: notes without one
     kind: str = ""
     tag: str = ""
-    state: Literal["", "fresh", "stale", "archived", "all"] = ""  # empty: all that are not archived
-    since: str = Field("", pattern=DAY)  # notes of this day and later, as 2026-11-16
-    until: str = Field("", pattern=DAY)  # and up to this one
+    state: Literal["", "fresh", "stale", "archived", "all"] = ""  # empty: all but archived
+    since: str = Field("", pattern=DAY)  # the first day, such as 2026-11-16
+    until: str = Field("", pattern=DAY)  # the last day
     root: str = ""
-    k: int = Field(100, ge=1, le=MOST_NOTES)
+    k: int = Field(100, ge=1, le=MAX_NOTES)
 
     def recall_request(self) -> RecallRequest:
-        """The recall that these filters ask for; notes of all states, for all are counted."""
+        """The recall with these filters; of all states, because all are counted."""
         project = "" if self.project == NO_PROJECT else self.project or None
         kinds, tags = (self.kind,) if self.kind else (), (self.tag,) if self.tag else ()
         return RecallRequest(
-            self.q, MOST_NOTES, project, kinds=kinds, tags=tags, since=self.since, until=self.until, any_time=True, archived=True
+            self.q, MAX_NOTES, project, kinds=kinds, tags=tags, since=self.since, until=self.until, any_time=True, archived=True
         )
 
 
 class DayCount(ApiModel):
-    """How many notes of a project are of a day."""
+    """How many notes a project has on a day."""
 
     day: str
     project: Text
@@ -65,29 +84,29 @@ class DayCount(ApiModel):
 
 
 class NoteCounts(ApiModel):
-    """How many notes there would be for each value of a filter, the other filters as they are; most first."""
+    """How many notes each value of a filter would give, with the other filters as they are; most first."""
 
-    projects: dict[Text, int]  # how many there are of each project
+    projects: dict[Text, int]  # how many there are in each project
     kinds: dict[str, int]
     tags: dict[Text, int]  # how many there are with each tag
     states: dict[str, int]  # how many there are in each state
 
 
 class NotesReply(ApiModel):
-    """Some notes, and how many there are of which kind."""
+    """Notes, and counts for each filter."""
 
     notes: list[NoteSummaryView]
-    total: int  # how many the filters let through, whether listed or not
-    every: int  # how many there are at all
+    total: int  # how many match the filters, listed or not
+    every: int  # how many there are in all
     counts: NoteCounts
-    days: list[DayCount]  # of all that the filters let through, whatever days are asked for
-    said: list[Text]  # what a reader should know
-    directories: list[Text]  # where the notes lie
+    days: list[DayCount]  # of all that match the filters other than the days
+    said: list[Text]  # remarks for the reader
+    directories: list[Text]  # the folders of the notes
 
 
 @dataclass(frozen=True, slots=True)
 class _NotesFound:
-    """What one folder of notes has to say."""
+    """The notes of one folder."""
 
     directory: str
     notes: list[NoteSummaryView]
@@ -97,9 +116,9 @@ class _NotesFound:
 
 @router.get("/notes")
 async def notes(workspace: CurrentWorkspace, asked: Annotated[NotesQuery, Query()]) -> NotesReply:
-    """Notes of one root or all of them, listed or recalled, and counted by what they can be narrowed to."""
+    """Notes of one root or all, listed or recalled, with counts for each filter."""
     told = await asyncio.gather(*(ask_notes(workspace, session, partial(_listed, asked)) for session in workspace.sessions(asked.root)))
-    folders = {one.directory: one for one in reversed(told)}  # roots may share one; the first speaks for it
+    folders = {one.directory: one for one in reversed(told)}  # roots may share one: the first counts
     glances = list(chain.from_iterable(one.glances for one in folders.values()))
     found = sorted(chain.from_iterable(one.notes for one in folders.values()), key=lambda one: -(one.score or 0))
     if not asked.q.strip():
@@ -115,19 +134,19 @@ async def notes(workspace: CurrentWorkspace, asked: Annotated[NotesQuery, Query(
     )
 
 
-def _listed(asked: NotesQuery, memory: Memory, showing: NotePresenter) -> _NotesFound:
+def _listed(asked: NotesQuery, memory: Memory, present: NotePresenter) -> _NotesFound:
     glances = memory.summaries()
     fitting = {one.key: one for one in glances if _fits(one, asked)}
     said = list(memory.remarks)
     if asked.q.strip():
-        found = _recalled(memory, asked, fitting.keys(), showing, said)
+        found = _recalled(memory, asked, fitting.keys(), present, said)
     else:
         latest = sorted(fitting.values(), key=lambda one: (-one.day, one.key))[: asked.k]
-        found = [showing.brief(note, fitting[note.key].changed) for note in memory.get_all(one.key for one in latest)]
+        found = [present.brief(note, fitting[note.key].changed) for note in memory.get_all(one.key for one in latest)]
     return _NotesFound(str(memory.directory), found, glances, said)
 
 
-def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], showing: NotePresenter, said: list[str]) -> list[NoteSummaryView]:
+def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], present: NotePresenter, said: list[str]) -> list[NoteSummaryView]:
     from whence.memory.recall import FAINT  # noqa: PLC0415  -- loaded with the memory
     from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- as above
 
@@ -138,11 +157,11 @@ def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], showin
     found = found.filtered(lambda one: one.label != FAINT or one in found[:usual])
     if found.is_low_confidence:
         said.append(LOW_CONFIDENCE)
-    return [showing.recalled(one, found.words) for one in found[: asked.k]]
+    return [present.recalled(one, found.words) for one in found[: asked.k]]
 
 
 def _fits(note: NoteSummary, asked: NotesQuery, *, but: str = "") -> bool:
-    """Whether a note is among those asked for, one filter aside."""
+    """Whether a note matches the filters, except one."""
     state = state_of(archived=note.archived, changed=bool(note.changed))
     day = date.fromordinal(note.day).isoformat() if note.day else ""
     return (
@@ -180,7 +199,7 @@ def _days(glances: Iterable[NoteSummary]) -> list[DayCount]:
 
 # One note.
 class CodeHistoryReply(ApiModel):
-    """What became of the code that a note speaks of."""
+    """What became of the code that a note is about."""
 
     key: Text
     code: list[CodeHistoryView]
@@ -188,17 +207,258 @@ class CodeHistoryReply(ApiModel):
 
 @router.get("/notes/{folder}/{slug}")
 async def note(workspace: CurrentWorkspace, folder: str, slug: str, root: str = "") -> NoteView:
-    """A note with all that it was."""
-    session = workspace.session(workspace.roots.select(root))
-    return await ask_notes(workspace, session, lambda memory, showing: showing.whole(memory.get(f"{folder}/{slug}")))
+    """A note with all its versions."""
+    return await ask_root(workspace, root, lambda memory, present: present.whole(memory.get(f"{folder}/{slug}")))
 
 
 @router.get("/notes/{folder}/{slug}/code")
 async def code(workspace: CurrentWorkspace, folder: str, slug: str, root: str = "") -> CodeHistoryReply:
-    """What became of the code that a note speaks of, compared with what it was when the note was written, as far as git knows that."""
+    """The code that a note is about, compared with what it was when the note was written, as far as git knows."""
 
-    def past(memory: Memory, showing: NotePresenter) -> CodeHistoryReply:
+    def past(memory: Memory, present: NotePresenter) -> CodeHistoryReply:
         found = memory.get(f"{folder}/{slug}")
-        return CodeHistoryReply(key=found.key, code=showing.past(found))
+        return CodeHistoryReply(key=found.key, code=present.past(found))
 
-    return await ask_notes(workspace, workspace.session(workspace.roots.select(root)), past)
+    return await ask_root(workspace, root, past)
+
+
+# Changing.
+class NoteFields(ApiModel):
+    """The fields of a note; those not given stay as they are, or are empty in a new note."""
+
+    root: str = ""
+    text: str | None = None
+    topic: str | None = None
+    kind: str | None = None
+    tags: list[str] | None = None
+    source: str | None = None
+    about: list[str] | None = None  # path#qualified.name, or a path; references that the note has already are kept as they are
+    valid_from: str | None = None  # a date, or empty
+    valid_until: str | None = None
+    redact: bool = False
+
+
+class RememberBody(NoteFields):
+    """A new note."""
+
+    text: str
+    project: str | None = None  # by default the repository's name
+    replace: bool = False  # replace the note with the same topic, if there is one
+
+
+class EditBody(NoteFields):
+    """A change of a note."""
+
+    expected: str = Field(min_length=1)  # `seen` of the note that was edited
+
+
+class NoteActionBody(ApiModel):
+    """Which version of a note to act on."""
+
+    root: str = ""
+    expected: str = ""
+
+
+class ConflictReply(ErrorReply):
+    """The note was changed meanwhile, and nothing was stored: its current version, and how that differs from what was sent."""
+
+    now: NoteView
+    lines: list[DiffLine]
+
+
+class ForgetReply(ApiModel):
+    """A deleted note."""
+
+    key: Text
+
+
+class NoteVersionRef(ApiModel):
+    """A version of a note."""
+
+    key: str
+    expected: str = ""
+
+
+class DraftBody(ApiModel):
+    """Notes to merge; the first one takes up the others."""
+
+    root: str = ""
+    notes: list[NoteVersionRef] = Field(min_length=2, max_length=MAX_MERGED)
+
+
+class MergeBody(DraftBody):
+    """Notes to merge, with fields that differ from the draft."""
+
+    text: str | None = None
+    topic: str | None = None
+    kind: str | None = None
+    tags: list[str] | None = None
+    affirm: bool = False  # also confirm that they still describe the current code
+    forget: bool = False  # delete the others instead of archiving them
+    redact: bool = False
+
+
+class DraftReply(ApiModel):
+    """Several notes as one."""
+
+    notes: list[NoteVersionRef]
+    text: Text
+    topic: Text
+    kind: str
+    tags: list[Text]
+    about: list[Text]  # the code that they are about
+
+
+class MergeReply(ApiModel):
+    """The result of a merge."""
+
+    note: NoteView
+    put_away: list[Text]  # keys of the others, now archived or deleted
+    left: list[Text]  # keys of notes that were changed meanwhile and left alone
+
+
+_CONFLICT: dict[int | str, dict[str, Any]] = {
+    409: {"model": ConflictReply, "description": "The note was changed meanwhile; nothing was stored."}
+}
+
+
+@router.post("/notes", response_model=NoteView, responses=_CONFLICT)
+async def remember(workspace: CurrentWorkspace, given: RememberBody) -> NoteView | JSONResponse:
+    """Save a note. An existing one with the same project and topic is kept, unless `replace` is set."""
+    return _sent(await ask_root(workspace, given.root, partial(_remembered, given)))
+
+
+def _remembered(given: RememberBody, memory: Memory, present: NotePresenter) -> NoteView | ConflictReply:
+    from whence.memory.note import GENERAL  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.slugs import project_folder  # noqa: PLC0415  -- as above
+
+    project = given.project if given.project is not None else memory.repository.name if memory.repository else ""
+    folder = project_folder(project) if project else GENERAL
+    memory.index.refresh()  # somebody may have just saved one with this topic
+    same = memory.index.database.keys_with_topic(folder, given.topic) if given.topic and not given.replace else []
+    if same:
+        return _conflict(present, memory.get(same[0]), given.text, f"{same[0]} has this topic already", "edit it, or choose another topic")
+    fields = given.model_dump(exclude={"root", "text", "project", "replace"}, exclude_none=True)
+    return present.whole(memory.remember(given.text, project=project, **fields))
+
+
+@router.post("/notes/merge-draft")
+async def draft(workspace: CurrentWorkspace, given: DraftBody) -> DraftReply:
+    """Several notes as one: all texts under headings, with all tags and code. Nothing is stored."""
+
+    def drafted(memory: Memory, _: NotePresenter) -> DraftReply:
+        from whence.app.presenters.memory import without_secrets  # noqa: PLC0415  -- loaded with the memory
+        from whence.memory.compaction import combined  # noqa: PLC0415  -- as above
+
+        found = [memory.get(one.key) for one in given.notes]
+        whole, _hidden = without_secrets(combined(found))
+        seen = [NoteVersionRef(key=note.key, expected=seen_of(note)) for note in found]
+        code = [one.code for one in whole.about]
+        return DraftReply(notes=seen, text=whole.text, topic=whole.topic, kind=whole.kind, tags=list(whole.tags), about=code)
+
+    return await ask_root(workspace, given.root, drafted)
+
+
+@router.post("/notes/merge", response_model=MergeReply, responses=_CONFLICT)
+async def merge(workspace: CurrentWorkspace, given: MergeBody) -> MergeReply | JSONResponse:
+    """Merge notes into the first of them, which is stored before the others are archived or deleted."""
+    return _sent(await ask_root(workspace, given.root, partial(_merged, given)))
+
+
+def _merged(given: MergeBody, memory: Memory, present: NotePresenter) -> MergeReply | ConflictReply:
+    from whence.memory.compaction import merge as put_together  # noqa: PLC0415  -- loaded with the memory
+
+    found = [memory.get(one.key) for one in given.notes]
+    for note, one in zip(found, given.notes, strict=True):
+        if one.expected and seen_of(note) != one.expected:
+            return _conflict(present, note, note.text, f"{note.key} was changed meanwhile", "look at it again; nothing was merged")
+    fields = given.model_dump(exclude={"root", "notes"}, exclude_none=True)
+    done = put_together(memory, found, **fields)
+    return MergeReply(note=present.whole(done.note), put_away=list(done.put_away), left=list(done.left))
+
+
+@router.post("/notes/{folder}/{slug}", response_model=NoteView, responses=_CONFLICT)
+async def edit(workspace: CurrentWorkspace, folder: str, slug: str, given: EditBody) -> NoteView | JSONResponse:
+    """Edit a note; earlier versions stay in its history."""
+
+    def edited(memory: Memory, before: Note) -> Note:
+        if before.problem:  # the caller may not have seen all of it
+            raise UsageError(f"{before.key} cannot be edited: {before.problem}", hint="fix its file by hand")
+        fields = given.model_dump(exclude={"root", "expected", "about"}, exclude_none=True)
+        about = None if given.about is None else _known(before, given.about)
+        return memory.edit(before.key, expected=before, about=about, **fields)
+
+    return await _change(workspace, f"{folder}/{slug}", NoteActionBody(root=given.root, expected=given.expected), edited, given.text)
+
+
+def _known(before: Note, code: Sequence[str]) -> list[CodeRef | str]:
+    """References that a note has already, and new names; two repositories may have code with the same name."""
+    left = list(before.about)
+    found: list[CodeRef | str] = []
+    for name in code:
+        about = next((one for one in left if one.code == name), None)
+        if about is not None:
+            left.remove(about)
+            found.append(about)
+        elif all(name != (one if isinstance(one, str) else one.code) for one in found):
+            found.append(name)
+    return found
+
+
+@router.post("/notes/{folder}/{slug}/archive", response_model=NoteView, responses=_CONFLICT)
+async def archive(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
+    """Archive a note: it is no longer recalled, and can be restored."""
+    return await _change(workspace, f"{folder}/{slug}", given, lambda memory, before: memory.archive(before.key))
+
+
+@router.post("/notes/{folder}/{slug}/restore", response_model=NoteView, responses=_CONFLICT)
+async def restore(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
+    """Restore an archived note."""
+    return await _change(workspace, f"{folder}/{slug}", given, lambda memory, before: memory.restore(before.key))
+
+
+@router.post("/notes/{folder}/{slug}/affirm", response_model=NoteView, responses=_CONFLICT)
+async def affirm(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> NoteView | JSONResponse:
+    """Confirm that a note still describes the current code."""
+    return await _change(workspace, f"{folder}/{slug}", given, lambda memory, before: memory.affirm(before.key, expected=before))
+
+
+@router.post("/notes/{folder}/{slug}/forget", response_model=ForgetReply, responses=_CONFLICT)
+async def forget(workspace: CurrentWorkspace, folder: str, slug: str, given: NoteActionBody) -> ForgetReply | JSONResponse:
+    """Delete a note and all its versions."""
+
+    def forgotten(memory: Memory, present: NotePresenter) -> ForgetReply | ConflictReply:
+        before = memory.get(f"{folder}/{slug}")
+        if given.expected and seen_of(before) != given.expected:
+            return _meanwhile(present, before)
+        return ForgetReply(key=memory.forget(before.key).key)
+
+    return _sent(await ask_root(workspace, given.root, forgotten))
+
+
+async def _change(
+    workspace: Workspace, key: str, given: NoteActionBody, change: Callable[[Memory, Note], Note], text: str | None = None
+) -> NoteView | JSONResponse:
+    """Change a note, unless somebody else did meanwhile."""
+
+    def changed(memory: Memory, present: NotePresenter) -> NoteView | ConflictReply:
+        before = memory.get(key)
+        if given.expected and seen_of(before) != given.expected:
+            return _meanwhile(present, before, text)
+        return present.whole(change(memory, before))
+
+    return _sent(await ask_root(workspace, given.root, changed))
+
+
+def _meanwhile(present: NotePresenter, now: Note, text: str | None = None) -> ConflictReply:
+    return _conflict(present, now, text, f"{now.key} was changed meanwhile", "nothing was stored; the current version is shown")
+
+
+def _conflict(present: NotePresenter, now: Note, text: str | None, error: str, hint: str) -> ConflictReply:
+    whole = present.whole(now)
+    lines = diff_lines(number_lines(strip_secrets(text)), number_lines(whole.text)) if text is not None else None
+    return ConflictReply(error=error, hint=hint, now=whole, lines=DiffLine.all_of(lines or ()))
+
+
+def _sent(answer: _T | ConflictReply) -> _T | JSONResponse:
+    return JSONResponse(answer.model_dump(), 409) if isinstance(answer, ConflictReply) else answer
