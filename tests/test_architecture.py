@@ -71,6 +71,11 @@ def test_imports_between_rooms_point_one_way():
     assert sorted(breaches) == []
 
 
+def test_nothing_imports_the_benchmarks():
+    """They are a distribution of their own, which users need not install."""
+    assert [name_of(path) for path in MODULES if "whence_bench" in path.read_text(encoding="utf-8")] == []
+
+
 def test_no_two_modules_need_each_other():
     needs = {name_of(path): set(imported_modules(path)) for path in MODULES}
     settled: set[str] = set()

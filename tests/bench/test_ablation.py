@@ -13,7 +13,7 @@ from bench.judged_questions import PLANTED, questions
 from whence.cli.main import main
 from whence.core.errors import UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
-from whence_bench.metrics import mean
+from whence.search.metrics import mean
 from whence_bench.search.ablation import as_text, opened, worths
 from whence_bench.search.features import ndcg
 

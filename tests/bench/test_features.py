@@ -14,7 +14,7 @@ from bench.judged_questions import PLANTED, SIGNALS, question, questions
 from sample_trees import write
 from whence import Index
 from whence.core.profiles import PROFILES, Weight
-from whence_bench import metrics
+from whence.search import metrics
 from whence_bench.search.features import FUSED, Asked, additive_signals, judge, load, ndcg, open_profile, ranking, save
 
 FILES = {

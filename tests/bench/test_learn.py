@@ -11,7 +11,7 @@ import pytest
 from bench.judged_questions import PLANTED, SIGNALS, question, questions
 from whence.core.errors import UsageError
 from whence.core.profiles import Weight
-from whence_bench.metrics import mean
+from whence.search.metrics import mean
 from whence_bench.search.features import Judged, ndcg
 from whence_bench.search.learning import learn, left_out, scored_apart
 

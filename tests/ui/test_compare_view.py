@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ui.pages import PHONE
-from whence_bench.metrics import ndcg
+from whence.search.metrics import ndcg
 
 A_AND_B = {"a": {}, "b": {"factors": {"meaning": 0}}}
 LIST = "cart total => shop/checkout.py\ndiscount\tprice.py\npay the card\n"

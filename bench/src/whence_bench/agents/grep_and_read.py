@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from whence.app.index import Index
+from whence.search import metrics
 from whence.text.analyzer import QUERY_STOP_WORDS, words
 from whence.text.token_estimate import count_tokens
-from whence_bench import metrics
 
 
 class Grep:

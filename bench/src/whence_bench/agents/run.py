@@ -19,8 +19,9 @@ from typing import Any
 import anyio
 
 from whence.app.index import Index
+from whence.search import metrics
 from whence.text.token_estimate import count_tokens
-from whence_bench import metrics, report
+from whence_bench import report
 from whence_bench.agents.grep_and_read import Grep
 from whence_bench.agents.server import Served
 from whence_bench.report import NOTHING

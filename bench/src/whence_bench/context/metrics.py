@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence_bench.metrics import DEPTH
+from whence.search.metrics import DEPTH
 
 #: A path up to the dot behind the file's extension, where a name stands behind its file.
 _FILE = re.compile(r".*\.(?:go|py|tsx?|jsx?|rs|java|cs|rb)\.", re.DOTALL)

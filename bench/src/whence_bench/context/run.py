@@ -16,7 +16,8 @@ from whence.app.index import Index
 from whence.context.pipeline import STAGES
 from whence.core.errors import UsageError, WhenceError
 from whence.core.profiles import SYMBOL_PROFILES, USAGE_WEIGHTS
-from whence_bench import metrics, report
+from whence.search import metrics
+from whence_bench import report
 from whence_bench.context.corpus import ContextCorpus, ContextRepository, ContextTask
 from whence_bench.context.knowing import Knowing
 from whence_bench.context.metrics import official, strict

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from whence_bench import metrics, report
+from whence.search import metrics
+from whence_bench import report
 from whence_bench.context.run import MEASURES, PEER, Answered, Run, Way, figures, summary
 from whence_bench.search.ablation import Worth, worth_of
 

@@ -12,8 +12,8 @@ from whence.fleet.milvus.engine import Engine
 from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
 from whence.fleet.sync import sync_index
+from whence.search import metrics
 from whence.search.result import SearchResponse
-from whence_bench import metrics
 from whence_bench.fleet.queries import fleet_of, settings_of_an_index
 from whence_bench.fleet.server import Served
 from whence_bench.measure import cpu_seconds

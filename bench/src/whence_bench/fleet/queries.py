@@ -15,8 +15,8 @@ from whence.core.settings import merge
 from whence.fleet.access import OPERATOR
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.search import Fleet
+from whence.search.metrics import mean, percentile
 from whence_bench.fleet.server import Served
-from whence_bench.metrics import mean, percentile
 from whence_bench.search.run import default_settings
 
 #: Questions before those that count, which load what every question needs.

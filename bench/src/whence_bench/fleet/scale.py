@@ -29,13 +29,13 @@ from whence.fleet.counts import refresh_totals
 from whence.fleet.milvus.engine import Engine
 from whence.fleet.registry import Registry
 from whence.fleet.sync import sync_index
+from whence.search.metrics import mean
 from whence.storage.arrayfile import Array
 from whence_bench import report
 from whence_bench.fleet.queries import Asked, ask, fleet_of, settings_of_an_index
 from whence_bench.fleet.server import Served, served
 from whence_bench.fleet.trees import Nursery
 from whence_bench.measure import cpu_seconds
-from whence_bench.metrics import mean
 from whence_bench.speed import run as speed
 from whence_bench.speed import trees
 from whence_bench.speed.harness import Room, Row, Tell

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from whence.core.errors import UsageError
+from whence.search.metrics import mean
 from whence_bench.html.arrangements import arrangement_of
 from whence_bench.html.blocks import Block, Figure, Folded, Section, Table
 from whence_bench.html.plots import Mark, Row, dots
@@ -12,7 +13,6 @@ from whence_bench.html.scales import drawable, written
 from whence_bench.html.style import SERIES
 from whence_bench.html.systems import UNKNOWN_SHAPE, Measure, Result, Systems, spread
 from whence_bench.html.walking import is_figure, titled
-from whence_bench.metrics import mean
 from whence_bench.search.ablation import worth_of
 
 #: Questions that are listed by themselves, of those that changed most either way.

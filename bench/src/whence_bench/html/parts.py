@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from whence.search.metrics import percentile
 from whence_bench.html.blocks import Block, Figure, Listing, Prose, Section, Table
 from whence_bench.html.plots import Mark, Row, dots
 from whence_bench.html.scales import written
 from whence_bench.html.systems import Measure, Result, grouped, spread
 from whence_bench.html.walking import COURSE, course, is_figure, said, titled, walked
-from whence_bench.metrics import percentile
 
 
 class Part(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from whence.search.metrics import percentile
 from whence_bench.html.drawing import LETTER, LINE, WIDTH, Drawing, below, legend, line, path, shape, shortened, word
 from whence_bench.html.markup import Markup, element
 from whence_bench.html.scales import Scale, drawable, scale_over, spread_wide, written
 from whence_bench.html.style import SERIES
-from whence_bench.metrics import percentile
 
 Reach = tuple[float, float] | None
 #: Room under a drawing for its axis.

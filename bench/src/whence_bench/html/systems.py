@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from whence.search.metrics import mean, percentile
 from whence_bench.html.blocks import Block, Figure, Folded, Prose, Section, Table
 from whence_bench.html.plots import Mark, Reach, Row, dots, spreads
 from whence_bench.html.scales import drawable, written
 from whence_bench.html.style import SERIES
-from whence_bench.metrics import mean, percentile
 from whence_bench.search.ablation import worth_of
 
 Result = Mapping[str, Any]

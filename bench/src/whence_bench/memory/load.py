@@ -23,9 +23,9 @@ import numpy as np
 from whence.embed.prose import MODEL
 from whence.memory.front_matter import render
 from whence.memory.note import Note
+from whence.search.metrics import percentile
 from whence.text.analyzer import prose_language
 from whence_bench.measure import Spent, interleaved, run
-from whence_bench.metrics import percentile
 from whence_bench.speed import run as speed
 from whence_bench.speed.harness import Room, Row, Tell, least, ratio
 

@@ -18,10 +18,10 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 from whence.memory.memory import Memory
+from whence.search.metrics import DEPTH
 from whence.text.analyzer import prose_language
 from whence_bench.measure import RSS_UNIT, cpu_seconds, folder_bytes, run
 from whence_bench.memory import peer
-from whence_bench.metrics import DEPTH
 from whence_bench.search.run import default_settings
 
 WARM_UP_QUESTIONS = 5

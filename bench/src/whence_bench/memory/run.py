@@ -19,8 +19,9 @@ from whence.core.errors import UsageError
 from whence.core.profiles import NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.core.settings import merge
 from whence.memory.memory import Memory
+from whence.search import metrics
 from whence.text.dates import find_document_date
-from whence_bench import metrics, report
+from whence_bench import report
 from whence_bench.memory import learning
 from whence_bench.memory.corpus import AS_GIVEN, Conversation, Question, Session, Writing, text_of
 from whence_bench.memory.learning import Case, Weights

@@ -18,7 +18,8 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.errors import UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
-from whence_bench import metrics, report
+from whence.search import metrics
+from whence_bench import report
 from whence_bench.search.corpus import Corpus
 from whence_bench.search.features import FUSED, Asked, Judged, additive_signals, judge, ndcg, open_profile
 from whence_bench.search.learning import UNLEARNED, left_out, scored_apart

@@ -22,10 +22,11 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES
 from whence.core.settings_schema import SearchSettings
 from whence.ranking.confidence import MAX_LEADING, ConfidenceFeatures, features_of, fitted_weights, probability_of
+from whence.search import metrics
 from whence.search.pipeline import RankedFile, leading_files
 from whence.storage.arrayfile import Array
 from whence.text.analyzer import parts
-from whence_bench import metrics, report
+from whence_bench import report
 from whence_bench.search.corpus import Corpus, Repository, Task
 from whence_bench.search.run import default_settings
 

@@ -16,8 +16,8 @@ from whence.app.index import Index
 from whence.core.profiles import Profile, Weight
 from whence.ranking.ledger import Operation
 from whence.ranking.scoring import OF_NOTES, Phase, signal_named, signal_names
+from whence.search import metrics
 from whence.storage.arrayfile import Array
-from whence_bench import metrics
 
 #: Scaled over the pool for the classic profile; not to be added to others.
 FUSED = frozenset({"lexical", "semantic"})

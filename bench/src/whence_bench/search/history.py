@@ -22,9 +22,10 @@ from whence.core.errors import UsageError
 from whence.core.profiles import PROFILES
 from whence.parse.languages import language_of
 from whence.parse.paths import is_source
+from whence.search import metrics
 from whence.source.history import UNINFORMATIVE_SUBJECT
 from whence.text import analyzer
-from whence_bench import metrics, report
+from whence_bench import report
 from whence_bench.fetch import GitError, History, plain_git
 from whence_bench.measure import cpu_seconds
 from whence_bench.search.features import Asked, Judged, additive_signals, judge, open_profile, ranking

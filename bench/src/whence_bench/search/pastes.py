@@ -22,7 +22,8 @@ from whence.parse.languages import CODE
 from whence.parse.paths import Role, roles
 from whence.query import parser
 from whence.query.paste import PLAIN, CleanedQuery, clean_paste
-from whence_bench import metrics, report
+from whence.search import metrics
+from whence_bench import report
 from whence_bench.search.corpus import Corpus, Repository
 from whence_bench.search.paste_forms import ISSUES, SETS, Around, Form
 from whence_bench.search.paste_texts import bank

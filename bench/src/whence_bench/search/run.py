@@ -14,7 +14,8 @@ from typing import Any
 
 from whence.app.index import Index
 from whence.core.settings import merge
-from whence_bench import metrics, report
+from whence.search import metrics
+from whence_bench import report
 from whence_bench.search.corpus import Corpus, Repository, Task
 
 #: Files among which a wanted one must be to count as retrieved.

@@ -13,11 +13,11 @@ from pydantic import Field
 
 from whence.app.session import BuildProgress, require_index
 from whence.core.errors import QueryError, UsageError
+from whence.search.metrics import DEPTH, ndcg, same_file
 from whence.search.request import with_factors
 from whence.source.read import strip_secrets
 from whence.ui.api.why import profile_of
 from whence.ui.models import ApiModel, CurrentWorkspace, Text
-from whence_bench.metrics import DEPTH, ndcg, same_file
 
 if TYPE_CHECKING:
     from whence.app.index import Index

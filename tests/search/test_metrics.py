@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 
-from whence_bench.metrics import mean, ndcg, percentile, rank_of, same_file
+from whence.search.metrics import mean, ndcg, percentile, rank_of, same_file
 
 
 def test_a_path_is_the_same_file_with_or_without_folders_before_it():
