@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Protocol
@@ -235,7 +235,7 @@ def _exact_foot(before: int, render: Renderer, head: PackHeader, tally: Tally) -
     """
     gave = 0
     while True:
-        foot = render.foot(head, Tally(tally.asked, gave, tally.bodies, tally.signatures, tally.pointers, tally.inside, tally.left_out))
+        foot = render.foot(head, replace(tally, gave=gave))
         total = token_estimate.tokens_from_weight(before + token_estimate.weigh_texts([foot])[0])
         if total == gave:
             return foot, total

@@ -56,6 +56,10 @@ class _Flagging:
         """The same in one line."""
         return warning_of(self.flags(piece, form)) if self._flags else ""
 
+    def join(self, head: str, symbols: Sequence[str]) -> str:
+        """One after the other."""
+        return head + "".join(symbols)
+
 
 class Markdown(_Flagging):
     """Bodies under headings, everything else as items of a list."""
@@ -80,10 +84,6 @@ class Markdown(_Flagging):
     def foot(self, head: PackHeader, tally: Tally) -> str:
         """One line."""
         return f"\n{_account(head, tally)}\n"
-
-    def join(self, head: str, symbols: Sequence[str]) -> str:
-        """One after the other."""
-        return head + "".join(symbols)
 
     def _body(self, piece: PackItem) -> str:
         source = _source(piece.body)
@@ -120,10 +120,6 @@ class Xml(_Flagging):
     def foot(self, head: PackHeader, tally: Tally) -> str:
         """The numbers, and the end of the context."""
         return f"<budget>{_escaped(_account(head, tally))}</budget>\n</context>\n"
-
-    def join(self, head: str, symbols: Sequence[str]) -> str:
-        """One after the other."""
-        return head + "".join(symbols)
 
 
 class Json(_Flagging):

@@ -52,66 +52,47 @@ class ConfigPart(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class JsonEntry:
-    """A server entry: a member of a JSON object."""
+class ServerEntry:
+    """Our server: a member of a JSON object, or a table of a TOML file."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
+    toml: bool = False
 
     @property
     def name(self) -> str:
         """The path of the entry."""
         return ".".join(self.path)
 
+    def value_in(self, text: str) -> Any:
+        """The value under our name, or MISSING."""
+        return (toml_edits if self.toml else json_edits).value_at(text, self.path)
+
     def state(self, text: str) -> PartState:
         """An entry of ours that somebody extended counts as foreign."""
-        if not json_edits.can_hold(text, self.path):
+        if not self.toml and not json_edits.can_hold(text, self.path):
             return PartState.BLOCKED
-        return _entry_state(json_edits.value_at(text, self.path), self.value)
+        value = self.value_in(text)
+        if value is MISSING:
+            return PartState.ABSENT
+        return PartState.SAME if value == self.value else PartState.OURS if is_our_entry(value) else PartState.FOREIGN
 
     def scaffold(self, text: str) -> Scaffold:
-        """The missing containers around it."""
-        return json_edits.scaffold_for(text, self.path)
+        """The missing containers around it; of a table, the gap before it."""
+        return Scaffold(blank=gap_after(text)) if self.toml else json_edits.scaffold_for(text, self.path)
 
     def put(self, text: str) -> TextEdit:
-        """At the end of its container, or where it is."""
-        return json_edits.put(text, self.path, self.value)
+        """At the end of its container or file, or where it is."""
+        return toml_edits.put(text, self.path, self.value) if self.toml else json_edits.put(text, self.path, self.value)
 
     def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
-        """All of them, if the key is duplicated."""
+        """With its subtables; all of them, if a JSON key is duplicated."""
+        if self.toml:
+            return toml_edits.remove(text, self.path, scaffold.blank if scaffold is not None else None)
         edit = TextEdit(text)
-        while json_edits.value_at(edit.text, self.path) is not MISSING:
+        while self.value_in(edit.text) is not MISSING:
             edit = edit.then(json_edits.remove(edit.text, self.path, scaffold))
         return edit
-
-
-@dataclass(frozen=True, slots=True)
-class TomlTable:
-    """A server entry: a table of a TOML file."""
-
-    path: tuple[str, ...]
-    value: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        """The path of the table."""
-        return ".".join(self.path)
-
-    def state(self, text: str) -> PartState:
-        """A table of ours that somebody extended counts as foreign."""
-        return _entry_state(toml_edits.value_at(text, self.path), self.value)
-
-    def scaffold(self, text: str) -> Scaffold:
-        """The gap before it; parent tables need not be written."""
-        return Scaffold(blank=gap_after(text))
-
-    def put(self, text: str) -> TextEdit:
-        """At the end of the file, or where it is."""
-        return toml_edits.put(text, self.path, self.value)
-
-    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
-        """With its subtables."""
-        return toml_edits.remove(text, self.path, scaffold.blank if scaffold is not None else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +185,6 @@ class InstructionsBlock:
     def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
         """With its markers."""
         return remove_block(text, scaffold.blank if scaffold is not None else None)
-
-
-def _entry_state(value: Any, wanted: Any) -> PartState:
-    if value is MISSING:
-        return PartState.ABSENT
-    return PartState.SAME if value == wanted else PartState.OURS if is_our_entry(value) else PartState.FOREIGN
 
 
 def _is_our_hook(hook: Any) -> bool:

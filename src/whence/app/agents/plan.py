@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.app.agents import json_edits, toml_edits
+from whence.app.agents import json_edits
 from whence.app.agents.changes import (
     NOTHING_CHANGED,
     DesiredFile,
@@ -24,7 +24,7 @@ from whence.app.agents.changes import (
     real_path,
     refusal,
 )
-from whence.app.agents.parts import NOT_OURS, ConfigPart, InstructionsBlock, JsonEntry, JsonHook, TomlTable
+from whence.app.agents.parts import NOT_OURS, ConfigPart, InstructionsBlock, JsonHook, ServerEntry
 from whence.app.agents.registry import AGENTS, SERVER, Agent, InstallScope, home_folder, server_entry
 from whence.app.agents.text_edits import EditError
 from whence.core.errors import WhenceError
@@ -84,10 +84,10 @@ def desired_files(agent: Agent, scope: InstallScope, command: list[str], *, hook
 
 def _server_part(agent: Agent, path: Path, entry: dict[str, Any]) -> ConfigPart:
     if agent.entry_format == "toml":
-        return TomlTable((agent.servers_key, SERVER), entry)
+        return ServerEntry((agent.servers_key, SERVER), entry, toml=True)
     if agent.entry_format == "opencode" and _is_opencode_2(path, agent.servers_key):
-        return JsonEntry((agent.servers_key, "servers", SERVER), {key: value for key, value in entry.items() if key != "enabled"})
-    return JsonEntry((agent.servers_key, SERVER), entry)
+        return ServerEntry((agent.servers_key, "servers", SERVER), {key: value for key, value in entry.items() if key != "enabled"})
+    return ServerEntry((agent.servers_key, SERVER), entry)
 
 
 def _is_opencode_2(path: Path, servers_key: str) -> bool:
@@ -174,13 +174,11 @@ def _contains(path: Path | None, parts: Sequence[ConfigPart]) -> bool:
         return False
     text = decode(path, data)
     try:
-        return any(part.state(text) not in NOT_OURS or _has_foreign_server(part, text) for part in parts)
+        return any(part.state(text) not in NOT_OURS or _is_server(part, text) for part in parts)
     except EditError as error:
         raise refusal(path, error) from error
 
 
-def _has_foreign_server(part: ConfigPart, text: str) -> bool:
-    """Whether somebody wrote a server with our name by hand."""
-    if isinstance(part, JsonEntry):
-        return isinstance(json_edits.value_at(text, part.path), dict)
-    return isinstance(part, TomlTable) and isinstance(toml_edits.value_at(text, part.path), dict)
+def _is_server(part: ConfigPart, text: str) -> bool:
+    """Whether a part is a server, and there is one under its name, even if somebody wrote it by hand."""
+    return isinstance(part, ServerEntry) and isinstance(part.value_in(text), dict)
