@@ -1,4 +1,4 @@
-# What CI runs is what you run. `make install` and `make test` are all there is to know.
+# What CI runs is what you run: `make check` while you work, `make test` before you push. CONTRIBUTING.md says more.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,10 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 TYPESCRIPT := 7.0.2
 TSC := $(VENV)/js/node_modules/typescript/bin/tsc
 
-.PHONY: install dev test lint types browser unit docs golden bench clean
+#: The rooms whose tests are quick; those marked `process` are left out.
+QUICK := $(addprefix tests/,test_architecture.py golden app core text source parse storage query ranking search context memory graph)
+
+.PHONY: install dev check test nightly lint types browser quick unit docs golden bench clean
 
 install: $(BIN)/whence  ## the command, in a virtual environment of its own
 
@@ -29,7 +32,13 @@ $(TSC): Makefile $(VENV)/dev  # by the npm that comes with basedpyright
 
 dev: $(VENV)/dev  ## what the tests need
 
+check: dev $(TSC)  ## within a minute: lint, types and the tests that start no process, browser or server
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync lint types quick
+
 test: dev lint types unit  ## everything CI checks
+
+nightly: dev browser  ## all tests with their campaigns in full: more random inputs, every kill point, every theme
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --nightly
 
 lint: dev
 	$(BIN)/ruff check .
@@ -47,8 +56,11 @@ browser:  ## a Chromium for the tests of the page, where it can be installed wit
 	then exit 0; fi; \
 	echo 'There is no Chromium: the tests of the page will be skipped. Install it (Debian: apt-get install chromium) to run them.'
 
-unit: dev browser  ## on every core, the tests of a file together
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+quick: dev
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not process' $(QUICK)
+
+unit: dev browser  ## on every core; one that runs out of tests takes over half of another's
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 docs: dev  ## write the generated references again
 	$(BIN)/python -m pytest tests/docs --update-golden

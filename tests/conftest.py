@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import campaigns
 from browsers import started
+from campaigns import examples
 
 Golden = Callable[[Path, str], None]
 
@@ -19,14 +23,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# How long an example takes says more of the machine than of the code: what must be quick has a test of its own. The same
-# examples every time, so that a change is what makes a test fail; new ones are looked for by `whence bench faults fuzz`.
-settings.register_profile("any machine", deadline=None, derandomize=True)
-settings.load_profile("any machine")
+# No deadline: how long an example takes says more about the machine than about the code. `make test` tries the same examples
+# every time, so that a failure is due to a change; `make nightly` tries more of them, and new ones.
+settings.register_profile("test", deadline=None, derandomize=True, max_examples=examples(100))
+settings.register_profile("nightly", deadline=None, print_blob=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing with them")
+    parser.addoption("--nightly", action="store_true", help="run campaigns in full, and the tests marked `nightly`")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--nightly"):
+        os.environ[campaigns.VARIABLE] = "1"
+    settings.load_profile("nightly" if campaigns.is_nightly() else "test")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests marked `nightly` to the night."""
+    if not campaigns.is_nightly():
+        left_out = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
 
 
 @pytest.fixture
@@ -46,7 +65,7 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 @pytest.fixture(autouse=True)
 def own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test touches the user's indexes or settings."""
-    directory = tmp_path_factory.mktemp("whence-data")
+    directory = Path(tempfile.mkdtemp(prefix="data-", dir=tmp_path_factory.getbasetemp()))  # mktemp lists all others to count them
     monkeypatch.setenv("WHENCE_DATA_DIR", str(directory))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
     return directory

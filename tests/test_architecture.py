@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,11 @@ HEAVY = {"numpy", "tree_sitter", "semble_grammars", "click", "sqlite3", "Stemmer
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
@@ -46,7 +52,7 @@ def name_of(path: Path) -> str:
 
 def imported_rooms(path: Path) -> Iterator[str]:
     """The rooms that a module imports from, wherever in it the import stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)}: relative imports hide where they point"
             parts = (node.module or "").split(".")
@@ -86,7 +92,7 @@ def test_no_two_modules_need_each_other():
 
 def imported_modules(path: Path) -> Iterator[str]:
     """The modules of the package that one imports when it is loaded: not inside functions, not for types only."""
-    for node in _loaded(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _loaded(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "whence":
             inside = PACKAGE.joinpath(*(node.module or "").split(".")[1:])
             names = [inside / alias.name for alias in node.names]
@@ -107,7 +113,7 @@ def _loaded(node: ast.AST) -> Iterator[ast.AST]:
 def test_only_the_edges_touch_the_world():
     """The clock, the environment and the network are for settings, front ends and the processes of a build."""
     inside = [path for path in MODULES if room_of(path) not in {"app", *FRONT_ENDS} and not name_of(path).startswith("graph/enrich/")]
-    breaches = {f"{name_of(path)}: {what}" for path in inside for what in worldly(ast.parse(path.read_text(encoding="utf-8")))}
+    breaches = {f"{name_of(path)}: {what}" for path in inside for what in worldly(tree_of(path))}
     assert sorted(breach for breach in breaches if breach.partition(":")[0] not in EDGES) == []
 
 
@@ -134,10 +140,7 @@ def worldly(tree: ast.Module) -> Iterator[str]:
 
 def test_a_function_fits_on_a_screen():
     functions = [
-        (path, node)
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        (path, node) for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     lengths = {f"{name_of(path)}:{node.name}": (node.end_lineno or 0) - node.lineno + 1 for path, node in functions}
     assert {name: length for name, length in lengths.items() if length > MOST_LINES_IN_A_FUNCTION} == {}

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from sample_trees import write
 from whence import Index
 from whence.app.budget import fit_document, fit_json
@@ -32,7 +33,9 @@ from whence.text import analyzer
 from whence.text.secrets import find_secrets, redact_secrets
 from whence.text.token_estimate import count_tokens
 
-often = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+often = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 any_text = st.text(st.characters(exclude_categories=()), max_size=120)
 #: Text as a file can hold it: whole characters.
 whole_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=120)
@@ -255,7 +258,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     query=st.lists(
         st.sampled_from("total price part3 pay cart class path:lib -part1 Part2 return walrus".split()), min_size=1, max_size=5

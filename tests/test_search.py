@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from sample_trees import SOURCES, whence, write
 from whence import Index, SearchResult
 from whence.core.errors import UsageError
@@ -552,7 +553,7 @@ VOCABULARY = sorted(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=12), st.sampled_from(sorted(PROFILES)), st.sampled_from(["or", "and"]))
 def test_the_score_is_what_its_ledger_adds_up_to(sample, words, profile, operator):
     results = sample.search(" ".join(words), profile=profile, operator=operator, content="all", k=30)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.app.budget import MORE, BudgetedText, check_budget, fit_document, fit_json
 from whence.app.presenters.document import Document
 from whence.core.errors import UsageError
@@ -72,7 +73,7 @@ def holds(less: object, more: object) -> bool:
 
 
 # Texts.
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(any_output, any_line, budgets)
 def test_a_text_costs_what_it_says_and_never_more_than_asked(text, foot, budget):
     cut = fit_text(text, budget, rest=rest, foot=foot)
@@ -82,7 +83,7 @@ def test_a_text_costs_what_it_says_and_never_more_than_asked(text, foot, budget)
     assert (f"{cut.left_out} line" in last and "gives all" in last) if cut.left_out else "nothing left out" in last
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(any_output, budgets)
 def test_a_text_is_whole_exactly_when_it_fits(text, budget):
     cut = fit_text(text, budget, rest=rest)
@@ -95,7 +96,7 @@ def test_a_text_is_whole_exactly_when_it_fits(text, budget):
         assert body(fit_text(text, enough, rest=rest)) == ended
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(any_output, budgets, st.integers(1, 300))
 def test_a_larger_budget_never_gives_less_of_a_text(text, budget, more):
     less, larger = (body(fit_text(text, one, rest=rest)) for one in (budget, budget + more))
@@ -140,7 +141,7 @@ def test_colours_of_a_terminal_cost_nothing_and_are_ended():
 
 
 # JSON.
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(any_json | an_answer, budgets)
 def test_json_stays_json_and_tells_the_truth_about_its_cost(value, budget):
     cut = fit_json(value, budget, rest=rest)
@@ -151,7 +152,7 @@ def test_json_stays_json_and_tells_the_truth_about_its_cost(value, budget):
     assert (told["rest"] == "") == (cut.left_out == 0) == (budget >= cut.whole)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(any_json | an_answer, budgets, st.integers(1, 300))
 def test_what_is_left_of_json_was_there_and_more_of_it_with_a_larger_budget(value, budget, more):
     whole = {name: one for name, one in (value if isinstance(value, dict) else {"items": value}).items() if name != "budget"}

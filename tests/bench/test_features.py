@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.judged_questions import PLANTED, SIGNALS, question, questions
+from campaigns import examples
 from sample_trees import write
 from whence import Index
 from whence.core.profiles import PROFILES, Weight
@@ -86,7 +87,7 @@ def test_each_candidate_was_found_by_someone(index: Index):
 # What a ranking is worth.
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 10_000), files=st.integers(1, 30), length=st.sampled_from([0.0, 0.3, 1.0]), wanted=st.integers(1, 4))
 def test_the_worth_of_a_ranking_is_the_measure_of_the_benchmark(seed: int, files: int, length: float, wanted: int):
     chance = np.random.default_rng(seed)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from context.mail_tree import FILES
 from sample_trees import write
 from whence.cli.main import main
@@ -68,7 +69,7 @@ asked = st.sampled_from(TASKS).map(lambda task: [task]) | st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(asked, st.integers(1, 700) | st.integers(700, 60_000), st.sampled_from(FORMATS), st.sampled_from(["default", "classic"]))
 def test_no_answer_costs_more_than_its_budget(tree, what, budget, form, profile):
     code, out, err = printed(*what, "--budget", str(budget), "--format", form, "--profile", profile)
@@ -81,7 +82,7 @@ def test_no_answer_costs_more_than_its_budget(tree, what, budget, form, profile)
     assert str(token_estimate.count_tokens(out)) in out.splitlines()[-1 if form != "xml" else -2]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=60),
     st.integers(150, 3_000),

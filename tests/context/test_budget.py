@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.context.budget import Detail, PackHeader, PackItem, pack
 from whence.context.render import RENDERERS, Json, Markdown, renderer
 from whence.core.errors import UsageError
@@ -49,14 +50,14 @@ def forms(packed):
     return Counter(shown.form for shown in packed.shown)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(any_pieces, any_head, st.integers(ROOMY // 4, ROOMY) | st.integers(ROOMY, 100_000), formats, st.floats(-2, 5))
 def test_the_printed_text_stays_within_any_budget_and_says_its_own_size(pieces, head, budget, render, phantom_share):
     packed = pack(pieces, budget, render, head=head, phantom_share=phantom_share)
     assert token_estimate.count_tokens(packed.text) == packed.tokens <= budget
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(any_pieces, st.integers(150, 1_500), formats)
 def test_every_piece_is_shown_or_inside_another_or_left_out(pieces, budget, render):
     packed = pack(pieces, budget, render, head=HEAD)
@@ -64,14 +65,14 @@ def test_every_piece_is_shown_or_inside_another_or_left_out(pieces, budget, rend
     assert Counter(map(repr, accounted)) == Counter(map(repr, pieces))
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(any_pieces, st.integers(150, 1_200), st.integers(1, 1_200) | st.just(1), formats)
 def test_a_larger_budget_never_gives_fewer_symbols(pieces, budget, more, render):
     smaller, larger = (pack(pieces, size, render, head=HEAD) for size in (budget, budget + more))
     assert len(larger.shown) + len(larger.inside) >= len(smaller.shown) + len(smaller.inside)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(any_piece, max_size=10, unique_by=repr), st.integers(150, 3_000), formats, st.randoms())
 def test_the_same_pieces_in_any_order_give_the_same_bytes(pieces, budget, render, random):
     distinct = [dataclasses.replace(piece, key=f"{number}") for number, piece in enumerate(pieces)]

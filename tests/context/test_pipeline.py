@@ -215,6 +215,7 @@ def in_a_process_of_its_own(root: Path, data: Path, seed: str) -> bytes:
     return subprocess.run(command, env=environment(PYTHONHASHSEED=seed), capture_output=True, check=True).stdout
 
 
+@pytest.mark.process
 def test_two_processes_and_an_index_built_from_nothing_give_the_same_bytes(root, tmp_path):
     first = in_a_process_of_its_own(root, tmp_path / "data", "1")
     assert first.count(b"\n# ") == 2 * len(TASKS) + 1

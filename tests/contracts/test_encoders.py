@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from embed.tiny_models import late_model, model2vec_model, said_by
 from whence.embed.encoder import Encoder, UnitText, Vectors
 from whence.embed.late import LateEncoder
@@ -147,7 +148,7 @@ def test_a_text_alone_has_the_rows_it_has_among_others(encoder: Encoder):
         assert np.allclose(alone, among, atol=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(texts=st.lists(st.builds(UnitText, st.text(max_size=30), st.text(max_size=30), st.binary(max_size=80)), max_size=6))
 def test_whatever_stands_in_a_text_its_rows_are_its_own(encoder: Encoder, texts: list[UnitText]):
     found = encoder.encode_units(texts)

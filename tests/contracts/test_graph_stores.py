@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from graph.graph_edges import key_of
 from sample_trees import write
 from whence import Index
@@ -137,7 +138,7 @@ replacements = st.tuples(provenances, st.lists(st.tuples(keys, keys, st.sampled_
 
 
 @given(st.lists(replacements, min_size=1, max_size=5))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_replacements_leave_what_a_plain_set_would_hold(
     store: GraphStore, steps: list[tuple[str, list[tuple[str, str, str]], list[str] | None]]
 ) -> None:

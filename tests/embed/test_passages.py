@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.core.types import ParsedFile
 from whence.embed.passages import MAX_BYTES, MAX_CONFIG_PASSAGES, TARGET_BYTES, Passage, cut_passages
 from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN, language_of
@@ -91,14 +92,14 @@ PIECES = {
 }
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(data=st.data(), path=st.sampled_from(sorted(PIECES)))
 def test_every_unit_has_a_part_in_order_however_a_file_is_made_up(data: st.DataObject, path: str):
     pieces = data.draw(st.lists(st.sampled_from(PIECES[path]), min_size=1, max_size=25))
     check(path, "".join(pieces).encode())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(source=st.binary(max_size=6000), path=st.sampled_from(sorted(PIECES)))
 def test_bytes_that_are_no_text_are_cut_without_loss_too(source: bytes, path: str):
     check(path, source)

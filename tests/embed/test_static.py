@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.core.errors import ModelUnavailable
 from whence.embed import static
 from whence.embed.encoder import UnitText
@@ -144,7 +145,7 @@ def test_only_the_beginning_of_a_long_body_is_read(folder: Path):
 TEXTS = st.lists(st.sampled_from(["read", "write", "file", "parser", "parse", "socket", "retry", "nothing", "\0", "?"]), max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(bodies=st.lists(TEXTS.map(" ".join), min_size=1, max_size=8), gathered=st.integers(1, 6), known=st.integers(1, 4))
 def test_how_much_is_held_at_a_time_and_remembered_does_not_change_a_row(
     lasting_folder: Path, bodies: list[str], gathered: int, known: int

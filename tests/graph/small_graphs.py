@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.graph.reader import Adjacency
 from whence.storage.arrayfile import Array
 
@@ -24,7 +25,7 @@ def rows(*numbers: int) -> Array:
 
 MOST_NODES = 12
 #: Small graphs show a mistake soon; a busy machine is no failure.
-quickly = settings(max_examples=40, deadline=None)
+quickly = settings(max_examples=examples(40), deadline=None)
 
 
 @st.composite

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from sample_histories import commit
 from sample_trees import git, whence, write
 from whence import Index
@@ -346,7 +347,7 @@ PATHS = st.lists(st.sampled_from(["a.py", "b/c.py", "\udce9.py", "d\ne.py"]), mi
 COMMITS = st.lists(st.builds(Commit, st.integers(0, 1 << 40), MESSAGES, PATHS), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(newer=COMMITS, older=COMMITS, count=st.integers(1, 20))
 def test_a_past_comes_back_as_it_was_written(tmp_path_factory, newer: list[Commit], older: list[Commit], count: int):
     place = tmp_path_factory.mktemp("past") / "past"

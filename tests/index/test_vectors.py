@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from sample_trees import truth, write
 from whence import Index
 from whence.embed.encoder import UnitText, Vectors, unit_length
@@ -85,7 +86,7 @@ def view_of(parts: Sequence[SegmentVectors], each: int = 1) -> SnapshotVectors:
 # Nearest.
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 300), count=st.integers(1, 40), parts=st.integers(1, 4))
 def test_nearest_is_what_comparing_every_row_finds(tmp_path_factory, seed: int, size: int, count: int, parts: int):
     place = tmp_path_factory.mktemp("rows")
@@ -101,7 +102,7 @@ def test_nearest_is_what_comparing_every_row_finds(tmp_path_factory, seed: int, 
     assert similarity[-1] >= np.sort(exact)[-len(found)] - 0.02  # nothing better was passed over
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 200), count=st.integers(1, 30), share=st.floats(0, 1))
 def test_inside_a_part_only_the_part_is_found_and_the_best_of_it(tmp_path_factory, seed: int, size: int, count: int, share: float):
     place = tmp_path_factory.mktemp("rows")
@@ -240,7 +241,7 @@ def test_a_unit_knows_the_passages_it_has_a_part_in(tmp_path: Path):
 # Merging.
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(seed=st.integers(0, 999), sizes=st.lists(st.integers(0, 40), min_size=1, max_size=5), late=st.booleans(), dead=st.floats(0, 0.9))
 def test_several_files_merged_are_one_made_of_all(tmp_path_factory, seed: int, sizes: list[int], late: bool, dead: float):
     place = tmp_path_factory.mktemp("merged")

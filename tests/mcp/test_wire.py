@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from mcp_servers import Bare
 from sample_trees import write
 
@@ -106,7 +107,7 @@ RANDOM_LINES = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
 @given(st.lists(RANDOM_LINES, min_size=1, max_size=4))
 def test_after_any_lines_a_ping_is_answered(bare: Bare, lines: list[bytes]) -> None:
     for one in lines:

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.core.errors import UsageError
 from whence.memory import front_matter
 from whence.memory.front_matter import normalized, parse, render
@@ -216,7 +217,7 @@ def test_keys_and_comments_of_others_survive_a_change():
     assert read(changed) == replace(note, topic="other", text="New")
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.dictionaries(
         st.text(),

@@ -169,6 +169,7 @@ def test_what_is_no_note_is_passed_over(memory, tmp_path):
 # Files and folders that may not be read or written.
 
 
+@pytest.mark.process
 def test_one_unreadable_file_does_not_hide_the_others(memory, tmp_path):
     for number in range(3):
         memory.remember(f"The pump number {number}", topic=f"pump {number}")
@@ -183,6 +184,7 @@ with memory_of() as memory:
     assert {slug for slug, trouble in listed if not trouble} == {"pump-0", "pump-2"}
 
 
+@pytest.mark.process
 def test_where_notes_may_only_be_read_they_are_recalled_and_nothing_is_written(memory, tmp_path):
     memory.remember("The pump", topic="pump")
     memory.close()
@@ -200,6 +202,7 @@ def test_where_notes_may_only_be_read_they_are_recalled_and_nothing_is_written(m
     assert [path.name for path in (memory.directory / "general").iterdir()] == ["pump.md"]
 
 
+@pytest.mark.process
 def test_a_folder_of_notes_that_nobody_may_list_is_one_line(memory, tmp_path):
     memory.remember("The pump", topic="pump")
     memory.close()
@@ -211,6 +214,7 @@ def test_a_folder_of_notes_that_nobody_may_list_is_one_line(memory, tmp_path):
         memory.directory.chmod(0o700)
 
 
+@pytest.mark.process
 def test_where_no_index_may_be_written_that_is_one_line_with_what_to_do(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o500)
@@ -366,6 +370,7 @@ def test_processes_that_share_a_file_of_arrays_follow_each_other(memory, tmp_pat
 # Several processes.
 
 
+@pytest.mark.process
 def test_what_one_process_remembers_another_that_is_running_recalls_at_once(memory, tmp_path):
     assert memory.recall("pump") == []
     program = """
@@ -387,6 +392,7 @@ for line in sys.stdin:
         other.stdin.close()
 
 
+@pytest.mark.process
 def test_several_processes_may_open_a_new_store_at_once_and_write_to_it(tmp_path):
     by_hand(tmp_path, "general/pump.md", "The pump\n")
     program = """
@@ -407,6 +413,7 @@ with memory_of() as memory:
         assert memory.remarks == []
 
 
+@pytest.mark.process
 def test_a_folder_that_disappears_while_others_look_hinders_nobody(memory, tmp_path):
     program = """
 import time
@@ -423,6 +430,7 @@ with memory_of() as memory:
         assert said(other) == ""
 
 
+@pytest.mark.process
 def test_the_same_question_to_the_same_notes_has_the_same_answer_everywhere(memory, tmp_path):
     keys = fill(memory)
     memory.edit(keys[3], text="The kitten was fed by the bank")

@@ -204,6 +204,7 @@ def test_without_a_hash_a_root_or_a_grammar_nothing_is_known(tmp_path, flask_run
     assert state_of(CodeRef("plain.txt#run", "0" * 16), tmp_path) is CodeState.UNKNOWN
 
 
+@pytest.mark.process
 def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, flask_run):
     asked = f"""
         from pathlib import Path

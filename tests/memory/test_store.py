@@ -337,6 +337,7 @@ def test_a_past_without_a_present_can_be_removed_too(folder):
 # Many at once.
 
 
+@pytest.mark.process
 def test_many_processes_and_threads_lose_nothing(folder):
     processes = [started(folder.directory, 40, f"p{number}") for number in range(2)]
     processes += [started(folder.directory, 40, f"q{number}", 4) for number in range(2)]
@@ -359,6 +360,7 @@ def test_many_processes_and_threads_lose_nothing(folder):
     assert not any(path.name.endswith(".part") for path in folder.directory.rglob("*"))
 
 
+@pytest.mark.process
 def test_removing_while_others_write_hinders_nobody(folder):
     process = started(folder.directory, 60, "p")
     assert process.stdout is not None
@@ -368,6 +370,7 @@ def test_removing_while_others_write_hinders_nobody(folder):
     assert keys(folder) == []
 
 
+@pytest.mark.process
 def test_a_writer_waits_for_another_and_then_says_who_hinders_it(folder):
     stored(folder)
     program = (
@@ -393,6 +396,7 @@ def test_a_lock_file_that_is_deleted_by_hand_hinders_nobody(folder):
 # Killed, hindered, out of space.
 
 
+@pytest.mark.process
 def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(folder):
     chance, said = random.Random(7), {"new": set(), "topic": set()}
     for turn in range(16):
@@ -432,6 +436,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.process
 def test_a_writer_killed_at_each_single_step_leaves_the_old_note_or_the_new_one(folder):
     outcomes, code, step = set(), -9, 0
     while code:
@@ -461,6 +466,7 @@ def test_what_a_killed_writer_left_is_swept_when_it_is_old(folder):
     assert other.exists()
 
 
+@pytest.mark.process
 def test_a_file_that_cannot_be_written_whole_is_not_written_at_all(folder):
     note = stored(folder, "One", topic="Cache")
     program = (
@@ -490,6 +496,7 @@ def test_a_full_disk_takes_nothing_away(tmp_path):
         }
 
 
+@pytest.mark.process
 def test_a_folder_that_may_not_be_written_or_read_is_told_in_one_line(folder):
     stored(folder, "One")
     stored(folder, "Two", project="shop")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.parse.highlight import MAX_CHARACTERS, Stretch, colour_lines
 from whence.parse.languages import BY_NAME
 
@@ -414,7 +415,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(st.sampled_from(sorted(BY_NAME)), st.lists(PIECES, max_size=30).map("".join))
 def test_stretches_lie_in_their_lines_in_order_and_apart(language: str, text: str):
     lines = text.split("\n")

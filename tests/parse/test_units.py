@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from hindrances import environment
 from whence.core.types import ParsedFile, Unit
 from whence.parse.languages import LANGUAGES, language_of
@@ -95,6 +96,7 @@ def test_windows_line_ends_give_the_same_lines() -> None:
     assert [unit.signature for unit in unix.units] == [unit.signature for unit in windows.units]
 
 
+@pytest.mark.process
 def test_a_file_without_a_last_newline_keeps_its_last_line() -> None:
     assert shape(parse(b"def one():\n    return 1", "python")) == [("function", "one", 1, 2)]
     assert shape(parse(b"one\ntwo", "unknown")) == [("raw", "", 1, 2)]
@@ -145,6 +147,7 @@ def packed_size(source: bytes, language: str, seconds: float) -> int:
 
 
 @pytest.mark.parametrize("language", NESTED)
+@pytest.mark.process
 def test_ten_thousand_levels_of_nesting_are_read_in_seconds_and_little_memory(language: str) -> None:
     before, after = (mark.encode() * 10_000 for mark in NESTED[language])
     assert packed_size(before + b" zebra " + after, language, seconds=10) < 2_000_000
@@ -152,12 +155,14 @@ def test_ten_thousand_levels_of_nesting_are_read_in_seconds_and_little_memory(la
 
 @pytest.mark.parametrize("mark", [b"> ", b"- ", b"1. ", b"* > "], ids=bytes.decode)
 @pytest.mark.parametrize("text", [b"zebra\n", b"zebra crossing\n" * 1_000], ids=["alone", "with text"])
+@pytest.mark.process
 def test_a_line_of_many_list_marks_is_read(mark: bytes, text: bytes) -> None:
     """A few hundred take the grammar down."""
     assert packed_size(mark * 400 + text, "markdown", seconds=10) < 2_000_000
 
 
 @pytest.mark.parametrize("row", [b"0x12, 0x34, 0x56,\n", b"0xab, 0xcd, 0xef, 0xfa,\n"], ids=["digits", "letters"])
+@pytest.mark.process
 def test_a_large_table_of_bare_numbers_is_read_in_seconds(row: bytes) -> None:
     """Such files are included in the middle of a declaration: by themselves they are one long error to the grammar."""
     assert packed_size(b"/* zebra */\n" + row * 20_000, "c", seconds=10) < 2_000_000
@@ -186,7 +191,7 @@ CODE = {
 
 @pytest.mark.parametrize("language", CODE)
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_every_line_with_a_word_is_in_some_unit(language: str, data: st.DataObject) -> None:
     pieces = data.draw(st.lists(st.sampled_from(CODE[language]) | st.text(alphabet="ab \n\t(){}#'\"/*é漢", max_size=8), max_size=14))
     source = "".join(pieces).encode()
@@ -197,7 +202,7 @@ def test_every_line_with_a_word_is_in_some_unit(language: str, data: st.DataObje
 
 @pytest.mark.parametrize("language", CODE)
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_every_word_is_in_some_unit(language: str, data: st.DataObject) -> None:
     source = "".join(data.draw(st.lists(st.sampled_from(CODE[language]), max_size=14))).encode()
     assert uncovered_words(source, parse(source, language).units) == []
@@ -205,7 +210,7 @@ def test_every_word_is_in_some_unit(language: str, data: st.DataObject) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from([*WITH_GRAMMAR, "unknown"]))
 @example(b"\xff\xfe\0def f(): pass", "python")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_bytes_in_any_language_give_units_inside_the_file(source: bytes, language: str) -> None:
     check_spans(source, parse(source, language).units)
 

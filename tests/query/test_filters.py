@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.core.errors import QueryError
 from whence.query.filters import compile_pattern, required_literal
 
@@ -141,7 +142,7 @@ def _lines_by_plain_search(regex: re.Pattern[str], text: str) -> list[int]:
     return [number for number, line in enumerate(lines if lines[-1] else lines[:-1], 1) if regex.search(line)]
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=examples(1_500), deadline=None)
 @given(_PATTERNS, _TEXTS, st.data())
 def test_a_pattern_finds_exactly_the_lines_that_re_finds(pattern, text, data):
     try:
@@ -155,7 +156,7 @@ def test_a_pattern_finds_exactly_the_lines_that_re_finds(pattern, text, data):
     assert compile_pattern(pattern).matching_lines(text) == _lines_by_plain_search(regex, text)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(_PATTERNS, st.data())
 def test_every_text_that_a_pattern_makes_holds_the_required_literal(pattern, data):
     try:
@@ -166,7 +167,7 @@ def test_every_text_that_a_pattern_makes_holds_the_required_literal(pattern, dat
     assert required_literal(pattern) in text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(string.printable, min_size=1, max_size=20), st.text(string.printable, max_size=60))
 def test_a_fixed_pattern_finds_exactly_the_lines_that_hold_it(pattern, text):
     lines = text.split("\n")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.memory.retrieval import plan_query
 from whence.query.parser import parse_query
 from whence.query.paste import MAX_READ, PLAIN, clean_paste
@@ -216,7 +217,7 @@ PIECES = [
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_size=40))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_any_text_gives_a_question_that_says_something_if_the_text_does(pieces):
     text = "".join(pieces)
     found = clean_paste(text)

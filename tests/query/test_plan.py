@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.core.errors import QueryError
 from whence.query.plan import MAX_WORDS, QueryPlan, make_plan
 
@@ -133,7 +134,7 @@ def test_nul_is_a_space():
     assert plan("alpha\0beta").words == ("alpha", "beta")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_gives_a_plan_or_the_one_refusal(text):
     try:

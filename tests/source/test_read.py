@@ -8,6 +8,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from sample_trees import write
 from whence.source.read import label_secrets, mask_secrets, open_inside, read_masked, read_prefix, read_text, strip_secrets
 from whence_bench.faults.planted_secrets import SAMPLES, draw
@@ -22,7 +23,7 @@ PIECES = [*(drawn(sample)[0] for _, sample in SAMPLES[::5]), "é", "\n", "\r\n",
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=8)), max_size=10).map("".join), st.sampled_from(["a.py", ".env"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_offsets_lines_and_lengths_stay_in_characters_and_in_bytes(text, path):
     text = text.encode("utf-8", "replace").decode()
     clean, hidden = mask_secrets(text.encode(), path), label_secrets(text, path)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from sample_trees import SOURCES
 from whence.text.secrets import KINDS, Secret, find_secrets, redact_secrets
 from whence_bench.faults.planted_secrets import BODY, FILES, SAMPLES, draw
@@ -199,7 +200,7 @@ PIECES = [
 
 
 @given(st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=12)), max_size=12).map("".join)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_text_gives_spans_that_are_in_order_and_apart(text):
     found = find_secrets(text)
     ends = [0, *(one.end for one in found)]

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from campaigns import examples
 from ui.pages import Served
 from ui.questions import Endpoint, asked_server, document_of, endpoints_of, prepared
 from ui.wire import Answer, sent
@@ -139,7 +140,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(600), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_question_at_all_is_answered_or_refused(
     target: Served, document: dict[str, Any], endpoints: list[Endpoint], data: st.DataObject

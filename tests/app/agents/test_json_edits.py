@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.app.agents.json_edits import MISSING, JsonError, can_hold, parse, put, remove, scaffold_for, value_at
 from whence.app.agents.text_edits import apply_splices
 
@@ -57,7 +58,7 @@ def with_entry(value: dict, path: tuple, entry: object) -> dict:
     return {**value, path[0]: with_entry(value.get(path[0], {}), path[1:], entry)}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(documents)
 def test_what_is_put_in_and_taken_out_leaves_every_byte_as_it_was(text):
     before = value_at(text, ())
@@ -71,7 +72,7 @@ def test_what_is_put_in_and_taken_out_leaves_every_byte_as_it_was(text):
     assert value_at(remove(added.text, PATH).text, ()) in (before, {key: one for key, one in before.items() if key != "mcpServers"})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(documents, st.data())
 def test_any_value_can_be_taken_out_and_the_others_stay(text, data):
     root = parse(text)
@@ -87,7 +88,7 @@ def test_any_value_can_be_taken_out_and_the_others_stay(text, data):
     assert apply_splices(done.text, done.undo) == text
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.one_of(st.text(max_size=40), documents.map(lambda text: text[: len(text) * 2 // 3]), st.text('{}[],:"/*\n1a', max_size=20)))
 def test_any_text_is_read_or_refused(text):
     with contextlib.suppress(JsonError):

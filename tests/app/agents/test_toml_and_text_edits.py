@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.app.agents import toml_edits
 from whence.app.agents.json_edits import MISSING
 from whence.app.agents.text_edits import EditError, apply_splices, marked_block, put_block, remove_block
@@ -50,7 +51,7 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(pieces, max_size=6).map("".join), st.sampled_from(["", "\ufeff"]), st.booleans())
 def test_a_table_comes_and_goes_and_every_byte_stays(text, mark, cut):
     text = mark + (text.rstrip("\n") if cut else text)
@@ -101,7 +102,7 @@ def test_text_that_is_not_toml_is_refused_with_its_line():
         toml_edits.put("a = 1\nb = \n", PATH, ENTRY)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.sampled_from(["# Title\n", "\n", "text", "- a\r\n", "\r\n", "<!-- other -->\n", "\ufeff"]), max_size=5).map("".join))
 def test_a_block_comes_and_goes_and_every_byte_stays(text):
     added = put_block(text, "one\ntwo")

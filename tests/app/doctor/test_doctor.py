@@ -205,6 +205,7 @@ def writer(layout: Layout) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.process
 def test_a_lock_says_who_holds_it_and_whether_they_are_alive(layout):
     with writer(layout) as process:
         (held,) = surroundings.writer_lock(layout, time.time() + 5)
@@ -317,6 +318,7 @@ def test_notes_that_need_a_look_are_named_and_a_secret_is_not_repeated(tmp_path)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fdinfo").is_dir(), reason="no /proc")
+@pytest.mark.process
 def test_running_processes_and_watches_are_counted(tmp_path):
     libc = ctypes.CDLL(None)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from context.feedback.verdicts import CHOSEN, EXPIRE, OPEN, verdict
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import Verdict, as_text, from_text, pairs, records, say
@@ -58,7 +59,7 @@ def test_the_text_does_not_depend_on_the_order_of_learning(learned, other):
     assert as_text(learned) == as_text(other)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(VERDICTS, max_size=6))
 def test_whatever_was_learned_comes_back_the_same_and_twice_counts_once(said):
     with TemporaryDirectory() as folder:

@@ -138,12 +138,14 @@ def test_a_symbol_can_be_named(learned, name, used):
     assert uses(learned, OPEN, names=[name]) is used
 
 
+@pytest.mark.process
 def test_another_process_may_report_the_use(learned, pending):
     program = f"print(PendingFeedback(learned, chosen).used(text='expire_idle', now={NOW + 1}))"
     assert started(program, learned.path).communicate(timeout=30) == (f"['{EXPIRE}']\n", "")
     assert pending.waiting() == [OPEN]
 
 
+@pytest.mark.process
 def test_processes_that_report_the_same_use_at_once_count_it_once(learned, pending):
     processes = [
         started("print(PendingFeedback(learned, chosen).used(text='expire_idle', now=1.0 + int(sys.argv[2])))", learned.path, number)

@@ -75,6 +75,7 @@ def test_symbols_are_answered_in_the_order_asked_and_as_often(session):
     assert session.boosts([], NOW).tolist() == []
 
 
+@pytest.mark.process
 def test_a_session_with_a_name_goes_on_in_another_process(tmp_path):
     path = tmp_path / "learned.db"
     program = (

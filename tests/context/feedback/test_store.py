@@ -51,6 +51,7 @@ def test_the_first_verdict_makes_the_file_and_nothing_beside_stays(path):
     assert whole(path)
 
 
+@pytest.mark.process
 def test_only_the_owner_can_read_it_whatever_the_mask(path):
     program = "import os\nos.umask(0)\nsay(learned, [Verdict('a#b', True, 'r', 'secret', 1.0)], chosen)\nprint('written', flush=True)\nsys.stdin.read()"
     process = started(program, path)
@@ -62,6 +63,7 @@ def test_only_the_owner_can_read_it_whatever_the_mask(path):
     assert modes == {"learned.db": 0o600, "learned.db-wal": 0o600, "learned.db-shm": 0o600}
 
 
+@pytest.mark.process
 def test_processes_that_begin_at_once_lose_no_verdict(path):
     program = "for n in range(30):\n    say(learned, [Verdict('a.py#walrus', True, 'r', sys.argv[2], float(n))], chosen)"
     processes = [started(program, path, f"task {number}") for number in range(4)]
@@ -85,6 +87,7 @@ def test_threads_that_share_one_file_lose_no_verdict(path):
     assert len(records(learned)) == 4 * 20
 
 
+@pytest.mark.process
 def test_a_process_killed_while_it_writes_leaves_whole_verdicts_only(path):
     program = (
         "from time import time\nwhile True:\n    n = time()\n"
@@ -111,6 +114,7 @@ def test_a_process_killed_while_it_writes_leaves_whole_verdicts_only(path):
 
 
 @pytest.mark.parametrize("moment", ["tempfile.mkstemp", "sqlite3.connect", "os.link"])
+@pytest.mark.process
 def test_a_process_killed_while_it_makes_the_file_hinders_nobody(path, moment):
     program = (
         "import os\nsys.addaudithook(lambda event, _: os.kill(os.getpid(), 9) if event == sys.argv[2] else None)\n"
@@ -222,6 +226,7 @@ def test_forgetting_one_symbol_leaves_the_others_and_no_word_of_the_one(path):
     assert not any(word in one.read_bytes() for one in path.parent.iterdir() for word in (b"walrus", b"SessionStore"))
 
 
+@pytest.mark.process
 def test_where_nothing_can_be_written_it_is_still_read(path):
     with closing(FeedbackStore(path)) as learned:
         say(learned, [verdict()], CHOSEN)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from graph.graph_edges import Edge as Row
 from graph.graph_edges import edges_of, key_of, opened
 from hindrances import environment, obeying_permissions
@@ -137,7 +138,7 @@ contents = st.builds(
 
 
 @given(st.lists(st.tuples(names, contents | st.none()), min_size=1, max_size=5))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_edits_one_after_the_other_leave_the_graph_of_a_new_tree(
     tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, str | None]]
 ) -> None:
@@ -279,6 +280,7 @@ def test_a_damaged_segment_costs_nothing_that_was_observed(tree: Path, own_data_
         assert row_of(SEEN) in edges_of(index.open_graph())
 
 
+@pytest.mark.process
 def test_an_index_folder_that_cannot_be_written_still_answers(tree: Path, own_data_dir: Path) -> None:
     before = edges(tree)
     (made,) = graphs(tree, own_data_dir)
@@ -328,6 +330,7 @@ def said_by(tree: Path, preexec_fn: Callable[[], None] | None = None) -> list[li
     return found
 
 
+@pytest.mark.process
 def test_processes_that_make_the_graph_at_once_all_have_it(tree: Path, own_data_dir: Path) -> None:
     Index.open(tree).close()
     processes = [

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from whence.graph.builder.imports import ImportResolver
 from whence.parse.languages import language_of
 from whence.parse.units import parse
@@ -455,7 +456,7 @@ def test_a_hostile_statement_is_quick(language):
             assert time.process_time() - begun < 1, (head, piece)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from(LANGUAGES), st.lists(STATEMENT_PARTS, max_size=12).map("".join))
 def test_any_statement_leads_to_other_files_of_the_repository_or_nowhere(language, statement):
     files = [*PYTHON, *SCRIPT, *RUST, *JVM, *CSHARP, *RUBY, *C, *OTHERS]

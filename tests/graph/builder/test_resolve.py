@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from campaigns import examples
 from graph.graph_edges import edges_of, opened, told
 from whence import Index
 from whence.graph.builder.resolve import MAX_BY_NAME, MAX_TYPES_BY_NAME, builtin_names
@@ -1185,7 +1186,7 @@ def _taken(imports: dict[str, str], module: str, called: str) -> bool:
 
 
 @given(projects())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_calls_of_any_python_project_are_those_it_was_written_from(
     tmp_path_factory: pytest.TempPathFactory, project: tuple[dict[str, str], set[tuple[str, str]]]
 ) -> None:

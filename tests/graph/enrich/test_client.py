@@ -11,6 +11,7 @@ import pytest
 
 from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts, find_server, language_id, server_kind
 
+pytestmark = pytest.mark.process
 HOSTILE = Path(__file__).parent / "hostile_server.py"
 QUICK = Timeouts(start=20, answer=1, shutdown=0.5)
 

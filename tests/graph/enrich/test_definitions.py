@@ -17,6 +17,7 @@ from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts, se
 from whence.graph.enrich.definitions import MAX_FAILURES, EnrichedFile, Outlines, TextPositions, enrich, path_of_uri
 from whence.parse.languages import language_of
 
+pytestmark = pytest.mark.process
 HOSTILE = Path(__file__).parent / "hostile_server.py"
 QUICK = Timeouts(start=20, answer=1, shutdown=0.5)
 PYTHON = {
