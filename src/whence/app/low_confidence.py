@@ -1,16 +1,20 @@
-"""An answer that is most likely none: that is said first, with what speaks against it and where else it may be (Z1)."""
+"""Answers of several roots as one, and the warning that the answer is most likely not here (Z1)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.context.pack import ContextPack
     from whence.ranking.confidence import Confidence
     from whence.source.excluded import ExcludedMatches
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +71,15 @@ def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | No
     if surest.here or hurried:
         return LowConfidence(surest, (), searched)
     return LowConfidence(surest, tuple(found for index, of in judged if (found := index.excluded(of.sought)).matching), searched)
+
+
+def merge_roots(
+    results: Iterable[Sequence[Result]], doubts: Iterable[LowConfidence | None], k: int, score: Callable[[Result], float]
+) -> tuple[list[Result], LowConfidence | None]:
+    """The best `k` results of several roots, and the confidence of the surest root with the files that any of them left out."""
+    best = sorted(chain.from_iterable(results), key=lambda one: -score(one))[:k]
+    known = [one for one in doubts if one is not None]
+    surest = max(known, key=lambda one: one.confidence.probability, default=None)
+    if surest is not None:
+        surest = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in known)))
+    return best, surest

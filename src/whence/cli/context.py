@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +11,19 @@ import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.low_confidence import nothing_for, task_warning
-from whence.app.note_hints import NoteHint, by_file, hint_lines, hints_of, notes_json
+from whence.app.note_hints import by_file, hint_lines, hints_of
+from whence.app.presenters.context import pack_json_with_notes, symbols_document, symbols_json
 from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.options import request_options
-from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler, tracing
+from whence.cli.output import print_document, print_json
+from whence.cli.shared import color_option, json_option, open_indexes, request_options, say_notes, styler, tracing
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.context.pack import ContextPack, Symbol
+    from whence.context.pack import ContextPack
 
 #: A name for a conversation: what it was shown is remembered for a few minutes (L1).
 SESSION = "WHENCE_SESSION"
@@ -123,74 +121,24 @@ def _target(place: str, files: tuple[str, ...]) -> Target:
 
 
 def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> None:
-    """The text, and notes that speak of what is in it: beside it, for they are no part of its budget, or in JSON where they fit into it."""
+    """Print the text. Notes about its symbols go to standard error, being no part of the budget, or into JSON if they fit."""
     shown = [one.item.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = hints_of(index, by_file(shown))
-    text = _with_notes(pack, hints) if hints and options["as_json"] else None
+    text = pack_json_with_notes(pack, hints) if hints and options["as_json"] else None
     click.echo(text or pack.text, nl=False)
     if text is None:
         for line in hint_lines(hints):
             click.echo(line, err=True)
 
 
-def _with_notes(pack: ContextPack, hints: Sequence[NoteHint]) -> str | None:
-    """A pack in JSON with its notes and what it costs then; None when that is more than was asked for."""
-    from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- loaded with the pack
-
-    before, _, _ = pack.text.rpartition(',"budget":')
-    notes = json.dumps(notes_json(hints), ensure_ascii=True, separators=(",", ":"))[1:-1]
-    tokens = 0
-    while (cost := count_tokens(text := f'{before},{notes},"budget":{pack.budget},"tokens":{tokens}}}\n')) > tokens:
-        tokens = cost  # the number is part of the text that it counts
-    return text if tokens <= pack.budget else None
-
-
 def _print_list(index: Index, pack: ContextPack, options: dict[str, Any]) -> None:
     best = pack.symbols[: options["k"]]
     hints = hints_of(index, by_file([one.key for one in best]))
+
+    def written(path: str) -> str:  # a repository of the fleet lies elsewhere
+        return path if options["repository"] else relative(index.root, path)
+
     if options["as_json"]:
-        print_json(
-            {
-                "task": pack.task,
-                "symbols": [_as_json(_shown(index, one.path, options), one, with_why=options["with_why"]) for one in best],
-                "ranked": len(pack.symbols),
-                **notes_json(hints),
-            }
-        )
-        return
-    style = styler(options["color"])
-    width = max((len(one.qualified_name) for one in best), default=0)
-    for number, one in enumerate(best, 1):
-        where = f"{safe(_shown(index, one.path, options))}:{one.start_line}"
-        name = style(safe(one.qualified_name).ljust(min(width, 60)), bold=True)
-        print_item(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {style(where, fg='magenta')}")
-        if options["with_why"]:
-            for line in sorted(one.why, key=lambda line: -abs(line.contribution)):
-                if round(line.contribution, 4):
-                    print_more(style(f"     {line.contribution:>+9.4f}  {line.signal:<14} {safe(line.because)}", dim=True))
-    for hint in hint_lines(hints):
-        print_item(style(hint, fg="cyan"))
-
-
-def _shown(index: Index, path: str, options: dict[str, Any]) -> str:
-    """A path as the caller would write it; of a repository of the fleet, which lies elsewhere, the path in it."""
-    return path if options["repository"] else relative(index.root, path)
-
-
-def _as_json(path: str, one: Symbol, *, with_why: bool) -> dict[str, Any]:
-    from whence.parse.provenance import flags_json, flags_of, provenance_json  # noqa: PLC0415  -- loaded with the pack
-
-    found: dict[str, Any] = {
-        "qualified_name": one.qualified_name,
-        "kind": one.kind,
-        "path": path,
-        "start_line": one.start_line,
-        "end_line": one.end_line,
-        "score": one.score,
-        "found_by": one.found_by,
-        **provenance_json(one.path),
-        **flags_json(flags_of((), (one.path, one.qualified_name))),
-    }
-    if with_why:
-        found["why"] = [{name: getattr(line, name) for name in line.__slots__} for line in one.why]
-    return found
+        print_json(symbols_json(pack, best, hints, written, with_why=options["with_why"]))
+    else:
+        print_document(symbols_document(best, hints, styler(options["color"]), written, with_why=options["with_why"]))

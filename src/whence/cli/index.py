@@ -1,4 +1,4 @@
-"""`whence index` and `whence clear`."""
+"""`whence index`, `whence clear` and `whence pack`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import Any
 
 import click
 
-from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import json_option, open_indexes, say_notes
+from whence.cli.shared import json_option, open_index, open_indexes, say_notes
+from whence.core.errors import StorageError, UsageError
+from whence.source import git
+
+#: The file extension of packs.
+SUFFIX = ".whence-pack"
 
 
 @click.command()
@@ -99,3 +104,96 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
         if as_json:
             print_json({"indexes": done, "seconds": round(seconds, 3)})
     return 0
+
+
+# Packs.
+@click.group()
+def pack() -> None:
+    """Export an index to one file, or start from one.
+
+    A pack holds the index of one commit. Importing it builds only the differences.
+    """
+
+
+@pack.command()
+@click.argument("path", default=".")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help=f"Output file (default: NAME-COMMIT{SUFFIX} here).")
+@json_option
+@set_option
+def export(path: str, output: str | None, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Write the index of the current commit to a file.
+
+    Only files that are unchanged since the commit are packed. The printed
+    digest covers every byte: pass it on separately, for --expect.
+    """
+    from whence.index.archive import DIGEST, write_archive  # noqa: PLC0415
+    from whence.index.changes import hash_committed_files  # noqa: PLC0415
+    from whence.source.history import list_blobs  # noqa: PLC0415
+
+    target = _target(path)
+    head = git.read_head(target.root)
+    if head is None:
+        raise UsageError(f"{target.root} has no commit", hint="a pack belongs to a commit of git")
+    with open_index(target.root, settings_of(assignments)) as index:
+        say_notes([index])
+        chosen, blobs = index.settings.index, list_blobs(index.root, head.commit)
+        if blobs is None:
+            raise StorageError("git cannot tell what is in the commit", hint="whence needs the git program for this")
+        committed = hash_committed_files(index.root, index.tree.files, blobs, chosen.max_file_bytes)
+        file = Path(output or f"{index.root.name}-{head.commit[:12]}{SUFFIX}")
+        try:
+            manifest = write_archive(index.store, index.layout, chosen, committed, head.commit, file)
+        except FileExistsError as error:
+            raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it") from error
+        left = index.snapshot.live_files - manifest.files
+    size, digest = file.stat().st_size, DIGEST + manifest.digest
+    if as_json:
+        print_json({"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest})
+    else:
+        without = f"; without {left} not as in the commit" if left else ""
+        print_item(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
+        print_item(digest)
+    return 0 if manifest.files else 1
+
+
+@pack.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.argument("path", default=".")
+@click.option("--expect", metavar="DIGEST", default="", help="Refuse the pack unless it has this digest.")
+@json_option
+@set_option
+def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Start an index from a pack, and build the differences.
+
+    Every member is checked against its hash and validated before use. Only
+    entries whose content exists in this tree are taken.
+    """
+    from whence.core.settings import load_settings  # noqa: PLC0415
+    from whence.index.archive_import import unpack_archive  # noqa: PLC0415
+    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
+
+    target, values = _target(path), settings_of(assignments)
+    layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
+    if layout.exists() and layout.database.stat().st_size:
+        raise UsageError(f"{target.root} is indexed already", hint="whence clear removes that index, then a pack can be taken in")
+    if not Path(file).is_file():
+        raise UsageError(f"{file}: no such file")
+    made_with = load_settings(target.root, command_line=values)[0].index_fingerprint()
+    with unpack_archive(Path(file), layout, made_with, expect) as (manifest, estate):
+        index = open_index(target.root, values, reuse=estate)
+    with index:
+        say_notes([index])
+        did, here = index.last_refresh, index.freshness.commit
+    if as_json:
+        print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.reused, "read": did.read})
+    else:
+        other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
+        print_item(f"{safe(str(target.root))}: {did.reused} files taken from the pack, {did.read} read here{other}")
+    return 0 if did.reused else 1
+
+
+def _target(path: str) -> Target:
+    target = targets_of((path,))[0]
+    if target.paths:
+        raise UsageError(f"{path} is a part of {target.root}", hint="a pack is of a whole repository")
+    return target

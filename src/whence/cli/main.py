@@ -31,9 +31,9 @@ _MODULES = {
     **dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "whence.cli.graph"),
     **dict.fromkeys(("handoff", "edit"), "whence.cli.remember"),
     **dict.fromkeys(("install", "uninstall"), "whence.cli.install"),
-    **dict.fromkeys(("list", "show", "archive", "forget", "compact", "import", "export"), "whence.cli.notes"),
-    "clear": "whence.cli.index",
-    "pack": "whence.cli.archive",
+    **dict.fromkeys(("recall", "list", "show", "archive", "forget", "compact", "import", "export"), "whence.cli.memory"),
+    **dict.fromkeys(("clear", "pack"), "whence.cli.index"),
+    "ingest": "whence.cli.enrich",
     "mcp": "whence.mcp.command",
     "ui": "whence.ui.command",
 }

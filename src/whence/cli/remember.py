@@ -15,7 +15,7 @@ import click
 from whence.app.presenters.memory import note_json
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
-from whence.cli.note_output import opened, usual_options
+from whence.cli.memory import open_notes, usual_options
 from whence.cli.output import print_item, print_json
 from whence.core.errors import UsageError, WhenceError
 
@@ -64,7 +64,7 @@ def remember(text: str | None, **options: Any) -> int:
     Notes are Markdown files that you can read, edit and version. - reads TEXT
     from standard input. Text that contains a secret is refused.
     """
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         began = _now()
         given = _given(memory, options)
         project = options["project"] if options["project"] is not None else memory.repository.name if memory.repository else None
@@ -87,7 +87,7 @@ def handoff(text: str | None, **options: Any) -> int:
     Replaces the branch's previous handoff, which stays in the history. - reads
     TEXT from standard input.
     """
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         began = _now()
         given = _given(memory, options)
         note = memory.handoff(_text(text, memory), branch=options["branch"], project=options["project"], **given)
@@ -114,7 +114,7 @@ def edit(key: str, **options: Any) -> int:
     result is not a valid note, it is kept aside and the note stays unchanged.
     --tag and --about replace existing values; '' clears them, or a time.
     """
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         fields: dict[str, Any] = {name: options[name] for name in ("topic", "kind", "source", "valid_from", "valid_until")}
         fields |= {"tags": options["tags"] or None}
         if options["about"]:

@@ -16,9 +16,8 @@ from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
 from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
 from whence.app.presenters.text import relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.options import request_options
 from whence.cli.output import print_document, print_foot, print_item, print_json
-from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler, tracing
+from whence.cli.shared import color_option, json_option, open_indexes, request_options, say_notes, styler, tracing
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
@@ -119,8 +118,8 @@ def _ask_each(
 # Notes (`in:notes`).
 def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[str, Any]) -> int:
     """Answer as `whence recall` does, with what the operators leave."""
-    from whence.cli.note_output import opened  # noqa: PLC0415  -- only where notes are asked for
-    from whence.cli.recall import nothing_found, print_response, response_json  # noqa: PLC0415  -- it needs this module
+    from whence.app.presenters.memory import nothing_found, recall_document, recall_json  # noqa: PLC0415  -- only for notes
+    from whence.cli.memory import open_notes  # noqa: PLC0415  -- as above
 
     wrong = [name for name in ("languages", "kinds", "include", "exclude", "content", "pattern", "relaxation", "operator") if options[name]]
     if paths or wrong:
@@ -128,14 +127,14 @@ def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[s
     if not question.text:
         raise UsageError("in:notes needs a word to recall by", hint="add one, or use whence list")
     click.echo(f"whence: {safe(question.reading)}", err=True)
-    asking = {**options, "team": False, "directory": None, "full": False, "stale": False}
-    with tracing(options["trace_file"]) as trace, opened(asking, trace) as memory:
+    chosen = {**options, "team": False, "directory": None}
+    with tracing(options["trace_file"]) as trace, open_notes(chosen, trace) as memory:
         ranking = {name: options[name] for name in ("max_distance", "strategy") if options[name] is not None}
         found = memory.search(question, k=options["k"], **ranking)
         if options["as_json"]:
-            print_json(response_json(memory, question.text, found, with_why=options["with_why"]) | {"remarks": [question.reading]})
+            print_json(recall_json(memory, question.text, found, with_why=options["with_why"]) | {"remarks": [question.reading]})
         elif found:
-            print_response(memory, found, asking)
+            print_document(recall_document(memory, found, styler(options["color"]), full=False, with_why=options["with_why"]))
         else:
             click.echo(nothing_found(memory, found.searched), err=True)
     return FOUND if found else NOTHING_FOUND

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from whence.app.command_line import Target
 from whence.app.presenters.text import plain, safe
 from whence.core.errors import UsageError
+from whence.core.request import Option, options_of
 from whence.core.trace import Trace
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
         yield None
 
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_TYPES = {"int": int, "float": float}
 #: Work shorter than this shows no bar.
 SECONDS_BEFORE_PROGRESS = 0.4
 
@@ -43,6 +47,35 @@ color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output (auto: on a terminal only)."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+
+
+def request_options(
+    request: type, *, only: Collection[str] = (), help_of: Mapping[str, str] | None = None
+) -> Callable[[_Command], _Command]:
+    """Give a command the options of a request, or some of them; `help_of` says what some mean here."""
+    offered = [one for one in options_of(request) if one.flags and (not only or one.name in only)]
+
+    def add(command: _Command) -> _Command:
+        for one in reversed(offered):
+            command = _click_option(one, (help_of or {}).get(one.name, one.doc))(command)
+        return command
+
+    return add
+
+
+def _click_option(one: Option, said: str) -> Callable[[_Command], _Command]:
+    if one.type == "bool":
+        return click.option(*one.flags, one.name, is_flag=True, help=said)
+    valueless: dict[str, Any] = {"is_flag": False, "flag_value": one.flag_value} if one.flag_value else {}
+    return click.option(
+        *one.flags,
+        one.name,
+        type=_TYPES.get(one.type),
+        multiple=one.type == "strs",
+        **valueless,
+        metavar=one.placeholder or None,
+        help=said,
+    )
 
 
 class ProgressBar:
@@ -68,21 +101,22 @@ class ProgressBar:
         self._stack.close()
 
 
-@contextmanager
-def open_indexes(targets: list[Target], *, refresh: bool, values: dict[str, str], trace: Any = None) -> Iterator[list[Index]]:
-    """Open the index of every root, with progress."""
+def open_index(root: Path, values: dict[str, str], **how: Any) -> Index:
+    """Open the index of a root, with a progress bar if it takes a while."""
     from whence.app.index import Index  # noqa: PLC0415
 
+    progress = ProgressBar(f"indexing {safe(root.name)}")
+    try:
+        return Index.open(root, command_line=values, progress=progress, **how)
+    finally:
+        progress.close()
+
+
+@contextmanager
+def open_indexes(targets: list[Target], *, refresh: bool, values: dict[str, str], trace: Any = None) -> Iterator[list[Index]]:
+    """Open the index of every root, and close them in the end."""
     with ExitStack() as stack:
-        opened = []
-        for target in targets:
-            progress = ProgressBar(f"indexing {safe(target.root.name)}")
-            try:
-                index = Index.open(target.root, refresh=refresh, command_line=values, progress=progress, trace=trace)
-            finally:
-                progress.close()
-            opened.append(stack.enter_context(index))
-        yield opened
+        yield [stack.enter_context(open_index(target.root, values, refresh=refresh, trace=trace)) for target in targets]
 
 
 def say_notes(indexes: list[Index]) -> None:

@@ -18,7 +18,7 @@ import click
 from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
-from whence.cli.shared import ProgressBar, json_option, styler
+from whence.cli.shared import json_option, open_index, styler
 from whence.core.errors import RootError, WhenceError
 from whence.core.settings_schema import WatchSettings
 
@@ -80,20 +80,10 @@ def watch(paths: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -
     Watches indexed folders only. Other commands look for changes themselves;
     with this running they find less to do. Ctrl-C ends it.
     """
-    from whence.app.index import Index  # noqa: PLC0415  -- numpy, not for help
-
     values = settings_of(assignments)
-
-    def opened(root: Path) -> Index:
-        progress = ProgressBar(f"indexing {safe(root.name)}")
-        try:
-            return Index.open(root, command_line=values, progress=progress)
-        finally:
-            progress.close()
-
     signal.signal(signal.SIGTERM, _end)
     print_one = _print_json if as_json else _print_text
-    for happening in follow([target.root for target in targets_of(paths)], opened):
+    for happening in follow([target.root for target in targets_of(paths)], lambda root: open_index(root, values)):
         print_one(happening)
     return FOUND
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from whence.app.low_confidence import LowConfidence, doubt_of, nothing_for, task_warning
+from whence.app.low_confidence import LowConfidence, doubt_of, merge_roots, nothing_for, task_warning
 from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
 from whence.app.presenters.text import safe
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
@@ -129,22 +129,20 @@ def _searched(
 
 def _told(parts: Sequence[Part], k: int) -> Iterator[str]:
     """The answer of all roots as one."""
-    best = sorted(chain.from_iterable(part.results for part in parts), key=lambda pair: -pair[0])[:k]
+    best, doubt = merge_roots([part.results for part in parts], [part.doubt for part in parts], k, lambda pair: pair[0])
     yield from dict.fromkeys(chain.from_iterable(part.said for part in parts))
     if all(part.asked for part in parts):
-        yield from _doubted([part.doubt for part in parts if part.doubt is not None], found=bool(best))
+        yield from _doubted(doubt, found=bool(best))
     for place, (_, lines) in enumerate(best, 1):
         yield f"{place}. {lines[0]}"
         yield from lines[1:]
     yield from chain.from_iterable(part.closing for part in parts)
 
 
-def _doubted(doubts: Sequence[LowConfidence], *, found: bool) -> Iterator[str]:
+def _doubted(doubt: LowConfidence | None, *, found: bool) -> Iterator[str]:
     """That an answer may be none, where that is so (Z1)."""
-    surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
-    if surest is not None and not surest.confidence.here:
-        of_all = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
-        yield f"NOT HERE{safe(str(of_all)).removeprefix('not here')}" + (". The nearest:" if found else "")
+    if doubt is not None and not doubt.confidence.here:
+        yield f"NOT HERE{safe(str(doubt)).removeprefix('not here')}" + (". The nearest:" if found else "")
     elif not found:
         yield "nothing found in code; in:docs looks into documentation"
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +136,7 @@ def _usual(tree: Path, home: Path, spoken: Sequence[str], *, small: bool) -> Ite
         yield (command, f"keep_{word}_0", *_ALL), True
     yield ("why", f"keep the {word}", f"{word}.py", "--json", *_ALL), True
     yield ("status", "--files", "--json", *_ALL), True
-    if find_spec("whence.cli.archive"):
-        yield ("pack", "export", "--output", str(home / "tree.whence-pack"), *_ALL), True
+    yield ("pack", "export", "--output", str(home / "tree.whence-pack"), *_ALL), True
     if not small:
         yield ("doctor", "--questions", "20", "--json", *_ALL), True
     for number, text in enumerate(spoken[:: 40 if small else 1]):

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from whence.app.presenters.document import Document
+from whence.app.presenters.search import marked, why_json, why_lines
+from whence.app.presenters.text import safe
+
 if TYPE_CHECKING:
+    from whence.memory.memory import Memory
     from whence.memory.note import Note
+    from whence.memory.result import RecalledNote, RecallResponse
     from whence.search.excerpt import ShownLine
+    from whence.text.injection import Instruction
 
 #: Characters of a topic that are shown beside a key.
 MAX_TOPIC = 120
@@ -20,6 +28,9 @@ LINES_SHOWN = 4
 MAX_PIECE = 200
 #: Characters of a note that are searched for the lines that matter.
 MAX_EXCERPTED = 200_000
+#: Keys of similar notes that are named; the rest is counted.
+MAX_ALIKE = 5
+INDENT = " " * 6
 _PIECES = re.compile(rf".{{1,{MAX_PIECE}}}(?:\s+|$)|.{{1,{MAX_PIECE}}}", re.DOTALL)
 
 
@@ -102,3 +113,117 @@ def changes_json(changed: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
 
 def _time_json(moment: datetime | None) -> str | None:
     return f"{moment.replace(tzinfo=None).isoformat()}Z" if moment else None
+
+
+# Recall.
+def recall_document(memory: Memory, found: RecallResponse, style: Callable[..., str], *, full: bool, with_why: bool) -> Document:
+    """Recalled notes by category, one item each."""
+    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
+
+    document = Document()
+    if found.is_low_confidence:
+        document.item(style(LOW_CONFIDENCE, fg="yellow"))
+    several = len({one.category for one in found}) > 1
+    place = 0
+    for category, some in groupby(found, key=lambda one: one.category):
+        if several:
+            document.item(style(f"{category}:", bold=True))
+        for place, one in enumerate(some, place + 1):  # noqa: B020  -- numbers go on from one category to the next
+            document.item(*_recalled_lines(memory, place, one, found.words, style, full=full))
+            if with_why:
+                document.more(*why_lines(one.why, style))
+    return document
+
+
+def _recalled_lines(
+    memory: Memory, place: int, one: RecalledNote, words: Sequence[str], style: Callable[..., str], *, full: bool
+) -> Iterator[str]:
+    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the memory
+
+    key = style(safe(one.note.key), fg="magenta", bold=True)
+    score = style(f"{one.score:.2f}", dim=True)
+    yield f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip()
+    if warning := warning_of(_flags(one.note), "this note"):
+        yield f"   {style(warning, fg='yellow')}"
+    yield from _text_lines(memory, one.note, words, style, full=full)
+    if one.alike:
+        named = ", ".join(one.alike[:MAX_ALIKE]) + (", ..." if len(one.alike) > MAX_ALIKE else "")
+        yield f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}"
+
+
+def stale_document(memory: Memory, notes: Sequence[Note], style: Callable[..., str], *, full: bool) -> Document:
+    """Notes whose code has changed, one item each."""
+    document = Document()
+    for note in notes:
+        document.item(f"{style(safe(note.key), fg='magenta', bold=True)}  {safe(facts_of(note))}".rstrip())
+        document.more(*_text_lines(memory, note, (), style, full=full))
+    return document
+
+
+def _text_lines(memory: Memory, note: Note, words: Sequence[str], style: Callable[..., str], *, full: bool) -> Iterator[str]:
+    """The text of a note, or the lines of it that matter; then whether its code has changed and its file is broken."""
+    if full:
+        yield from (f"{INDENT}{safe(line)}" for line in note.text.rstrip("\n").split("\n"))
+    else:
+        lines, left = excerpt(note.text, words)
+        yield from (f"{INDENT}{marked(line.text, line.marks, style)}" for line in lines)
+        if left:
+            yield f"{INDENT}{style(f'... {left} more lines', dim=True)}"
+    if changed := memory.changed_code(note):
+        yield f"{INDENT}{style(safe(changes_line(changed)), fg='yellow')}"
+    if note.problem:
+        yield f"{INDENT}{style(safe(f'its file cannot be parsed: {note.problem}'), fg='yellow')}"
+
+
+def recall_json(memory: Memory, query: str, found: RecallResponse, *, with_why: bool) -> dict[str, Any]:
+    """Recalled notes as JSON."""
+    from whence.source.read import strip_secrets  # noqa: PLC0415  -- loaded with the memory
+
+    return {
+        "query": strip_secrets(query),
+        "count": len(found),
+        "searched": found.searched,
+        "low_confidence": found.is_low_confidence,
+        "notes": [
+            {
+                **note_json(one.note),
+                "score": one.score,
+                "label": one.label,
+                "semantic": one.semantic,
+                "distance": one.distance,
+                "changed": changes_json(changed),
+                "alike": list(one.alike),
+                **_trust_json(one.note, changed),
+                **({"why": why_json(one.why)} if with_why else {}),
+            }
+            for one, changed in ((one, memory.changed_code(one.note)) for one in found)
+        ],
+    }
+
+
+def stale_json(memory: Memory, notes: Sequence[Note], searched: int) -> dict[str, Any]:
+    """Notes whose code has changed as JSON, in the form of a recall."""
+    listed = [{**note_json(note), "changed": changes_json(memory.changed_code(note))} for note in notes]
+    return {"query": "", "count": len(notes), "searched": searched, "low_confidence": False, "notes": listed}
+
+
+def nothing_found(memory: Memory, searched: int, *, stale: bool = False) -> str:
+    """Say that nothing was found, and among how many notes."""
+    every = memory.count(any_time=True, archived=True, generated=stale)
+    of = f"{searched} of {every} notes were searched" if searched != every else f"{every} note{'' if every == 1 else 's'} searched"
+    return f"nothing {'stale ' if stale else ''}found; {of}"
+
+
+def _trust_json(note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Where a note is from, whether its code is as it was, and what in it reads like an instruction (Z11)."""
+    from whence.parse.provenance import flags_json  # noqa: PLC0415  -- loaded with the memory
+
+    state = "changed" if changed else "as it was" if note.about else None
+    return {"provenance": {"sort": "note", "source": note.source or None, "code": state}, **flags_json(_flags(note))}
+
+
+def _flags(note: Note) -> list[Instruction]:
+    """What in a note reads like an instruction: agents read this output, too."""
+    from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
+
+    return flags_of(enumerate(note.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))

@@ -1,9 +1,10 @@
-"""Commands for notes that are there: `whence list`, `show`, `archive`, `forget`, `compact`, `import` and `export`."""
+"""Commands for notes: `whence recall`, `list`, `show`, `archive`, `forget`, `compact`, `import` and `export`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,15 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.presenters.memory import changes_json, changes_line, day_of, headline, note_json, without_secrets
+from whence.app.command_line import set_option, settings_of
+from whence.app.presenters.memory import (
+    changes_json,
+    changes_line,
+    day_of,
+    headline,
+    note_json,
+    nothing_found,
+    recall_document,
+    recall_json,
+    stale_document,
+    stale_json,
+    without_secrets,
+)
 from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.note_output import filter_options, opened, print_columns, print_lines, recall_options, usual_options
-from whence.cli.output import print_item, print_json, print_text
-from whence.cli.shared import ProgressBar, styler
+from whence.cli.output import print_document, print_item, print_json, print_text
+from whence.cli.shared import ProgressBar, color_option, json_option, request_options, styler, tracing
 from whence.core.errors import UsageError
+from whence.core.request import pick_fields
+from whence.memory.request import RecallRequest
 
 if TYPE_CHECKING:
+    from whence.core.trace import Trace
     from whence.memory.compaction import CompactionStep
     from whence.memory.memory import Memory
     from whence.memory.note import Note
@@ -27,8 +43,122 @@ if TYPE_CHECKING:
 
 LISTED = 50
 #: Characters of a topic, or of the first words of a note, in a list on a terminal.
-LONGEST_HEADLINE = 60
+MAX_HEADLINE = 60
 STANDARD_OUTPUT = "-"
+
+Option = Callable[[Any], Any]
+
+
+def _together(*options: Option) -> Option:
+    """Several options as one decorator, in the order in which help shows them."""
+
+    def add(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+place_options = _together(
+    click.option(
+        "--team", is_flag=True, help="Use the repository's notes (.whence/notes), not your own; same as --set memory.place=repository."
+    ),
+    click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="Use the notes in this folder."),
+)
+#: Options of every command of memory.
+usual_options = _together(place_options, json_option, color_option, set_option)
+#: Filters that recalls and listings share.
+filter_options = request_options(RecallRequest, only=("project", "topic", "kinds", "tags", "since", "until", "as_of"))
+
+
+@contextmanager
+def open_notes(options: dict[str, Any], trace: Trace | None = None) -> Iterator[Memory]:
+    """Open the notes that the options choose; warnings about them go to standard error."""
+    from whence.memory.memory import Memory  # noqa: PLC0415  -- loads numpy
+
+    values = settings_of(options["assignments"])
+    if options["team"]:
+        if options["directory"] is not None:
+            raise UsageError("--team and --notes name two folders", hint="give one")
+        values |= {"memory.place": "repository", "memory.directory": ""}
+    progress = ProgressBar("reading notes")
+    try:
+        memory = Memory.open(options["directory"], command_line=values, progress=progress, trace=trace)
+    finally:
+        progress.close()
+    with memory:
+        count = _print_remarks(memory.remarks)
+        yield memory
+        _print_remarks(memory.remarks[count:])
+
+
+def _print_remarks(lines: Sequence[str]) -> int:
+    for line in lines:
+        click.echo(f"whence: {safe(line)}", err=True)
+    return len(lines)
+
+
+def _recall_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a `RecallRequest` that were given."""
+    return {name: value for name, value in pick_fields(RecallRequest, options).items() if value not in (None, ())}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  whence recall how often do we retry
+  whence recall "why sqlite" --project app --why
+  whence recall "release" --since "last month" --tag ops --full
+  whence recall --stale"""
+)
+@click.argument("question", nargs=-1, metavar="[QUESTION]...")
+@request_options(RecallRequest)
+@click.option("--all", "everything", is_flag=True, help="Also notes that are archived, have expired or are not valid yet.")
+@click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
+@click.option("--stale", is_flag=True, help="Only notes whose code has changed; without a question: all of them.")
+@click.option("--full", is_flag=True, help="Show the whole text, not only the lines that matter.")
+@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
+@usual_options
+def recall(question: tuple[str, ...], **options: Any) -> int:
+    """Find notes by words and meaning, best first.
+
+    A note is labelled `exact` if it was found by meaning and a word confirms it,
+    `keyword-only` if by words alone, `semantic` if by meaning alone, `dated` if
+    by a time in the question, and `faint` if it only fills a short list. A note
+    whose code has changed says so and is ranked lower.
+    """
+    query = " ".join(question)
+    with tracing(options["trace_file"]) as trace, open_notes(options, trace) as memory:
+        given = _recall_fields(options)
+        if options["everything"]:
+            given |= {"any_time": True, "archived": True}
+        if options["stale"] and not query.strip():
+            return _print_stale(memory, given, options)
+        found = memory.recall(query, **given)
+        if options["stale"]:
+            found = found.filtered(lambda one: bool(one.changed))
+        if options["as_json"]:
+            print_json(recall_json(memory, query, found, with_why=options["with_why"]))
+        elif found:
+            print_document(recall_document(memory, found, styler(options["color"]), full=options["full"], with_why=options["with_why"]))
+        else:
+            click.echo(nothing_found(memory, found.searched, stale=options["stale"]), err=True)
+    return FOUND if found else NOTHING_FOUND
+
+
+def _print_stale(memory: Memory, given: dict[str, Any], options: dict[str, Any]) -> int:
+    """Print every note whose code has changed, without a question."""
+    given |= {"any_time": "as_of" not in given, "k": None}
+    found = [note for note, _ in memory.stale(**given)][: options["k"]]
+    searched = memory.count(generated=True, **given)
+    if options["as_json"]:
+        print_json(stale_json(memory, found, searched))
+    elif found:
+        print_document(stale_document(memory, found, styler(options["color"]), full=options["full"]))
+    else:
+        click.echo(nothing_found(memory, searched, stale=True), err=True)
+    return FOUND if found else NOTHING_FOUND
 
 
 @click.command("list")
@@ -42,8 +172,8 @@ def list_(**options: Any) -> int:
     Key, day, kind, topic (or first words) and tags: aligned on a terminal, with tabs
     between them in a pipe.
     """
-    with opened(options) as memory:
-        given = recall_options(options)
+    with open_notes(options) as memory:
+        given = _recall_fields(options)
         filtered = len(given) > 1  # by more than k
         given |= {"any_time": "as_of" not in given, "archived": options["everything"]}
         found = [without_secrets(note)[0] for note in memory.list(**given)]
@@ -52,7 +182,7 @@ def list_(**options: Any) -> int:
             print_json({"count": len(found), "more": more, "notes": [note_json(note) for note in found]})
             return FOUND if found else NOTHING_FOUND
         style = styler(options["color"])
-        print_columns([_row(note) for note in found], style)
+        _print_columns([_row(note) for note in found], style)
         if more > 0:
             line = style(f"and {more} more (-k shows more of them)", dim=True)
             if sys.stdout.isatty():
@@ -89,7 +219,7 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
     Prints its metadata, a blank line and its text. KEY is PROJECT/NAME, or just
     NAME if it is unique.
     """
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         note = memory.get(key)
         if history:
             return _print_history([*memory.history(note.key), note], options)
@@ -115,7 +245,7 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
 @usual_options
 def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
     """Hide notes from recall. They are kept and can be restored."""
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         found = [note.key for note in _all_of(memory, keys)]
         for key in found:
             (memory.restore if restore else memory.archive)(key)
@@ -131,7 +261,7 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
 
     This cannot be undone. whence archive hides a note from recall but keeps it.
     """
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         found = [note.key for note in _all_of(memory, keys, gone=True)]
         if not yes:
             named = ", ".join(map(safe, found))
@@ -158,7 +288,7 @@ def compact(*, do_it: bool, **options: Any) -> int:
     from whence.memory.compaction import apply, plan  # noqa: PLC0415  -- loads numpy
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         steps: Sequence[CompactionStep] = plan(memory, now)
         if do_it:
             steps = apply(memory, steps, now)
@@ -166,7 +296,7 @@ def compact(*, do_it: bool, **options: Any) -> int:
         listed = [{name: getattr(step, name) for name in ("action", "key", "into", "because", "count")} for step in steps]
         print_json({"applied": do_it, "steps": listed})
         return FOUND
-    print_columns([_step_row(step) for step in steps], styler(options["color"]))
+    _print_columns([_step_row(step) for step in steps], styler(options["color"]))
     if not steps:
         click.echo("nothing to do", err=True)
     elif not do_it:
@@ -197,7 +327,7 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
     from whence.memory.importer import import_notes  # noqa: PLC0415  -- loads numpy
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         progress = ProgressBar("importing")
         try:
             place = Path(path).expanduser()
@@ -235,7 +365,7 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
     """
     from whence.memory.exporter import export_notes, exported_notes, lines_of  # noqa: PLC0415  -- loads numpy
 
-    with opened(options) as memory:
+    with open_notes(options) as memory:
         if destination == STANDARD_OUTPUT:
             count = 0
             notes = exported_notes(memory, project=project, archived=not without_archived)
@@ -267,8 +397,8 @@ def _version(note: Note, earlier: Sequence[Note], number: int) -> Note:
 # Showing.
 def _row(note: Note) -> list[str]:
     about = headline(note)
-    if sys.stdout.isatty() and len(about) > LONGEST_HEADLINE:
-        about = f"{about[: LONGEST_HEADLINE - 1]}…"
+    if sys.stdout.isatty() and len(about) > MAX_HEADLINE:
+        about = f"{about[: MAX_HEADLINE - 1]}…"
     state = ["archived"] if note.archived else ["trouble"] if note.problem else []
     return [note.key, day_of(note), note.kind, about, " ".join([*(f"#{tag}" for tag in note.tags), *state])]
 
@@ -286,8 +416,10 @@ def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> No
         print_text(note.text if only_text else render(note))
         return
     if not (only_text or note.problem):
-        print_lines(render(note)[: -len(note.text) - 1].rstrip("\n"), style, dim=True)
-    print_lines(note.text.removesuffix("\n"))
+        for line in render(note)[: -len(note.text) - 1].rstrip("\n").split("\n"):
+            print_item(style(safe(line), dim=True))
+    for line in note.text.removesuffix("\n").split("\n"):
+        print_item(safe(line))
 
 
 def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
@@ -303,8 +435,8 @@ def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
         when = note.updated or note.created
         now = "now" if number == len(shown) else ""
         size = f"{len(note.text.encode('utf-8', 'replace'))} bytes"
-        rows.append([str(number), f"{when:%Y-%m-%d %H:%M}" if when else "", size, first_words(note.text)[:LONGEST_HEADLINE], now])
-    print_columns(rows, styler(options["color"]))
+        rows.append([str(number), f"{when:%Y-%m-%d %H:%M}" if when else "", size, first_words(note.text)[:MAX_HEADLINE], now])
+    _print_columns(rows, styler(options["color"]))
     return FOUND
 
 
@@ -340,3 +472,16 @@ def _say(done: str, keys: Sequence[str], options: dict[str, Any]) -> int:
         for key in keys:
             print_item(f"{done} {safe(key)}")
     return FOUND
+
+
+def _print_columns(rows: Sequence[Sequence[str]], style: Callable[..., str]) -> None:
+    """Rows of a table, the first column in bold: aligned on a terminal, with tabs between whole values in a pipe."""
+    shown = [[safe(value) for value in row] for row in rows]
+    if not sys.stdout.isatty():
+        for row in shown:
+            print_item("\t".join(row))
+        return
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        first, *rest = [value.ljust(width) for value, width in zip(row, widths, strict=True)]
+        print_item("  ".join([style(first, bold=True), *rest]).rstrip())
