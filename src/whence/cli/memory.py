@@ -279,7 +279,7 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
 @click.option("--apply", "do_it", is_flag=True, help="Make the changes instead of only showing them.")
 @usual_options
 def compact(*, do_it: bool, **options: Any) -> int:
-    """Archive outdated and duplicate notes; shows the plan unless --apply is given.
+    """Archive outdated and duplicate notes; without --apply, show the plan.
 
     Archives near-duplicates of newer notes, expired notes, and handoffs that
     are old or whose branch is gone. Nothing is deleted except the oldest
