@@ -18,7 +18,7 @@ from campaigns import examples
 from sample_trees import write
 from whence import Index
 from whence.app.budget import fit_document, fit_json
-from whence.app.presenters.document import Document
+from whence.app.presenters.text import Document
 from whence.app.workspace import AllowedRoots
 from whence.core.errors import UsageError, WhenceError
 from whence.core.settings import load

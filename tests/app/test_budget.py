@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from campaigns import examples
 from whence.app.budget import MORE, BudgetedText, check_budget, fit_document, fit_json
-from whence.app.presenters.document import Document
+from whence.app.presenters.text import Document
 from whence.core.errors import UsageError
 from whence.text.token_estimate import count_tokens
 

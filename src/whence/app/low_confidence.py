@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class LowConfidence:
-    """How sure the surest of some roots is, and what was left out of them that holds the words."""
+    """The confidence of an answer, and the files outside the index that hold its words."""
 
     confidence: Confidence
     left_out: tuple[ExcludedMatches, ...] = ()
     searched: str = "all"  # which content
 
     def __str__(self) -> str:
-        """One line; empty when there is no doubt."""
+        """A warning in one line; empty if the answer is likely here."""
         if self.confidence.here:
             return ""
         because = [self.confidence.because, *map(str, self.left_out)]
@@ -35,7 +35,7 @@ class LowConfidence:
         return f"not here, most likely (confidence {self.confidence.probability:.2f}): {'; '.join(filter(None, because))}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """The same as JSON."""
         of = self.confidence
         return {
             "probability": round(of.probability, 4),
@@ -47,23 +47,25 @@ class LowConfidence:
 
 
 def nothing_for(diff: str | None) -> str:
-    """Why there is no symbol for a task, or for the changes since a commit."""
+    """Why no symbol was found for a task, or for the changes since a commit."""
     if diff is not None:
         return f"no definition has changed since {diff}"
     return "nothing found: only what is defined in code is looked at"
 
 
 def task_warning(pack: ContextPack) -> str:
-    """A warning that the code a task speaks of is most likely not here; empty where it may be."""
+    """A warning that the code for a task is most likely not here; empty if it may be."""
     return str(LowConfidence(pack.confidence)) if pack.confidence is not None else ""
 
 
-def doubt_of(asked: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False) -> LowConfidence | None:
-    """What is to be said of the answers of some roots together; None where nothing was asked in words, or of no files.
+def low_confidence_of(
+    answers: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False
+) -> LowConfidence | None:
+    """The confidence of the answers of some roots together; None if nothing was ranked, or there are no files.
 
-    Who is hurried is not told of files that are not indexed: reading them takes a moment.
+    If `hurried`, files outside the index are not searched for the words: that takes a moment.
     """
-    judged = [(index, confidence) for index, confidence in asked if confidence is not None and index.snapshot.live_files]
+    judged = [(index, confidence) for index, confidence in answers if confidence is not None and index.snapshot.live_files]
     if not judged:
         return None
     surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)

@@ -1,4 +1,4 @@
-"""Notes that speak of the code in an answer. Costs next to nothing where there are none.
+"""Notes about the code in an answer. Costs next to nothing where there are none.
 
 The index over notes is asked as it is, and only for the notes to read: what was written by
 hand since the last command of memory is not known yet, what was edited or deleted is.

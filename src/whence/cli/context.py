@@ -16,7 +16,17 @@ from whence.app.presenters.context import pack_json_with_notes, symbols_document
 from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_document, print_json
-from whence.cli.shared import color_option, json_option, open_indexes, request_options, say_notes, styler, tracing
+from whence.cli.shared import (
+    color_option,
+    json_option,
+    no_refresh_option,
+    open_indexes,
+    path_option,
+    request_options,
+    say_notes,
+    styler,
+    tracing,
+)
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
@@ -45,12 +55,12 @@ Examples:
 )
 @click.argument("task", required=False, default="")
 @request_options(ContextRequest)
-@click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+@path_option
 @click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet; its index is fetched once per version.")
 @click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
 @click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
 @click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
-@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+@no_refresh_option
 @click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @json_option
 @color_option
@@ -73,7 +83,7 @@ def context(task: str, place: str, **options: Any) -> int:
     task = sys.stdin.buffer.read(MAX_READ).decode("utf-8", "replace") if task == "-" else task
     request = ContextRequest(task, **pick_fields(ContextRequest, options), session=os.environ.get(SESSION, ""))
     if options["repository"] is not None:
-        from whence.cli.fleet_search import context_fleet  # noqa: PLC0415  -- it needs this module
+        from whence.cli.fleet import context_fleet  # noqa: PLC0415  -- it needs this module
 
         return context_fleet(request, place, options)
     target = _target(place, tuple(request.files))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whence.graph.enrich.definitions import EnrichedFile, EnrichRecord
     from whence.graph.enrich.traces import IngestSummary
 
-#: What is found is kept after so many seconds at the latest.
+#: Edges are written at least this often.
 SECONDS_BETWEEN_WRITES = 20.0
 #: Parsed files that stay in memory while spans are matched.
 MAX_PARSED = 2_048
@@ -61,7 +61,7 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
     target = targets_of((path,))[0]
     with open_indexes([target], refresh=True, values=settings_of(assignments)) as (index,):
         say_notes([index])
-        runs = [_Run(index, kind, options) for kind in _kinds(index, options["language"])]
+        runs = [_ServerRun(index, kind, options) for kind in _kinds(index, options["language"])]
         if not runs:
             raise UsageError("there is nothing here to ask a language server about", hint="python and typescript are known")
         asked = [one for one in runs if one.find(alone=len(runs) == 1)]
@@ -80,7 +80,7 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
 
 
 def _kinds(index: Index, language: str | None) -> list[ServerKind]:
-    """The servers to ask: for the language that was named, or for those that the tree speaks."""
+    """The servers for one language, or for all languages of the tree."""
     from whence.graph.enrich.client import SERVERS, server_kind  # noqa: PLC0415
     from whence.parse.languages import BY_NAME  # noqa: PLC0415
 
@@ -93,8 +93,8 @@ def _kinds(index: Index, language: str | None) -> list[ServerKind]:
 
 
 @dataclass(slots=True)
-class _Run:
-    """One server, asked about the files of its languages."""
+class _ServerRun:
+    """A run of one language server over the files of its languages."""
 
     index: Index
     kind: ServerKind
@@ -111,7 +111,7 @@ class _Run:
     seconds: float = 0.0
 
     def find(self, *, alone: bool) -> bool:
-        """Find the server; only when there is none at all, that is the end."""
+        """Find the server. If it is missing, that is an error only if it is `alone`."""
         from whence.graph.enrich.client import ServerError, find_server  # noqa: PLC0415
 
         try:
@@ -123,7 +123,7 @@ class _Run:
         return bool(self.command)
 
     def _setting(self) -> str:
-        """The command that the settings give; never one that the repository itself brought along."""
+        """The command in the settings; never one from the repository's own file."""
         for one in self.index.provenance:
             if one.name == f"enrich.{self.kind.name}" and one.value:
                 if one.source.endswith(PROJECT_FILE):
@@ -134,7 +134,7 @@ class _Run:
         return ""
 
     def ask(self, target: Target) -> None:
-        """Ask about every file that is not finished, keeping what is found as it comes."""
+        """Ask about every unfinished file, and write edges as they come."""
         from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts  # noqa: PLC0415
         from whence.graph.enrich.definitions import Outlines  # noqa: PLC0415
         from whence.graph.enrich.definitions import enrich as enriched  # noqa: PLC0415
@@ -208,13 +208,13 @@ class _Run:
             waiting.clear()
 
     def line(self) -> str:
-        """What was done, in words."""
+        """The summary of the run as a line."""
         rest = f"; {self.left} files left" if self.left else ""
         found = f"{self.edges} edges from {self.resolved} of {self.asked} names"
         return f"{self.kind.name}: {found} in {self.files} files, {self.seconds:.1f} s{rest}"
 
     def figures(self) -> dict[str, Any]:
-        """What was done, for programs."""
+        """The summary of the run as JSON."""
         return {
             "language": self.kind.name,
             "command": self.command,
@@ -230,7 +230,7 @@ class _Run:
 
 
 def _languages(index: Index) -> dict[str, str]:
-    """The language of every file; one whose name is no Unicode cannot be a symbol's."""
+    """The language of every file whose name is printable; others cannot hold symbols."""
     snapshot = index.snapshot
     living = zip(snapshot.paths, snapshot.languages, snapshot.alive.tolist(), strict=True)
     return {path: language for path, language, alive in sorted(living) if alive and path.isprintable()}
@@ -305,7 +305,7 @@ def _line(did: IngestSummary, edges: int) -> str:
 
 
 class IndexSymbols:
-    """The symbols of an index, as traces look for them."""
+    """Looks up the symbols that spans name."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -326,7 +326,7 @@ class IndexSymbols:
         return self._index.parsed(path)
 
     def holds(self, key: str) -> bool:
-        """Whether a symbol is still there; what has no place in the source always is."""
+        """Whether a symbol still exists; routes and remote calls always do."""
         path, mark, name = key.partition("#")
         if not mark or path.startswith(("route:", "rpc:")):
             return True

@@ -18,7 +18,7 @@ from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import json_option, open_indexes, say_notes
+from whence.cli.shared import json_option, no_refresh_option, open_indexes, path_option, say_notes
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,12 +30,10 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
 
-path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
 session_option = click.option(
     "--session", envvar="WHENCE_SESSION", default="", metavar="NAME", help="Session name (default: WHENCE_SESSION)."
 )
 task_option = click.option("--task", default="", metavar="TEXT", help="The task they were for; its rare words are learned.")
-no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 
 
 @click.group(
@@ -66,7 +64,7 @@ def useful(**asked: Any) -> int:
 
     SYMBOL is a name such as SessionStore.open, or path#name if several have it.
     """
-    return _say(useful=True, **asked)
+    return _record_verdicts(useful=True, **asked)
 
 
 @feedback.command()
@@ -79,7 +77,7 @@ def useful(**asked: Any) -> int:
 @set_option
 def useless(**asked: Any) -> int:
     """Mark symbols as not useful."""
-    return _say(useful=False, **asked)
+    return _record_verdicts(useful=False, **asked)
 
 
 @feedback.command("list")
@@ -91,12 +89,12 @@ def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple
     """List what was learned: verdicts by symbol, and words that lead to symbols."""
     from whence.context.feedback.verdicts import opinions, pairs  # noqa: PLC0415
 
-    with _learning(place, assignments) as (target, chosen, learned):
+    with _open_feedback(place, assignments) as (target, chosen, learned):
         held: list[VerdictSummary] = []
         if learned.rows("SELECT 1 FROM records LIMIT 1"):
             with open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,):
                 say_notes([index])
-                held = opinions(learned, lambda symbol: _root_now(index, symbol), chosen)
+                held = opinions(learned, lambda symbol: _package_hash(index, symbol), chosen)
         words = pairs(learned, chosen)
     if as_json:
         print_json(
@@ -114,7 +112,7 @@ def export(place: str, as_json: bool) -> int:  # noqa: ARG001
     """Print every verdict as JSON lines, for whence feedback import."""
     from whence.context.feedback.verdicts import as_text  # noqa: PLC0415
 
-    with _learning(place) as (_, _, learned):
+    with _open_feedback(place) as (_, _, learned):
         click.echo(as_text(learned), nl=False)
     return FOUND
 
@@ -131,7 +129,7 @@ def import_(file: str, place: str, as_json: bool, assignments: tuple[str, ...]) 
     """
     from whence.context.feedback.verdicts import from_text  # noqa: PLC0415
 
-    with _learning(place, assignments, must_be_on=True) as (_, chosen, learned):
+    with _open_feedback(place, assignments, enabled_only=True) as (_, chosen, learned):
         added = from_text(learned, _read(file), chosen)
     if as_json:
         print_json({"imported": added})
@@ -153,9 +151,9 @@ def reset(symbols: tuple[str, ...], yes: bool, place: str, as_json: bool) -> int
     from whence.context.feedback.verdicts import forget  # noqa: PLC0415
 
     forgotten: int | None
-    with _learning(place) as (_, _, learned):
+    with _open_feedback(place) as (_, _, learned):
         if symbols:
-            chosen = [_one_of(name, _known_as(learned, name)) for name in symbols]
+            chosen = [_only_one(name, _learned_symbols(learned, name)) for name in symbols]
             if not yes:
                 raise UsageError(f"would forget what was learned of {', '.join(map(safe, chosen))}", hint="add --yes to do it")
             forgotten = forget(learned, chosen)
@@ -196,9 +194,9 @@ def used(
 
     if text_file is None and not touched and not names:
         raise UsageError("nothing to look at", hint="give --text-file, --place or --symbol")
-    text = _texts_in(_read(text_file)) if text_file is not None else ""
-    with _learning(place, assignments) as (target, chosen, learned):
-        places = [_touched(target, one) for one in touched]
+    text = _json_texts(_read(text_file)) if text_file is not None else ""
+    with _open_feedback(place, assignments) as (target, chosen, learned):
+        places = [_edited_range(target, one) for one in touched]
         found = (
             PendingFeedback(learned, chosen, session).used(text=text, places=places, names=names, now=time.time()) if chosen.enabled else []
         )
@@ -212,17 +210,17 @@ def used(
 
 # Opening.
 @contextmanager
-def _learning(
-    place: str, assignments: tuple[str, ...] = (), *, must_be_on: bool = False
+def _open_feedback(
+    place: str, assignments: tuple[str, ...] = (), *, enabled_only: bool = False
 ) -> Iterator[tuple[Target, LearnSettings, FeedbackStore]]:
-    """What was learned about the repository around a place, and the settings that say what it is worth."""
+    """Open the feedback on the repository around a place, with the settings that weigh it."""
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target = targets_of((place,))[0]
     chosen = load_settings(target.root, command_line=settings_of(assignments))[0].learn
-    if must_be_on and not chosen.enabled:
+    if enabled_only and not chosen.enabled:
         raise UsageError("learning is switched off", hint="set learn.enabled=true")
     layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
     with closing(FeedbackStore.beside(layout.directory)) as learned:
@@ -237,8 +235,8 @@ def _read(file: str) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _texts_in(raw: str) -> str:
-    """All texts of a JSON document, as hooks are given one; else the text itself."""
+def _json_texts(raw: str) -> str:
+    """All strings of a JSON document, as hooks receive it; any other text as it is."""
     if raw.lstrip()[:1] not in ("{", "["):
         return raw
     try:
@@ -255,7 +253,7 @@ def _texts_in(raw: str) -> str:
     return "\n".join(texts)
 
 
-def _touched(target: Target, written: str) -> EditedRange:
+def _edited_range(target: Target, written: str) -> EditedRange:
     from whence.context.feedback.session import END_OF_FILE, EditedRange  # noqa: PLC0415
 
     found = _PLACE.match(written)
@@ -270,8 +268,8 @@ def _touched(target: Target, written: str) -> EditedRange:
     return EditedRange(inside, first, last)
 
 
-# Saying.
-def _say(
+# Verdicts.
+def _record_verdicts(
     *,
     useful: bool,
     symbols: tuple[str, ...],
@@ -285,15 +283,15 @@ def _say(
     from whence.context.feedback.verdicts import Verdict, opinions, say  # noqa: PLC0415
 
     with (
-        _learning(place, assignments, must_be_on=True) as (target, chosen, learned),
+        _open_feedback(place, assignments, enabled_only=True) as (target, chosen, learned),
         open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,),
     ):
         say_notes([index])
-        keys = list(dict.fromkeys(_one_of(name, index.symbol_keys(name)) for name in symbols))
+        keys = list(dict.fromkeys(_only_one(name, index.symbol_keys(name)) for name in symbols))
         now = time.time()
         records = [Verdict(key, useful, index.package_hash(key), task, now) for key in keys]
         say(learned, records, chosen, session)
-        held = {one.symbol: one for one in opinions(learned, lambda symbol: _root_now(index, symbol), chosen, keys)}
+        held = {one.symbol: one for one in opinions(learned, lambda symbol: _package_hash(index, symbol), chosen, keys)}
     if as_json:
         kept = records[0].task if records else ""
         print_json({"useful": useful, "task": kept, "symbols": [_opinion_json(held[key]) for key in keys]})
@@ -303,15 +301,15 @@ def _say(
     return FOUND
 
 
-def _one_of(name: str, keys: list[str]) -> str:
+def _only_one(name: str, keys: list[str]) -> str:
     if len(keys) > 1:
         listed = "\n".join(f"  {safe(key)}" for key in keys)
         raise UsageError(f"{len(keys)} symbols are called {safe(name)!r}; write one of these:\n{listed}")
     return keys[0]
 
 
-def _known_as(learned: FeedbackStore, name: str) -> list[str]:
-    """The symbols of which something was learned and that a name may stand for; they need not exist any more."""
+def _learned_symbols(learned: FeedbackStore, name: str) -> list[str]:
+    """The symbols with feedback that a name may refer to; they need not exist any more."""
     from whence.context.feedback.verdicts import records  # noqa: PLC0415
 
     known = dict.fromkeys(record.symbol for record in records(learned))
@@ -323,8 +321,8 @@ def _known_as(learned: FeedbackStore, name: str) -> list[str]:
     return found
 
 
-def _root_now(index: Index, symbol: str) -> str:
-    """The hash of the code around a symbol, or nothing when the symbol is gone."""
+def _package_hash(index: Index, symbol: str) -> str:
+    """The hash of the code around a symbol; empty if the symbol is gone."""
     try:
         return index.package_hash(symbol)
     except UsageError:
@@ -332,7 +330,7 @@ def _root_now(index: Index, symbol: str) -> str:
 
 
 def _reset(learned: FeedbackStore) -> int | None:
-    """Forget everything; how many verdicts those were, or None when they could not be read any more."""
+    """Delete all feedback and return the number of verdicts; None if the file was damaged."""
     from whence.core.errors import StorageError  # noqa: PLC0415
 
     try:
@@ -344,7 +342,7 @@ def _reset(learned: FeedbackStore) -> int | None:
     return count
 
 
-# Showing.
+# Printing.
 def _tally(one: VerdictSummary) -> str:
     expired = f", {one.expired} expired" if one.expired else ""
     return f"{one.useful} useful, {one.useless} not{expired}: {one.boost:+.3f}"

@@ -15,7 +15,7 @@ from whence.app.presenters.graph import PathAnswer, answers_document, answers_js
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_document, print_json
-from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler
+from whence.cli.shared import color_option, json_option, no_refresh_option, open_indexes, path_option, say_notes, styler
 from whence.core.errors import UsageError
 from whence.core.types import SYMBOL_IN_FILE
 
@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 LIMIT = 50
 _NAMES = """SYMBOL is a name (open), a qualified name (Session.open), path#name or FILE:LINE."""
 
-path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
 all_option = click.option("--all", "every", is_flag=True, help="If several symbols have the name, answer for each.")
 limit_option = click.option("--limit", type=click.IntRange(min=1), default=LIMIT, show_default=True, help="Show at most this many.")
-no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 kind_option = click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Follow edges of a kind: references, type_hint_of, ...")
 all_kinds_option = click.option("--all-kinds", is_flag=True, help="Follow every kind of dependency edge.")
 
@@ -42,7 +40,7 @@ def _depth_option(default: int) -> Callable[[Any], Any]:
 
 
 def _options(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The options of every question, after those of one."""
+    """Add the options that all questions share, after `more`."""
 
     def decorate(function: Any) -> Any:
         for option in reversed((*more, all_option, limit_option, path_option, no_refresh_option, json_option, color_option, set_option)):
@@ -60,7 +58,7 @@ def callers(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
     Calls of a method that SYMBOL overrides may reach it; they are marked.
     """
-    chosen = _chosen(kinds, all_kinds=all_kinds)
+    chosen = _edge_kinds(kinds, all_kinds=all_kinds)
     return _ask("callers", symbol, lambda asked: partial(asked.callers, kinds=chosen, depth=depth), options)
 
 
@@ -72,7 +70,7 @@ def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
     Unresolved calls and calls out of the repository are listed last.
     """
-    chosen = _chosen(kinds, all_kinds=all_kinds)
+    chosen = _edge_kinds(kinds, all_kinds=all_kinds)
     return _ask("callees", symbol, lambda asked: partial(asked.callees, kinds=chosen, depth=depth), options)
 
 
@@ -107,9 +105,9 @@ def tests(symbol: str, depth: int, **options: Any) -> int:
 @color_option
 @set_option
 def path(source: str, target: str, steps: int, **options: Any) -> int:
-    """Show the shortest path from A to B through calls, references and containment."""
-    with _asked(options) as (index, where):
-        begin, end = (_meant(index, where, text, every=options["every"]) for text in (source, target))
+    """Show the shortest path from A to B (calls, references, containment)."""
+    with _open_repository(options) as (index, where):
+        begin, end = (_resolve(index, where, text, every=options["every"]) for text in (source, target))
         way = index.questions().path(begin, end, hops=steps)
         back = index.questions().path(end, begin, hops=steps) if way is None else None
         answer = PathAnswer(begin, end, way, back, steps)
@@ -120,7 +118,7 @@ def path(source: str, target: str, steps: int, **options: Any) -> int:
     return NOTHING_FOUND if way is None else FOUND
 
 
-def _chosen(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
+def _edge_kinds(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
     from whence.core.types import EDGE_KINDS  # noqa: PLC0415
     from whence.graph.questions import CALLS, DEPENDENCIES  # noqa: PLC0415
 
@@ -133,8 +131,8 @@ def _chosen(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
 def _ask(
     question: str, symbol: str, asking: Callable[[Questions], Callable[[NamedSymbol], NeighbourAnswer]], options: dict[str, Any]
 ) -> int:
-    with _asked(options) as (index, where):
-        named = _meant(index, where, symbol, every=options["every"])
+    with _open_repository(options) as (index, where):
+        named = _resolve(index, where, symbol, every=options["every"])
         answer = asking(index.questions())
         answers = [answer(one) for one in named]
         if options["as_json"]:
@@ -145,16 +143,16 @@ def _ask(
 
 
 @contextmanager
-def _asked(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
-    """The index that is asked, opened."""
+def _open_repository(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
+    """Open the index of the repository that `--path` names."""
     where = targets_of((options["place"],))[0]
     with open_indexes([where], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
         say_notes([index])
         yield index, where
 
 
-def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[NamedSymbol]:
-    """The symbols that a name means: one, or with `every` all of them."""
+def _resolve(index: Index, where: Target, text: str, *, every: bool) -> list[NamedSymbol]:
+    """Resolve a name to one symbol, or with `every` to all that have it."""
     from whence.graph.names import candidate_lines  # noqa: PLC0415
 
     named = index.questions().resolve(_from_root(where.root, text))
@@ -167,7 +165,7 @@ def _meant(index: Index, where: Target, text: str, *, every: bool) -> list[Named
 
 
 def _from_root(root: Path, text: str) -> str:
-    """A symbol given by its file, with the path from the root; others as they are."""
+    """Rewrite the path of a symbol relative to the root; names without a path stay as they are."""
     found = SYMBOL_IN_FILE.fullmatch(text)
     if found is None or not Path(found["path"]).is_file():
         return text

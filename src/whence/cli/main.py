@@ -33,6 +33,7 @@ _MODULES = {
     **dict.fromkeys(("install", "uninstall"), "whence.cli.install"),
     **dict.fromkeys(("recall", "list", "show", "archive", "forget", "compact", "import", "export"), "whence.cli.memory"),
     **dict.fromkeys(("clear", "pack"), "whence.cli.index"),
+    "config": "whence.cli.status",
     "ingest": "whence.cli.enrich",
     "mcp": "whence.mcp.command",
     "ui": "whence.ui.command",

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from whence.app.presenters.document import Document
+from whence.app.presenters.text import Document
 from whence.cli.shared import complaint
 from whence.core.errors import WhenceError
 

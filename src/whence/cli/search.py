@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
-from whence.app.low_confidence import LowConfidence, doubt_of
+from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots
 from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
 from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
 from whence.app.presenters.text import relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_document, print_foot, print_item, print_json
-from whence.cli.shared import color_option, json_option, open_indexes, request_options, say_notes, styler, tracing
+from whence.cli.shared import color_option, json_option, no_refresh_option, open_indexes, request_options, say_notes, styler, tracing
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
@@ -54,7 +54,7 @@ Examples:
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
 @click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
-@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+@no_refresh_option
 @click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 @json_option
 @color_option
@@ -68,7 +68,7 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     current folder).
     """
     if options["fleet"]:
-        from whence.cli.fleet_search import search_fleet  # noqa: PLC0415  -- it needs this module
+        from whence.cli.fleet import search_fleet  # noqa: PLC0415  -- it needs this module
 
         return search_fleet(SearchRequest(query, **pick_fields(SearchRequest, options)), paths, options)
     if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
@@ -86,10 +86,12 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         found, remarks, judged = _ask_each(request, targets, indexes)
         if len(indexes) > 1:
             k = options["k"] or (indexes[0].settings.search.k if query.strip() else len(found))
-            found = (sorted(found, key=lambda pair: -pair[1].score) if request.parsed.text.strip() else found)[:k]
+            found = merge_roots([found], (), k, lambda pair: pair[1].score)[0] if request.parsed.text.strip() else found[:k]
         for remark in remarks:
             click.echo(f"whence: {safe(remark)}", err=True)
-        print_answer(query, indexes, found, options, remarks, doubt_of(judged, request.filters(indexes[0].settings.search.content).content))
+        print_answer(
+            query, indexes, found, options, remarks, low_confidence_of(judged, request.filters(indexes[0].settings.search.content).content)
+        )
     return FOUND if found else NOTHING_FOUND
 
 
@@ -158,7 +160,7 @@ Examples:
     },
 )
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
-@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+@no_refresh_option
 @json_option
 @color_option
 @set_option
@@ -198,7 +200,7 @@ Examples:
 @click.option("--context", "for_task", is_flag=True, help="Explain a symbol's rank for a task, as whence context ranks it.")
 @click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
-@click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+@no_refresh_option
 @json_option
 @color_option
 @set_option
@@ -209,7 +211,7 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
     line is one part of the score; the last column is the file's rank without it.
     """
     if options["fleet"]:
-        from whence.cli.fleet_search import why_fleet  # noqa: PLC0415  -- it needs this module
+        from whence.cli.fleet import why_fleet  # noqa: PLC0415  -- it needs this module
 
         return why_fleet(query, target, path, options)
     targets = targets_of((path,))
@@ -249,7 +251,7 @@ def print_answer(
         print_json(search_json(query, indexes, found, remarks, doubt, with_why=options["with_why"]) | hints)
         return
     shown = [(relative(index.root, result.path), result) for index, result in found]
-    print_doubt(doubt, shown, options)
+    print_low_confidence(doubt, shown, options)
     if print_bare(query, shown, options):
         return
     style = styler(options["color"])
@@ -262,7 +264,7 @@ def print_answer(
         click.echo("nothing found" + ("" if doubt is not None else _elsewhere(indexes, options)), err=True)
 
 
-def print_doubt(doubt: LowConfidence | None, shown: Shown, options: dict[str, Any]) -> None:
+def print_low_confidence(doubt: LowConfidence | None, shown: Shown, options: dict[str, Any]) -> None:
     """Warn that the answer is most likely not here: above the results, or on standard error where only lines are wanted."""
     if doubt is None or not str(doubt):
         return

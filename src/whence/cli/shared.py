@@ -46,13 +46,15 @@ SECONDS_BEFORE_PROGRESS = 0.4
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output (auto: on a terminal only)."
 )
+path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
+no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 
 
 def request_options(
     request: type, *, only: Collection[str] = (), help_of: Mapping[str, str] | None = None
 ) -> Callable[[_Command], _Command]:
-    """Give a command the options of a request, or some of them; `help_of` says what some mean here."""
+    """Give a command the options of a request, or some of them; `help_of` replaces their help."""
     offered = [one for one in options_of(request) if one.flags and (not only or one.name in only)]
 
     def add(command: _Command) -> _Command:
@@ -63,9 +65,9 @@ def request_options(
     return add
 
 
-def _click_option(one: Option, said: str) -> Callable[[_Command], _Command]:
+def _click_option(one: Option, help_text: str) -> Callable[[_Command], _Command]:
     if one.type == "bool":
-        return click.option(*one.flags, one.name, is_flag=True, help=said)
+        return click.option(*one.flags, one.name, is_flag=True, help=help_text)
     valueless: dict[str, Any] = {"is_flag": False, "flag_value": one.flag_value} if one.flag_value else {}
     return click.option(
         *one.flags,
@@ -74,7 +76,7 @@ def _click_option(one: Option, said: str) -> Callable[[_Command], _Command]:
         multiple=one.type == "strs",
         **valueless,
         metavar=one.placeholder or None,
-        help=said,
+        help=help_text,
     )
 
 
@@ -88,7 +90,7 @@ class ProgressBar:
         self._stack = ExitStack()
 
     def __call__(self, done: int, total: int) -> None:
-        """So much is done."""
+        """Update the bar."""
         if not self._show or (self._bar is None and (time.monotonic() - self._began < SECONDS_BEFORE_PROGRESS or done >= total)):
             return
         if self._bar is None:
@@ -97,7 +99,7 @@ class ProgressBar:
         self._done = done
 
     def close(self) -> None:
-        """Leave the line."""
+        """Remove the bar."""
         self._stack.close()
 
 
@@ -120,14 +122,14 @@ def open_indexes(targets: list[Target], *, refresh: bool, values: dict[str, str]
 
 
 def say_notes(indexes: list[Index]) -> None:
-    """What a user should know, on standard error."""
+    """Print the notes of some indexes on standard error."""
     for index in indexes:
         for note in index.notes:
             click.echo(f"whence: {safe(index.root.name)}: {note}", err=True)
 
 
 def complaint(message: str, hint: str = "") -> str:
-    """An error as it is told: what happened and what to do on one line, and what else there is to see below."""
+    """Format an error: what happened and what to do on one line, details below."""
     from whence.text.invisible import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
 
     first, _, rest = escape_invisible(message).partition("\n")  # names of files may be in it
@@ -135,6 +137,6 @@ def complaint(message: str, hint: str = "") -> str:
 
 
 def styler(color: str) -> Callable[..., str]:
-    """A function that styles text when colour is wanted."""
-    wanted = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-    return click.style if wanted else plain
+    """Return `click.style`, or a function that styles nothing if there should be no colour."""
+    colored = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    return click.style if colored else plain

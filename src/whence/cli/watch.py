@@ -1,4 +1,4 @@
-"""`whence watch`: indexes are kept true to their files while it runs."""
+"""`whence watch`: keeps indexes fresh while it runs."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ if TYPE_CHECKING:
     from whence.core.types import RefreshSummary
     from whence.index.watch import TreeWatcher
 
-#: Changes that never pause are taken in after this many times the quiet that is waited for.
-MOST_PAUSES = 10
+#: If changes never pause, the index is updated after this many quiet periods.
+MAX_PAUSES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedIndex:
-    """A tree is followed from now on, and how."""
+class WatchStarted:
+    """Watching of a tree has begun, or its method has changed."""
 
     root: Path
     files: int
     folders: int
-    looking: str  # why it is looked through instead of being watched; empty when it is watched
+    polling_reason: str  # why the tree is polled instead of watched; empty if it is watched
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """Changes were taken in."""
+class IndexUpdated:
+    """An index was updated."""
 
     root: Path
     did: RefreshSummary
     commit: str
-    moved: bool  # whether the commit is another than before
+    moved: bool  # whether the commit has changed
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class WatchError:
-    """Something that a user should know; watching goes on."""
+    """A problem that the user should know about; watching goes on."""
 
     root: Path
     message: str
 
 
-Happening = WatchedIndex | Taken | WatchError
+WatchEvent = WatchStarted | IndexUpdated | WatchError
 
 
 @click.command(
@@ -83,8 +83,8 @@ def watch(paths: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -
     values = settings_of(assignments)
     signal.signal(signal.SIGTERM, _end)
     print_one = _print_json if as_json else _print_text
-    for happening in follow([target.root for target in targets_of(paths)], lambda root: open_index(root, values)):
-        print_one(happening)
+    for event in watch_roots([target.root for target in targets_of(paths)], lambda root: open_index(root, values)):
+        print_one(event)
     return FOUND
 
 
@@ -92,72 +92,72 @@ def _end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  -- as signals
     raise SystemExit(FOUND)
 
 
-def _print_text(happening: Happening) -> None:
-    name = safe(happening.root.name or str(happening.root))
-    if isinstance(happening, WatchError):
-        click.echo(f"whence: {name}: {safe(happening.message)}", err=True)
+def _print_text(event: WatchEvent) -> None:
+    name = safe(event.root.name or str(event.root))
+    if isinstance(event, WatchError):
+        click.echo(f"whence: {name}: {safe(event.message)}", err=True)
         return
     clock = styler("auto")(time.strftime("%H:%M:%S"), dim=True)
-    if isinstance(happening, WatchedIndex):
-        what = f"{happening.files} files in {happening.folders} folders"
-        how = f"looking through it now and then: {happening.looking}" if happening.looking else "watching"
-        click.echo(f"{clock} {safe(str(happening.root))}: {what}; {safe(how)}")
+    if isinstance(event, WatchStarted):
+        what = f"{event.files} files in {event.folders} folders"
+        how = f"looking through it now and then: {event.polling_reason}" if event.polling_reason else "watching"
+        click.echo(f"{clock} {safe(str(event.root))}: {what}; {safe(how)}")
         return
-    at = f" · commit {happening.commit[:10]}" if happening.moved else ""
-    click.echo(f"{clock} {name}: {happening.did.read} read, {happening.did.deleted} gone, {happening.seconds:.2f} s{at}")
+    at = f" · commit {event.commit[:10]}" if event.moved else ""
+    click.echo(f"{clock} {name}: {event.did.read} read, {event.did.deleted} gone, {event.seconds:.2f} s{at}")
 
 
-def _print_json(happening: Happening) -> None:
-    said: dict[str, Any] = {"time": round(time.time(), 3), "root": str(happening.root)}
-    if isinstance(happening, WatchedIndex):
-        said |= {"event": "followed", "files": happening.files, "folders": happening.folders, "looking": happening.looking}
-    elif isinstance(happening, Taken):
-        did = happening.did
+def _print_json(event: WatchEvent) -> None:
+    said: dict[str, Any] = {"time": round(time.time(), 3), "root": str(event.root)}
+    if isinstance(event, WatchStarted):
+        said |= {"event": "followed", "files": event.files, "folders": event.folders, "looking": event.polling_reason}
+    elif isinstance(event, IndexUpdated):
+        did = event.did
         said |= {"event": "taken", "read": did.read, "touched": did.touched, "deleted": did.deleted, "bytes_read": did.bytes}
-        said |= {"commit": happening.commit or None, "seconds": round(happening.seconds, 3)}
+        said |= {"commit": event.commit or None, "seconds": round(event.seconds, 3)}
     else:
-        said |= {"event": "trouble", "message": happening.message}
+        said |= {"event": "trouble", "message": event.message}
     click.echo(json.dumps(said, ensure_ascii=True))
 
 
-def follow(roots: Sequence[Path], opened: Callable[[Path], Index]) -> Iterator[Happening]:
-    """Keep the indexes of some roots true, and tell what happens. Ends only by an error: a root that is gone, or what a signal raises."""
+def watch_roots(roots: Sequence[Path], open_root: Callable[[Path], Index]) -> Iterator[WatchEvent]:
+    """Keep the indexes of some roots fresh and yield what happens. Ends only by an error: a root that is gone, or a signal."""
     with ExitStack() as stack:
-        kept = [stack.enter_context(Kept(root, opened)) for root in roots]
+        watchers = [stack.enter_context(RootWatcher(root, open_root)) for root in roots]
         while True:
-            for one in kept:
+            for one in watchers:
                 yield from one.tend()
-            _sleep(kept)
+            _sleep(watchers)
 
 
-def _sleep(kept: Sequence[Kept]) -> None:
-    """Sleep until something is noted of a root, or one is due."""
+def _sleep(watchers: Sequence[RootWatcher]) -> None:
+    """Sleep until a root has changed or is due."""
     waiting = select.poll()
-    for one in kept:
+    for one in watchers:
         if one.due is None and one.handle is not None:
             waiting.register(one.handle, select.POLLIN)
-    due = [one.due for one in kept if one.due is not None]
+    due = [one.due for one in watchers if one.due is not None]
     waiting.poll(max(min(due) - time.monotonic(), 0) * 1_000 + 1 if due else None)
 
 
-class Kept:
-    """One root: its index, what follows its files, and when it has to be seen to."""
+class RootWatcher:
+    """One root: its index, the watcher of its files, and when to update it."""
 
-    def __init__(self, root: Path, opened: Callable[[Path], Index]) -> None:
-        self._root, self._opened = root, opened
+    def __init__(self, root: Path, open_root: Callable[[Path], Index]) -> None:
+        self._root, self._open_root = root, open_root
         self._index: Index | None = None
         self._follower: TreeWatcher | None = None
         self._settings = WatchSettings()
         self._commit: str | None = None
         self._inode = 0
-        self._said: str | None = None  # how it is followed, as it was last told
-        self._troubled = False
-        self._since: float | None = None  # when the first of the changes was noted that are waiting to be taken in
+        self._reported: str | None = None  # the polling reason that was last reported
+        self._failing = False
+        self._since: float | None = None  # when the first of the pending changes was seen
         self._took = 0.0
-        self.due: float | None = 0.0  # when it has to be seen to; None: when something is noted
+        self.due: float | None = 0.0  # when to update it; None: as soon as something changes
 
     def __enter__(self) -> Self:
-        self._open()  # trouble at the beginning is not to be waited out
+        self._open()  # an error at the start ends the command
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -165,13 +165,13 @@ class Kept:
 
     @property
     def handle(self) -> int | None:
-        """What to wait on for something to be noted."""
+        """The file descriptor to wait on for changes; None without one."""
         return self._follower.handle if self._follower is not None else None
 
     def _open(self) -> tuple[Index, TreeWatcher]:
         from whence.index.watch import TreeWatcher  # noqa: PLC0415  -- numpy, not for help
 
-        self._index = self._opened(self._root)
+        self._index = self._open_root(self._root)
         self._inode = _inode(self._index.layout.database)
         self._settings = self._index.settings.watch
         self._follower = TreeWatcher(self._index.writer)
@@ -185,15 +185,15 @@ class Kept:
             self._index.close()
         self._index = self._follower = None
 
-    def tend(self) -> Iterator[Happening]:
-        """Take in what changed, when it is time to."""
+    def tend(self) -> Iterator[WatchEvent]:
+        """Update the index when it is time to."""
         now = time.monotonic()
         if self.due is None:
             if self._changed():
                 self._since, self.due = now, now + self._pause()
         elif now < self.due:
             return
-        elif self._since is not None and now < self._since + MOST_PAUSES * self._pause() and self._changed():
+        elif self._since is not None and now < self._since + MAX_PAUSES * self._pause() and self._changed():
             self.due = now + self._pause()
         else:
             yield from self._refresh()
@@ -202,36 +202,36 @@ class Kept:
         return self._follower is not None and self._follower.has_changed()
 
     def _pause(self) -> float:
-        """How long to wait for quiet; not less than the last refresh took, so that at most half the time goes into them."""
+        """How long to wait for quiet: at least as long as the last refresh took, so that refreshing takes half the time at most."""
         return max(self._settings.quiet, min(self._took, self._settings.poll))
 
-    def _refresh(self) -> Iterator[Happening]:
-        """Take in what changed and say when to look the next time; trouble is told once, and tried again."""
+    def _refresh(self) -> Iterator[WatchEvent]:
+        """Update the index and schedule the next update. An error is reported once, and the update tried again."""
         if not self._root.is_dir():
             raise RootError(f"{self._root} is gone", hint="watch the folder where it is now")
         self._since = None
         try:
-            happened, fresh = self._take_in()
+            happened, fresh = self._update()
         except (WhenceError, OSError) as error:
             self._close()  # opening it again repairs what can be repaired
             happened, fresh = [WatchError(self._root, str(error))], False
-        yield from (one for one in happened if not (self._troubled and isinstance(one, WatchError)))
-        self._troubled = not fresh
-        self._settle(fresh=fresh)
+        yield from (one for one in happened if not (self._failing and isinstance(one, WatchError)))
+        self._failing = not fresh
+        self._schedule(fresh=fresh)
 
-    def _settle(self, *, fresh: bool) -> None:
+    def _schedule(self, *, fresh: bool) -> None:
         now, follower = time.monotonic(), self._follower
         if follower is not None and not fresh:
             follower.mark_changed()
         if not fresh or follower is None or follower.polling_reason:
             self.due = now + self._settings.poll
-        elif follower.has_changed():  # also where new folders are watched only now: what came into them before is looked for
+        elif follower.has_changed():  # also if a new folder was not watched yet: it may hold new files
             self._since, self.due = now, now + self._pause()
         else:
             self.due = None
 
-    def _take_in(self) -> tuple[list[Happening], bool]:
-        """What happened while the index was brought up to date, and whether it is."""
+    def _update(self) -> tuple[list[WatchEvent], bool]:
+        """What happened during an update, and whether the index is fresh now."""
         began, index, follower = time.monotonic(), self._index, self._follower
         if index is None or follower is None or _inode(index.layout.database) != self._inode:  # removed by another process
             self._close()
@@ -242,20 +242,20 @@ class Kept:
             built = index.refresh() is not before
         did, freshness = index.last_refresh, index.freshness
         moved, self._commit = self._commit not in (None, freshness.commit), freshness.commit
-        happened: list[Happening] = [WatchError(self._root, note) for note in index.notes]
+        happened: list[WatchEvent] = [WatchError(self._root, note) for note in index.notes]
         index.notes.clear()
-        if self._said != follower.polling_reason:
-            self._said = follower.polling_reason
-            happened.append(WatchedIndex(self._root, len(index.tree.files), len(index.tree.folders), follower.polling_reason))
+        if self._reported != follower.polling_reason:
+            self._reported = follower.polling_reason
+            happened.append(WatchStarted(self._root, len(index.tree.files), len(index.tree.folders), follower.polling_reason))
         if built:
             self._took = time.monotonic() - began
             if did.read or did.deleted or moved:
-                happened.append(Taken(self._root, did, freshness.commit, moved, self._took))
+                happened.append(IndexUpdated(self._root, did, freshness.commit, moved, self._took))
         return happened, freshness.fresh
 
 
 def _inode(path: Path) -> int:
-    """Which file is at a path, so that another in its place is seen; 0 where there is none."""
+    """The inode of a file, to notice that another has replaced it; 0 without one."""
     try:
         return path.stat().st_ino
     except OSError:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from whence.app.low_confidence import LowConfidence, doubt_of, merge_roots, nothing_for, task_warning
+from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots, nothing_for, task_warning
 from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
 from whence.app.presenters.text import safe
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
@@ -115,7 +115,9 @@ def _searched(
         own = [one for one in answer if not one.path.startswith(inner)]
         part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
         part.asked = not progress.building  # what is not indexed yet may be what is asked for
-        part.doubt = doubt_of([(index, answer.confidence)], request.filters(index.settings.search.content).content) if part.asked else None
+        part.doubt = (
+            low_confidence_of([(index, answer.confidence)], request.filters(index.settings.search.content).content) if part.asked else None
+        )
         part.said += [f"note: {note}" for note in answer.notes]
         part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
     if progress.building:

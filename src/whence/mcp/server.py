@@ -15,8 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from whence.app.budget import fit_document
-from whence.app.presenters.document import Document
-from whence.app.presenters.text import freshness_json
+from whence.app.presenters.text import Document, freshness_json
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError, WhenceError

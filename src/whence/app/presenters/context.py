@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from whence.app.note_hints import NoteHint, hint_lines, notes_json
-from whence.app.presenters.document import Document
-from whence.app.presenters.text import safe
+from whence.app.presenters.text import Document, safe
 
 if TYPE_CHECKING:
     from whence.context.pack import ContextPack, Symbol

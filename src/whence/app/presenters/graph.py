@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.app.presenters.document import Document
-from whence.app.presenters.text import freshness_json, freshness_words, relative, safe
+from whence.app.presenters.text import Document, freshness_json, freshness_words, relative, safe
 
 if TYPE_CHECKING:
     from whence.app.index import Index

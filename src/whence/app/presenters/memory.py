@@ -9,9 +9,8 @@ from datetime import date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from whence.app.presenters.document import Document
 from whence.app.presenters.search import marked, why_json, why_lines
-from whence.app.presenters.text import safe
+from whence.app.presenters.text import Document, safe
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory

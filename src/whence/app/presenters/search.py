@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whence.app.presenters.document import Document
-from whence.app.presenters.text import ago, freshness_json, freshness_words, relative, safe
+from whence.app.presenters.text import Document, ago, freshness_json, freshness_words, relative, safe
 
 if TYPE_CHECKING:
     from whence.app.index import Index

@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.low_confidence import LowConfidence, doubt_of
+from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots
 from whence.app.session import BuildProgress, IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
@@ -144,12 +143,12 @@ async def search(workspace: CurrentWorkspace, asked: SearchBody) -> SearchReply:
     refused = [one.refused for one in told if one.refused is not None]
     if refused and len(refused) == len(told):
         raise refused[0]
-    hits = sorted(chain.from_iterable(one.hits for one in told), key=lambda one: -one.score)[: asked.k]
+    hits, confidence = merge_roots([one.hits for one in told], [one.doubt for one in told], asked.k, lambda one: one.score)
     return SearchReply(
         query=strip_secrets(asked.query),
         results=hits,
         facets=_sum_facets([one.facets for one in told]),
-        confidence=_confidence([one.doubt for one in told if one.doubt is not None]),
+        confidence=_confidence(confidence),
         notes=_notes(told),
         roots=[one.state for one in told],
         milliseconds=_since(began),
@@ -168,7 +167,7 @@ async def _search_fleet(workspace: Workspace, asked: SearchBody, began: float) -
             query=strip_secrets(asked.query),
             results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
             facets=facets.model_copy(update={"repositories": found.repository_counts}),
-            confidence=_confidence([LowConfidence(found.confidence, searched=searched)] if found.confidence is not None else []),
+            confidence=_confidence(LowConfidence(found.confidence, searched=searched) if found.confidence is not None else None),
             notes=[note for note in found.notes if note],
             roots=[],
             repositories=len(found.searched),
@@ -212,7 +211,7 @@ def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index
         return replace(told, refused=error)
     told.hits = [hit_of(name, one, index.read_text(one.path)) for one in answer if not one.path.startswith(inner)]
     told.facets, told.notes = answer.facets, answer.notes
-    told.doubt = doubt_of([(index, answer.confidence)], request.content, hurried=asked.hurried) if not progress.building else None
+    told.doubt = low_confidence_of([(index, answer.confidence)], request.content, hurried=asked.hurried) if not progress.building else None
     return told
 
 
@@ -248,11 +247,8 @@ def _notes(told: Sequence[_RootReply]) -> list[str]:
     return [note if len(names) == len(told) else f"{', '.join(names)}: {note}" for note, names in said.items()]
 
 
-def _confidence(doubts: Sequence[LowConfidence]) -> ConfidenceView | None:
-    """The highest confidence of all roots."""
-    surest = max(doubts, key=lambda one: one.confidence.probability, default=None)
-    if surest is None:
+def _confidence(confidence: LowConfidence | None) -> ConfidenceView | None:
+    if confidence is None:
         return None
-    of = surest.confidence
-    everything = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in doubts)))
-    return ConfidenceView.of(of, probability=round(of.probability, 4), said=str(everything))
+    of = confidence.confidence
+    return ConfidenceView.of(of, probability=round(of.probability, 4), said=str(confidence))
