@@ -1,11 +1,11 @@
-"""Prompts that a person picks in an agent: each is a text that holds what whence knows already."""
+"""The MCP server: tools, resources, and prompts that a user picks in an agent."""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -48,10 +48,10 @@ _RESUME = "handoff, state of work, what is next"
 
 
 async def _unreported(_done: float, _total: float, _message: str) -> None:
-    """Progress that nobody asked for."""
+    """Ignore progress."""
 
 
-async def told(workspace: Workspace, name: str, given: Mapping[str, str]) -> str:
+async def prompt_text(workspace: Workspace, name: str, given: Mapping[str, str]) -> str:
     """The text of a prompt."""
     if name == "task":
         task = given.get("task", "").strip()
@@ -86,10 +86,10 @@ TEMPLATES = (
 
 
 async def read(workspace: Workspace, uri: str) -> tuple[str, str]:
-    """The text of a resource, and of what form it is."""
+    """The text of a resource, and its MIME type."""
     try:
         parts = urlsplit(uri)
-    except ValueError:  # brackets that no address has
+    except ValueError:  # malformed brackets
         parts = urlsplit("")
     key = unquote(parts.path.strip("/")) + (f"#{unquote(parts.fragment)}" if parts.fragment else "")
     if parts.scheme != "whence" or parts.netloc not in ("status", "unit", "note") or (parts.netloc != "status" and not key):
@@ -125,13 +125,13 @@ async def _note(workspace: Workspace, key: str) -> str:
 
 
 def _with_flags(text: str, begin: int, what: str) -> str:
-    """A text in which nothing is hidden, after a line that says where it reads like an instruction, if it does (Z11)."""
+    """A text with invisible characters shown, below a warning if it reads like an instruction (Z11)."""
     said = warning_of(flags_of([(begin, text)]), what)
     return (f"{said}\n" if said else "") + escape_invisible(text)
 
 
 async def _unit(workspace: Workspace, key: str) -> str:
-    """The source of a symbol, from the first root that has it."""
+    """The source of a symbol, from the first root that defines it."""
 
     def source(index: Index | None, progress: BuildProgress) -> str:
         index = require_index(index, progress)
@@ -144,52 +144,43 @@ async def _unit(workspace: Workspace, key: str) -> str:
         parts = [(int(first[unit]), "\n".join(lines[int(first[unit]) - 1 : int(last[unit])])) for unit in units]
         return "".join(_with_flags(part, begin, "this file") + "\n" for begin, part in parts)
 
-    trouble: UsageError | None = None
+    first_error: UsageError | None = None
     for session in workspace.sessions():
         try:
             return await session.ask(source)
         except UsageError as error:
-            trouble = trouble or error
-    raise trouble or UsageError(f"there is no symbol {key!r}")
+            first_error = first_error or error
+    raise first_error or UsageError(f"there is no symbol {key!r}")
 
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-#: Characters of an error; of one that repeats what was given, the middle is left out.
-MOST_OF_A_COMPLAINT = 1_000
-#: The share of what is left by which progress rises at least from one report to the next.
-LEAST_RISE = 0.001
-#: Seconds for an answer. Agents give up after one or two minutes; what nobody waits for is not waited for here either.
+#: Characters of an error; the middle of a longer one is left out.
+MAX_ERROR = 1_000
+#: The share of the rest by which progress rises at least between two reports.
+MIN_RISE = 0.001
+#: Seconds for an answer: agents give up after one or two minutes.
 CALL_SECONDS = 120.0
 PAGE = types.PaginatedRequestParams
 
 
 def make_server(workspace: Workspace, seconds: float = CALL_SECONDS) -> Server[Any]:
-    """The server of a workspace, ready to be run over any transport; every answer is given within some seconds."""
+    """The server of a workspace, for any transport; every call ends within some seconds."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
         fleet = workspace.fleet.configured
         return types.ListToolsResult(tools=[_listed(tool, several=len(workspace.roots.folders) > 1, fleet=fleet) for tool in TOOLS])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _called(workspace, context, params, seconds)
-
-    async def list_resources(_: Context, __: PAGE | None) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=list(RESOURCES))
-
-    async def list_templates(_: Context, __: PAGE | None) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
+        return await _call(workspace, context, params, seconds)
 
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         text, form = await _or_refused(read(workspace, uri), seconds)
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=_sendable(text))])
 
-    async def list_prompts(_: Context, __: PAGE | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=list(PROMPTS))
-
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await _or_refused(told(workspace, params.name, params.arguments or {}), seconds)
+        text = await _or_refused(prompt_text(workspace, params.name, params.arguments or {}), seconds)
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
         return types.GetPromptResult(messages=[message])
 
@@ -199,12 +190,21 @@ def make_server(workspace: Workspace, seconds: float = CALL_SECONDS) -> Server[A
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
+        on_list_resources=_always(types.ListResourcesResult(resources=list(RESOURCES))),
+        on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))),
         on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
+        on_list_prompts=_always(types.ListPromptsResult(prompts=list(PROMPTS))),
         on_get_prompt=get_prompt,
     )
+
+
+def _always(result: _T) -> Callable[[Context, PAGE | None], Awaitable[_T]]:
+    """A handler with a fixed result."""
+
+    async def handler(_: Context, __: PAGE | None) -> _T:
+        return result
+
+    return handler
 
 
 def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
@@ -214,8 +214,8 @@ def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
     )
 
 
-async def _called(workspace: Workspace, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
-    """A tool's answer within its budget, or one line that says what is wrong."""
+async def _call(workspace: Workspace, context: Context, params: types.CallToolRequestParams, seconds: float) -> types.CallToolResult:
+    """Call a tool: its answer within the budget, or one line on what is wrong."""
     tool = BY_NAME.get(params.name)
     if tool is None:
         return _said(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
@@ -225,13 +225,20 @@ async def _called(workspace: Workspace, context: Context, params: types.CallTool
             text = await tool.answer(workspace, given, _rising(context.session.report_progress))
             return _said(text if tool.name in KEEPS_BUDGET else _within(workspace, given, text))
         return _said(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
-    except WhenceError as error:
-        return _said(_short(str(error)), wrong=True)
-    except OSError as error:
-        return _said(_trouble(error), wrong=True)
-    except Exception:
-        log.exception("the tool %s failed", tool.name)
-        return _said(f"{tool.name} failed; this is a fault of whence, its log says more", wrong=True)
+    except Exception as error:  # noqa: BLE001  -- agents get one line
+        return _said(_failure(error, f"{tool.name} failed")[1], wrong=True)
+
+
+def _failure(error: Exception, what: str) -> tuple[int, str]:
+    """The protocol's code for an error, and one line on it for the agent; errors of our own are logged."""
+    if isinstance(error, WhenceError):
+        text = str(error)
+        half = MAX_ERROR // 2
+        return types.INVALID_PARAMS, text if len(text) <= MAX_ERROR else f"{text[:half]} ... {text[-half:]}"
+    if isinstance(error, OSError):
+        return types.INTERNAL_ERROR, f"{error.filename or 'a file'}: {error.strerror or error}"
+    log.error(what, exc_info=error)
+    return types.INTERNAL_ERROR, f"{what}; this is a fault of whence, its log says more"
 
 
 def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
@@ -239,7 +246,7 @@ def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
 
     budget = given.get("budget") or workspace.sessions()[0].settings().mcp.budget
     if "budget" not in given and count_tokens(text) <= budget:
-        return text  # nobody asked for a budget, and none was needed
+        return text  # within the default budget
     return fit_document(Document.from_text(text), budget, rest=lambda whole: f"budget {whole} gives all").text
 
 
@@ -247,43 +254,29 @@ def _said(text: str, *, wrong: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=wrong)
 
 
-def _short(text: str) -> str:
-    """A complaint without most of what it complains about, where that is long."""
-    return text if len(text) <= MOST_OF_A_COMPLAINT else f"{text[: MOST_OF_A_COMPLAINT // 2]} ... {text[-MOST_OF_A_COMPLAINT // 2 :]}"
-
-
 def _rising(report: Report) -> Report:
-    """Progress that only ever rises, as the protocol wants it, whatever it is made of."""
+    """Progress that always rises, as the protocol requires."""
     last = -1.0
 
-    async def told(done: float, total: float, message: str) -> None:
+    async def report_more(done: float, total: float, message: str) -> None:
         nonlocal last
-        last = max(done, last + (total - last) * LEAST_RISE)
+        last = max(done, last + (total - last) * MIN_RISE)
         await report(last, total, message)
 
-    return told
+    return report_more
 
 
 def _sendable(text: str) -> str:
-    """A text without halves of characters, as names of files may hold them: JSON has no place for those."""
+    """A text without lone surrogates, which file names may contain and JSON may not."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-async def _or_refused(asked: Awaitable[_T], seconds: float) -> _T:
-    """What was asked for, or an error of the protocol that says what is wrong."""
+async def _or_refused(answer: Awaitable[_T], seconds: float) -> _T:
+    """An answer, or an error of the protocol."""
     try:
-        with anyio.fail_after(seconds):
-            return await asked
-    except TimeoutError as error:
-        raise MCPError(types.INTERNAL_ERROR, f"this took longer than {seconds:g} s and was given up") from error
-    except WhenceError as error:
-        raise MCPError(types.INVALID_PARAMS, _sendable(_short(str(error)))) from error
-    except OSError as error:
-        raise MCPError(types.INTERNAL_ERROR, _sendable(_trouble(error))) from error
+        with anyio.move_on_after(seconds):
+            return await answer
     except Exception as error:
-        log.exception("a resource or prompt failed")
-        raise MCPError(types.INTERNAL_ERROR, "this is a fault of whence, its log says more") from error
-
-
-def _trouble(error: OSError) -> str:
-    return f"{error.filename or 'a file'}: {error.strerror or error}"
+        code, text = _failure(error, "a resource or prompt failed")
+        raise MCPError(code, _sendable(text)) from error
+    raise MCPError(types.INTERNAL_ERROR, f"this took longer than {seconds:g} s and was given up")

@@ -6,11 +6,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from whence.app.presenters.text import ago
-from whence.app.presenters.text import safe as for_a_terminal
+from whence.app.presenters.text import ago, safe
 from whence.app.session import BuildProgress
 from whence.parse.languages import CODE
-from whence.text.invisible import escape_invisible
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -30,11 +28,6 @@ MOST_NEIGHBOURS = 60
 TOP_LEVEL = "(top level)"
 #: Characters of what a note says of where it is from.
 LONGEST_SOURCE = 60
-
-
-def safe(text: str) -> str:
-    """Text on one line in which nothing is hidden: what is not printed, or not seen, is shown by its number."""
-    return for_a_terminal(escape_invisible(text))
 
 
 def result_lines(result: SearchResult, prefix: str = "", *, why: bool = False) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Whether a tool was called rightly. What agents often write for a number or a list is taken for one."""
+"""The tools: their schemas, and the check of a call's arguments. What agents often send for a number or a list is accepted."""
 
 from __future__ import annotations
 
@@ -19,36 +19,17 @@ from whence.search.request import SearchRequest
 
 STRING, INTEGER, BOOLEAN, STRINGS = "string", "integer", "boolean", "array"
 #: No argument of a call may be longer than this.
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 _TRUTHS = {"true": True, "false": False}
 
 
-def schema(properties: Mapping[str, Mapping[str, Any]], required: tuple[str, ...]) -> dict[str, Any]:
-    """The JSON schema of a tool's arguments, as short as can be: every session of every agent reads it."""
-    return {"type": "object", "properties": {name: dict(one) for name, one in properties.items()}, "required": list(required)}
-
-
-def checked(properties: Mapping[str, Mapping[str, Any]], required: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call, each of its type."""
-    for name in given:
-        if name not in properties:
-            near = get_close_matches(name, properties, 1)
-            raise UsageError(
-                f"there is no argument {name[:80]!r}", hint=f"did you mean {near[0]}?" if near else f"allowed: {', '.join(properties)}"
-            )
-    if missing := [name for name in required if given.get(name) in (None, "")]:
-        wanted = properties[missing[0]]
-        raise UsageError(f"{missing[0]} is missing", hint=wanted.get("description", "") or ", ".join(wanted.get("enum", ())))
-    return {name: _one(name, properties[name], value) for name, value in given.items() if value is not None}
-
-
-def _one(name: str, wanted: Mapping[str, Any], value: Any) -> Any:
+def _converted(name: str, wanted: Mapping[str, Any], value: Any) -> Any:
     kind = wanted["type"]
-    taken = _taken(kind, value)
+    taken = _as_type(kind, value)
     if taken is None:
         raise UsageError(f"{name} must be of type {kind}, not {type(value).__name__}")
-    if (isinstance(taken, str) and len(taken) > MOST_CHARACTERS) or (kind == STRINGS and sum(map(len, taken)) > MOST_CHARACTERS):
-        raise UsageError(f"{name} is longer than {MOST_CHARACTERS} characters")
+    if (isinstance(taken, str) and len(taken) > MAX_CHARACTERS) or (kind == STRINGS and sum(map(len, taken)) > MAX_CHARACTERS):
+        raise UsageError(f"{name} is longer than {MAX_CHARACTERS} characters")
     if "enum" in wanted and taken not in wanted["enum"]:
         raise UsageError(f"unknown {name} {taken[:80]!r}", hint=f"allowed: {', '.join(wanted['enum'])}")
     if kind == INTEGER and taken < wanted.get("minimum", taken):
@@ -56,8 +37,8 @@ def _one(name: str, wanted: Mapping[str, Any], value: Any) -> Any:
     return taken
 
 
-def _taken(kind: str, value: Any) -> Any:
-    """A value as its type; None when it cannot be that."""
+def _as_type(kind: str, value: Any) -> Any:
+    """A value as a type; None if it cannot be converted."""
     if kind == STRING:
         return value if isinstance(value, str) else None
     if kind == BOOLEAN:
@@ -70,16 +51,16 @@ def _taken(kind: str, value: Any) -> Any:
 
 
 def _whole(value: Any) -> int | None:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or (isinstance(value, float) and not value.is_integer()):
         return None
     try:
-        number = int(value) if isinstance(value, str | int) else int(value) if isinstance(value, float) and value == int(value) else None
-    except (ValueError, OverflowError):
+        number = int(value)
+    except ValueError:
         return None
-    return number if number is not None and abs(number) < 1 << 31 else None
+    return number if abs(number) < 1 << 31 else None
 
 
-Answering = Callable[[Workspace, dict[str, Any], Report], Awaitable[str]]
+ToolFunction = Callable[[Workspace, dict[str, Any], Report], Awaitable[str]]
 INSTRUCTIONS = (
     "whence finds code and notes in this repository. Start with `search` instead of grep or listing files, and with `context` "
     "before you change anything; `graph` answers who calls what. `recall` what was learned before, `remember` what should outlast "
@@ -89,23 +70,32 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool."""
+    """A tool: its description, its arguments and the function that answers."""
 
     name: str
     description: str
     properties: Mapping[str, Mapping[str, Any]]
     required: tuple[str, ...]
-    answer: Answering
+    answer: ToolFunction
     changes: bool = False  # whether it stores anything
 
     def schema(self, *, several: bool, fleet: bool = False) -> dict[str, Any]:
-        """The JSON schema of its arguments; which root is meant is asked only where there are several, of a fleet where there is one."""
-        kept = {name: one for name, one in self.properties.items() if (several or one is not _ROOT) and (fleet or one is not _FLEET)}
-        return schema(kept, self.required)
+        """The JSON schema of its arguments; `root` only if there are several, `fleet` only if there is one."""
+        shown = {name: dict(one) for name, one in self.properties.items() if (several or one is not _ROOT) and (fleet or one is not _FLEET)}
+        return {"type": "object", "properties": shown, "required": list(self.required)}
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Its arguments, each of its type."""
-        return checked(self.properties, self.required, given)
+        """The arguments of a call, each converted to its type."""
+        properties = self.properties
+        for name in given:
+            if name not in properties:
+                near = get_close_matches(name, properties, 1)
+                hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(properties)}"
+                raise UsageError(f"there is no argument {name[:80]!r}", hint=hint)
+        if missing := [name for name in self.required if given.get(name) in (None, "")]:
+            wanted = properties[missing[0]]
+            raise UsageError(f"{missing[0]} is missing", hint=wanted.get("description", "") or ", ".join(wanted.get("enum", ())))
+        return {name: _converted(name, properties[name], value) for name, value in given.items() if value is not None}
 
 
 def _text(description: str = "", **more: Any) -> dict[str, Any]:
@@ -233,5 +223,5 @@ TOOLS = (
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
-#: Tools that keep their own budget: what they say about it is part of their text.
+#: Tools that keep within the budget themselves and report it in their text.
 KEEPS_BUDGET = frozenset({"context"})
