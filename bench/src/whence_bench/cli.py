@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,49 +14,42 @@ import click
 from whence.cli.output import print_text
 from whence.cli.shared import ProgressBar
 from whence.core.errors import StorageError, UsageError
-from whence_bench.cli_agents import agents, confidence, pastes
-from whence_bench.cli_faults import faults
-from whence_bench.cli_files import Files, into_files
-from whence_bench.cli_fleet import bench_fleet, scale
-from whence_bench.cli_ui import ui
+from whence_bench.output_files import Files, into_files
 
 if TYPE_CHECKING:
     from whence_bench.context.corpus import ContextCorpus
     from whence_bench.context.run import Run as ContextRun
     from whence_bench.search.corpus import Corpus
+    from whence_bench.speed.harness import Room
 
 judged_option = click.option(
     "--judged",
     "judged_file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Keep what every signal said of every candidate, to learn weights from.",
+    help="Write the signals of every candidate to this file, to learn weights from.",
 )
 
 
 @click.group()
 def bench() -> None:
-    """Measure quality and speed, so that every figure can be repeated.
+    """Measure quality, speed and robustness.
 
-    No setting of yours has a part in it.
+    Your own settings are ignored, so that figures can be reproduced.
     """
 
 
-for one in (agents, bench_fleet, confidence, faults, pastes, scale, ui):
-    bench.add_command(one)
-
-
 @bench.command()
-@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` lays it out.")
+@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` writes it.")
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
-@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again.")
-@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
-@click.option("--ablate", is_flag=True, help="What each retriever and signal of a profile is worth, instead.")
-@click.option("--learn", is_flag=True, help="Learn weights from all repositories but the one asked, instead.")
+@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus (repeatable).")
+@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a temporary folder).")
+@click.option("--ablate", is_flag=True, help="Instead, measure what each retriever and signal contributes.")
+@click.option("--learn", is_flag=True, help="Instead, learn weights from all other repositories.")
 @judged_option
 @into_files(ablate="ablated", learn="learned")
 def search(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
-    """How well files are ranked: NDCG@10, recall of wanted files, CPU time of a query."""
+    """Search quality: NDCG@10, recall of the expected files, CPU time per query."""
     from whence_bench.search import corpus as corpora  # noqa: PLC0415
     from whence_bench.search import run as benchmark  # noqa: PLC0415
 
@@ -87,7 +81,7 @@ def _taken_apart(
     learn: bool,
     judged_file: str | None,
 ) -> tuple[str, dict[str, Any]]:
-    """The parts of a profile, or weights learned without the repository asked."""
+    """Ablate a profile, or learn weights without the repository that is searched."""
     from whence.core.profiles import PROFILES  # noqa: PLC0415
     from whence_bench.search import ablation, features  # noqa: PLC0415
 
@@ -113,21 +107,21 @@ def _taken_apart(
 
 
 @bench.command()
-@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch context DIR` lays it out.")
+@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch context DIR` writes it.")
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
-@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus; may be given again.")
-@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a folder that is removed).")
-@click.option("--ablate", is_flag=True, help="What each stage of a profile is worth, instead.")
-@click.option("--learn", is_flag=True, help="With weights learned from all repositories but the one asked, instead: slow.")
-@click.option("--knowing", metavar="PATH", help="The knowing command to run beside, for its CPU time.")
-@click.option("--knowing-quality", "quality", is_flag=True, help="Also measure its answers to all tasks: slow.")
+@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus (repeatable).")
+@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a temporary folder).")
+@click.option("--ablate", is_flag=True, help="Instead, measure what each stage contributes.")
+@click.option("--learn", is_flag=True, help="Instead, use weights learned from all other repositories (slow).")
+@click.option("--knowing", metavar="PATH", help="The knowing command to compare with, for its CPU time.")
+@click.option("--knowing-quality", "quality", is_flag=True, help="Also measure its answers to all tasks (slow).")
 @into_files(ablate="ablated", learn="learned")
 def context(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
-    """How well the symbols that a task needs are ranked: P@10, R@10, NDCG@10, MRR, and strictly.
+    """Context quality: P@10, R@10, NDCG@10 and MRR of the symbols a task needs.
 
-    Official figures follow the public benchmark, where several results may
-    match one wanted name. Strict ones credit every wanted name once. Nothing
-    is learned from one task for the next.
+    Official figures follow the public benchmark, in which several results may
+    match one expected name; strict figures credit each name once. No feedback
+    is carried from one task to the next.
     """
     from whence_bench.context import corpus as context_corpus  # noqa: PLC0415
 
@@ -155,7 +149,7 @@ def _contexts(
     knowing: str | None,
     quality: bool,
 ) -> tuple[str, dict[str, Any]]:
-    """Whole profiles, perhaps beside a peer, or one profile taken apart."""
+    """Measure whole profiles, perhaps beside a peer, or ablate one."""
     from whence_bench.context import run as benchmark  # noqa: PLC0415
     from whence_bench.context import tables  # noqa: PLC0415
     from whence_bench.context.knowing import find_knowing  # noqa: PLC0415
@@ -181,7 +175,7 @@ def _contexts(
 
 
 def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: ProgressBar) -> ContextRun:
-    """Every task answered with weights that its repository had no part in."""
+    """Answer every task with weights learned without its repository."""
     from whence_bench.context import learning  # noqa: PLC0415
     from whence_bench.context.run import Run  # noqa: PLC0415
 
@@ -195,19 +189,19 @@ def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: Progress
 
 
 @bench.command()
-@click.option("--corpus", required=True, metavar="DIR", help="Repositories with history, as `whence bench fetch history DIR` has them.")
-@click.option("--questions", "count", type=click.IntRange(min=1), metavar="N", help="How many in all (default: 1000).")
-@click.option("--per-repository", type=click.IntRange(min=1), metavar="N", help="At most so many of one repository.")
-@click.option("--repositories", "names", metavar="A,B", help="Only these of the folder (default: those of the benchmark).")
+@click.option("--corpus", required=True, metavar="DIR", help="Repositories with history, as `whence bench fetch history DIR` writes them.")
+@click.option("--questions", "count", type=click.IntRange(min=1), metavar="N", help="The most in all (default: 1000).")
+@click.option("--per-repository", type=click.IntRange(min=1), metavar="N", help="The most from one repository.")
+@click.option("--repositories", "names", metavar="A,B", help="Only these in the folder (default: those of the benchmark).")
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
 @judged_option
 @into_files()
 def history(corpus: str, names: str | None, files: Files, judged_file: str | None, **how: Any) -> int:
-    """How well the files are found that a commit changed, asked with its message, beside BM25.
+    """Search quality on commits: find the files a commit changed by its message.
 
-    Every question is asked of the tree before the commit, which is laid out in
-    a temporary folder; the repositories themselves are only read. Beside the
-    profiles stand weights learned from the other repositories' questions.
+    Each question searches the tree before the commit, written to a temporary
+    folder; the repositories are only read. Profiles are compared with BM25 and
+    with weights learned from the other repositories' questions.
     """
     from whence_bench import fetch as fetching  # noqa: PLC0415
     from whence_bench.search import features  # noqa: PLC0415
@@ -232,10 +226,10 @@ def history(corpus: str, names: str | None, files: Files, judged_file: str | Non
 
 
 @bench.command()
-@click.option("--corpus", metavar="PATH", help="Conversations, as `whence bench fetch memory DIR` lays them out: the folder, or a file.")
-@click.option("--learn", is_flag=True, help="Also with weights learned from all conversations but the one asked.")
-@click.option("--ablate", is_flag=True, help="Also what each signal is worth, the others learned again without it.")
-@click.option("--variants", is_flag=True, help="Also with the notes written in other ways.")
+@click.option("--corpus", metavar="PATH", help="Conversations, as `whence bench fetch memory DIR` writes them: the folder, or a file.")
+@click.option("--learn", is_flag=True, help="Also with weights learned from all other conversations.")
+@click.option("--ablate", is_flag=True, help="Also measure what each signal contributes, with the others learned again without it.")
+@click.option("--variants", is_flag=True, help="Also with notes written in other ways.")
 @click.option(
     "--load",
     "count",
@@ -243,15 +237,14 @@ def history(corpus: str, names: str | None, files: Files, judged_file: str | Non
     flag_value=100_000,
     type=click.IntRange(min=100),
     metavar="N",
-    help="Recall among N made notes (100000), beside plain full-text search: minutes.",
+    help="Recall among N generated notes (100000), compared with plain full-text search: takes minutes.",
 )
-@click.option("--writers", is_flag=True, help="Four processes remember 10,000 notes at once, and one is killed half way.")
+@click.option("--writers", is_flag=True, help="Four processes write 10,000 notes at once, and one is killed halfway.")
 @into_files()
 def memory(corpus: str | None, count: int | None, writers: bool, files: Files, **how: Any) -> int:
-    """How well the sessions that answer a question are recalled: R@5 and R@10.
+    """Recall quality: R@5 and R@10 of the sessions that answer a question.
 
-    Words alone, vectors alone, their union as it is shipped, and the classic
-    rule stand side by side.
+    Compares words alone, vectors alone, both as shipped, and the classic rule.
     """
     if not (corpus or count or writers):
         raise UsageError("there is nothing to measure", hint="give --corpus PATH, --load or --writers")
@@ -277,7 +270,7 @@ def memory(corpus: str | None, count: int | None, writers: bool, files: Files, *
 
 
 def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict[str, Any]:
-    """The questions of a corpus, perhaps with what was learned from them, and of notes written in other ways."""
+    """Measure the questions of a corpus, perhaps with learned weights, and with notes written in other ways."""
     from whence_bench.memory import corpus as memory_corpus  # noqa: PLC0415
     from whence_bench.memory import run as benchmark  # noqa: PLC0415
 
@@ -302,15 +295,15 @@ def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict
 
 
 @bench.command()
-@click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees of this source.")
-@click.option("--large", is_flag=True, help="Also a tree of 500,000 units: minutes, and a gigabyte of space.")
-@click.option("--semble", metavar="PATH", help="The semble command to run beside (default: the one on the path).")
+@click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees from this source.")
+@click.option("--large", is_flag=True, help="Also a tree of 500,000 units: takes minutes and a gigabyte.")
+@click.option("--semble", metavar="PATH", help="The semble command to compare with (default: the one on the path).")
 @into_files()
 def speed(tree: str | None, large: bool, semble: str | None, files: Files) -> int:
-    """How fast, beside semble, ripgrep and git where they are installed.
+    """Speed, compared with semble, ripgrep and git if they are installed.
 
     The trees are made in a temporary folder from real source, by default this
-    package and the standard library of Python.
+    package and Python's standard library.
     """
     from whence_bench.speed import run as benchmark  # noqa: PLC0415
 
@@ -333,9 +326,9 @@ def speed(tree: str | None, large: bool, semble: str | None, files: Files) -> in
 def fetch(what: str, directory: str, source: str | None) -> int:
     """Clone the repositories of a public benchmark, at their pinned revisions.
 
-    For `history` they are cloned with all of it, and without work trees. For `memory`
-    there are no repositories but one file of conversations, for measuring only. What
-    is in DIR already is kept, so a fetch that was cut off can be run again.
+    For `history` they are cloned with their full history and without work trees. For
+    `memory` one file of conversations is fetched, for measuring only. Files that are in
+    DIR already are kept, so an interrupted fetch can be run again.
     """
     from whence_bench import fetch as fetching  # noqa: PLC0415
 
@@ -350,11 +343,213 @@ def fetch(what: str, directory: str, source: str | None) -> int:
 
 
 def _say(text: str) -> None:
-    """What is being done, for a person who waits (A6)."""
+    """Report progress on a terminal (A6)."""
     if sys.stderr.isatty():
         click.echo(f"whence: {text}", err=True)
 
 
 def _warn(text: str) -> None:
-    """What was left out of the figures."""
+    """Report what the figures leave out."""
     click.echo(f"whence: {text}", err=True)
+
+
+corpus_options = (
+    click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` writes it."),
+    click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus (repeatable)."),
+    click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a temporary folder)."),
+    into_files(),
+)
+
+
+def over_a_corpus(command: Any) -> Any:
+    """The options of a benchmark on the search corpus."""
+    for option in reversed(corpus_options):
+        command = option(command)
+    return command
+
+
+def _measured(run: Callable[..., Any], corpus: str, names: tuple[str, ...], index_dir: str | None, **how: Any) -> tuple[Any, Corpus]:
+    """Run a benchmark on a corpus with progress; returns the result and the corpus."""
+    from whence_bench.search.corpus import load  # noqa: PLC0415
+
+    loaded, progress = load(Path(corpus), names), ProgressBar("measuring")
+    try:
+        return run(loaded, Path(index_dir) if index_dir else None, progress, **how), loaded
+    finally:
+        progress.close()
+
+
+@click.command()
+@over_a_corpus
+def agents(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files) -> int:
+    """The cost for agents: tokens to the expected file, CPU per call, first answer.
+
+    Calls the real server over standard streams. Tokens are compared with
+    grepping for the words of a question and reading the files that match.
+    """
+    from whence_bench.agents import run as benchmark  # noqa: PLC0415
+
+    done, loaded = _measured(benchmark.run, corpus, names, index_dir)
+    print_text(f"{benchmark.as_text(done)}\n")
+    files.write(benchmark.as_json(done, loaded))
+    return 0
+
+
+@click.command()
+@over_a_corpus
+@click.option("--learn", "apart", is_flag=True, help="Use weights learned from all other repositories.")
+@click.option("--line", type=click.FloatRange(0, 1), metavar="P", help='The line for "not here" (default: the setting\'s).')
+@click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Also draw the figures, as SVG.")
+def confidence(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
+    """How reliable "not here" is.
+
+    Searches each question's own repository, which has the answer, and others,
+    which do not.
+    """
+    from whence_bench import report  # noqa: PLC0415
+    from whence_bench.search import confidence as benchmark  # noqa: PLC0415
+    from whence_bench.search import confidence_plot  # noqa: PLC0415
+
+    if how["plot"]:
+        report.check_writable(how["plot"])
+    found, _ = _measured(benchmark.run, corpus, names, index_dir, apart=how["apart"], line=how["line"])
+    print_text(f"{benchmark.as_text(found)}\n")
+    if how["plot"]:
+        report.write_text(how["plot"], confidence_plot.as_svg(found))
+    files.write(found)
+    return 0
+
+
+@click.command()
+@over_a_corpus
+def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files) -> int:
+    """How well paste cleanup finds the question in pasted text.
+
+    Questions are wrapped in prompts, chats and forms, and stack traces are made
+    of real functions; each is searched with and without cleanup.
+    """
+    from whence_bench.search import pastes as benchmark  # noqa: PLC0415
+
+    done, loaded = _measured(benchmark.run, corpus, names, index_dir)
+    print_text(f"{benchmark.as_text(done)}\n")
+    files.write(benchmark.as_json(done, loaded))
+    return 0
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[PART]...")
+@click.option("--seconds", type=click.FloatRange(min=1), help="The most time for each part (default: its own).")
+@click.option("--small", is_flag=True, help="A sample of everything, in a minute or two.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The random seed.")
+@into_files()
+def faults(names: tuple[str, ...], seconds: float | None, small: bool, seed: int, files: Files) -> int:
+    """Fault injection: kills, damage, concurrency, hostile trees and input, secrets.
+
+    Runs in a temporary folder that is removed afterwards. A PART is one of
+    kills, corruption, crowds, load, trees, fuzz, secrets, worktrees (default:
+    all). Exit code 1 if anything failed.
+    """
+    from whence_bench.faults import running  # noqa: PLC0415
+
+    unknown = [name for name in names if name not in running.PARTS]
+    if unknown:
+        raise UsageError(f"there is no part {unknown[0]!r}", hint=f"allowed: {', '.join(running.PARTS)}")
+    with TemporaryDirectory(prefix="whence-faults-") as scratch:
+        parts = running.run(names, Path(scratch), seconds=seconds, seed=seed, small=small, tell=lambda line: click.echo(line, err=True))
+    print_text(f"{running.as_text(parts)}\n")
+    files.write(running.as_json(parts, seed))
+    return 1 if any(part.wrong for part in parts) else 0
+
+
+tree_option = click.option(
+    "--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the repositories from this source."
+)
+
+
+@click.command()
+@tree_option
+@click.option("--sizes", metavar="N,N,...", help="Units at which to measure (default: 5000,10000,20000,40000); the last is doubled.")
+@click.option("--address", metavar="URL", help="Measure a running engine; its CPU, memory and disk are not known.")
+@into_files()
+def scale(tree: str | None, sizes: str | None, address: str | None, files: Files) -> int:
+    """The cost of a unit in a fleet: bytes, memory, CPU; and a model of it, checked at a larger size.
+
+    Repositories are made in a temporary folder from real source, by default
+    this package and the standard library of Python, and sent to a local
+    milvus-lite server started for it. Exit code 1 if the model is off by more
+    than 15 %.
+    """
+    from whence_bench.fleet import scale as benchmark  # noqa: PLC0415
+
+    chosen = _numbers(sizes) if sizes else benchmark.SIZES
+    room = benchmark.run(Path(tree) if tree else None, _say, sizes=chosen, address=address)
+    print_text(f"{benchmark.as_text(room)}\n")
+    files.write(benchmark.as_json(room))
+    return _code(room)
+
+
+@click.command("fleet")
+@tree_option
+@click.option("--corpus", metavar="DIR", help="Questions for parity, as `whence bench fetch search DIR` writes them.")
+@click.option("--index-dir", metavar="DIR", help="Keep the indexes of the corpus here (default: a temporary folder).")
+@click.option("--part", "parts", multiple=True, metavar="NAME", help="Only parity, workers, trouble or load (repeatable).")
+@click.option("--small", is_flag=True, help="Everything at a small scale: takes seconds, but gives no useful figures.")
+@into_files()
+def bench_fleet(tree: str | None, corpus: str | None, index_dir: str | None, parts: tuple[str, ...], small: bool, files: Files) -> int:
+    """Fleet quality: ranking like local indexes, lost workers, error messages, load.
+
+    Queries search 30 repositories with 500,000 units, made in a temporary
+    folder: takes ten minutes or more, and gigabytes of space. Exit code 1 if a
+    limit is missed.
+    """
+    from whence_bench.fleet import run as benchmark  # noqa: PLC0415
+    from whence_bench.search import corpus as corpora  # noqa: PLC0415
+
+    room = benchmark.run(
+        Path(tree) if tree else None,
+        _say,
+        parts=parts or benchmark.PARTS,
+        sizes=benchmark.SMALL if small else benchmark.Sizes(),
+        corpus=corpora.load(Path(corpus)) if corpus else None,
+        index_dir=Path(index_dir) if index_dir else None,
+    )
+    print_text(f"{benchmark.as_text(room)}\n")
+    files.write(benchmark.as_json(room))
+    return _code(room)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(one.replace("_", "")) for one in text.split(","))
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no list of sizes", hint="--sizes 5000,10000,20000,40000") from error
+    if min(found) < 1:
+        raise UsageError("a size is at least one unit", hint="--sizes 5000,10000,20000,40000")
+    return found
+
+
+def _code(room: Room) -> int:
+    return 1 if any(row.kept is False for row in room.rows) else 0
+
+
+@click.command()
+@click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the tree from this source.")
+@into_files()
+def ui(tree: str | None, files: Files) -> int:
+    """The page: key press to results, size, first paint, frames, accessibility.
+
+    A tree of 10,000 units is made in a temporary folder from real source, by
+    default this package and Python's standard library, served, and opened in
+    this machine's Chromium through playwright. Exit code 1 if a limit is
+    missed.
+    """
+    from whence_bench.ui import run as benchmark  # noqa: PLC0415
+
+    room = benchmark.run(Path(tree) if tree else None, _say)
+    print_text(f"{benchmark.as_text(room)}\n")
+    files.write(benchmark.as_json(room))
+    return 1 if any(row.kept is False for row in room.rows) else 0
+
+
+for one in (agents, bench_fleet, confidence, faults, pastes, scale, ui):
+    bench.add_command(one)
