@@ -7,7 +7,6 @@ Ids are never reused.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,11 +15,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whence.core.errors import IndexBusy, IndexDamaged, StorageError
+from whence.core.errors import IndexDamaged, StorageError
 from whence.memory.note import CodeRef, Note
 from whence.storage.arrayfile import Stamp
 from whence.storage.files import make_private_folder
-from whence.storage.sqlite import altered_rows, register_row_sum, with_checksum
+from whence.storage.sqlite import VALUES_AT_ONCE, Database, with_checksum
 from whence.text.slugs import normalize_topic
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 #: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
 #: of another format, language or model is another file and processes do not take theirs from one another.
 FORMAT = 4
-BUSY_SECONDS = 10.0
-#: Every SQLite accepts this many values in one statement.
-MAX_VALUES = 500
 
 #: Each table: its columns, all of them part of the row's checksum, and the end of its definition.
 _TABLES = {
@@ -67,10 +63,10 @@ _INDEXES = {
 }
 
 
-_SCHEMA = "".join(
-    f"CREATE TABLE IF NOT EXISTS {name} ({with_checksum(columns)}{end};\n" for name, (columns, end) in _TABLES.items()
-) + "".join(f"CREATE INDEX IF NOT EXISTS {name} ON {what};\n" for name, what in _INDEXES.items())
-
+_SCHEMA = (
+    *(f"CREATE TABLE IF NOT EXISTS {name} ({with_checksum(columns)}{end}" for name, (columns, end) in _TABLES.items()),
+    *(f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _INDEXES.items()),
+)
 _FACTS = "SELECT id, key, size, project, topic, kind, archived, trouble, day FROM notes"
 _ABOUT_FILE = (
     "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
@@ -106,6 +102,12 @@ class NoteFacts(NamedTuple):
     problem: str = ""
     day: int = 0  # its date as an ordinal; 0 when unknown
 
+    @classmethod
+    def of(cls, row: Any) -> NoteFacts:
+        """The metadata in a row."""
+        number, key, size, project, topic, kind, archived, problem, day = row
+        return cls(number, _decode(key), size, project, topic, kind, bool(archived), problem, day)
+
     @property
     def slug(self) -> str:
         """The name of its file."""
@@ -130,50 +132,31 @@ def _seconds(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
 
 
-class NoteDatabase:
+class NoteDatabase(Database):
     """The database of one notes folder. Several processes may use it at once."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.was_damaged = False
         self._ids: dict[str, int] = {}  # of words; an assigned id never changes
         try:
             make_private_folder(path.parent)  # notes are private
-            self._db = self._open()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            found = _storage_error(path, error)
-            if not isinstance(found, IndexDamaged):
-                raise found from error
+            super().__init__(path, _SCHEMA)
+        except IndexDamaged:
             self.was_damaged = True
             self._recreate()
         except OSError as error:
             hint = "set WHENCE_DATA_DIR to a folder you can write to"
             raise StorageError(f"cannot write to {path.parent}: {error.strerror}", hint=hint) from error
 
-    def _open(self) -> sqlite3.Connection:
-        fresh = not self.path.exists()
-        if not fresh and not self.path.is_file():
-            raise StorageError(f"{self.path} is not a file", hint="move it away; the note index is rebuilt")
-        db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        if fresh:
-            os.chmod(self.path, 0o600)  # noqa: PTH101  -- notes are private
-        register_row_sum(db)
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = OFF")  # derived: what a crash loses is read from the files again
-        db.execute("PRAGMA foreign_keys = ON")
-        if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'words'").fetchone()[0]:
-            db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
-        return db
+    def _open(self) -> None:
+        super()._open()
+        self.rows("PRAGMA synchronous = OFF")  # derived: what a crash loses is read from the files again
 
     def _recreate(self) -> None:
         for end in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + end).unlink(missing_ok=True)
         self._ids = {}
-        self._db = self._open()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        self._open()
 
     def reset(self) -> None:
         """Start over with an empty database."""
@@ -182,53 +165,30 @@ class NoteDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing; other writers wait."""
-        with self._translated_errors():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-            except BaseException:
-                self._ids = {}  # some may have been assigned in what is rolled back
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
-
-    @contextmanager
-    def _translated_errors(self) -> Iterator[None]:
+        """All or nothing; other writers wait. Rows that contradict the schema are damage."""
         try:
-            yield
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise _storage_error(self.path, error) from error
-
-    def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
-        """The rows of a query."""
-        with self._translated_errors():
-            return self._db.execute(sql, tuple(values)).fetchall()
+            with super().transaction() as db:
+                yield db
+        except BaseException as error:
+            self._ids = {}  # some may have been assigned in what is rolled back
+            if isinstance(error.__cause__, sqlite3.IntegrityError):
+                raise IndexDamaged(f"{self.path.name} is damaged: {error.__cause__}") from error
+            raise
 
     def rows_in(self, sql: str, values: Sequence[Any]) -> list[Any]:
         """The rows of a query for many values; `{}` marks where they go."""
-        found: list[Any] = []
-        for at in range(0, len(values), MAX_VALUES):
-            chunk = values[at : at + MAX_VALUES]
-            found += self.rows(sql.format(",".join("?" * len(chunk))), chunk)
-        return found
+        chunks = (values[at : at + VALUES_AT_ONCE] for at in range(0, len(values), VALUES_AT_ONCE))
+        return [row for chunk in chunks for row in self.rows(sql.format(",".join("?" * len(chunk))), chunk)]
 
     def verify(self) -> list[str]:
         """What is damaged: pages, rows that do not match their checksums, broken references."""
         try:
-            found = [" ".join(text.split()) for (text,) in self.rows("PRAGMA integrity_check(3)") if text != "ok"]
-            with self._translated_errors():
-                found += [problem for table, (columns, _) in _TABLES.items() for problem in altered_rows(self._db, table, columns)]
+            found = self.find_damage(_TABLES)
             found += ["rows of missing notes"] if self.rows("PRAGMA foreign_key_check") else []
             reused = self.rows("SELECT 1 FROM notes WHERE id > (SELECT max(seq) FROM sqlite_sequence WHERE name = 'notes')")
             return found + (["ids would be reused"] if reused else [])
         except IndexDamaged as damage:
             return [damage.message]
-
-    def version(self) -> int:
-        """Changes whenever another connection has written."""
-        return int(self.rows("PRAGMA data_version")[0][0])
 
     # The files that were read.
     def folders(self) -> dict[str, int]:
@@ -300,11 +260,11 @@ class NoteDatabase:
 
     def notes(self) -> list[NoteFacts]:
         """All notes by key."""
-        return [_facts(row) for row in self.rows(f"{_FACTS} ORDER BY key")]
+        return [NoteFacts.of(row) for row in self.rows(f"{_FACTS} ORDER BY key")]
 
     def notes_by_id(self, ids: Sequence[int]) -> dict[int, NoteFacts]:
         """Some notes by id; those that were removed since are missing."""
-        return {one.id: one for one in map(_facts, self.rows_in(f"{_FACTS} WHERE id IN ({{}})", ids))}
+        return {one.id: one for one in map(NoteFacts.of, self.rows_in(f"{_FACTS} WHERE id IN ({{}})", ids))}
 
     def keys_with_topic(self, folder: str, topic: str) -> list[str]:
         """The notes in a folder that have a topic."""
@@ -357,20 +317,3 @@ class NoteDatabase:
         """Forget a damaged array file; the rows hold everything that is in it."""
         with self.transaction() as db:
             db.execute("DELETE FROM meta WHERE key = 'arrays'")
-
-
-def _facts(row: Any) -> NoteFacts:
-    number, key, size, project, topic, kind, archived, problem, day = row
-    return NoteFacts(number, _decode(key), size, project, topic, kind, bool(archived), problem, day)
-
-
-def _storage_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StorageError:
-    """An SQLite error as ours; a database that is busy, full or read-only is not damaged."""
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return IndexBusy(f"{path} is in use by another process: {text}", hint="try again; nothing was changed")
-    signs = ("malformed", "no such", "has no column", "decode", "user-defined function")
-    if not isinstance(error, sqlite3.OperationalError) or any(sign in text for sign in signs):
-        return IndexDamaged(f"the note index is damaged: {' '.join(text.split())}")
-    hint = "free some space and run it again" if "full" in text else "set WHENCE_DATA_DIR to a folder you can write to"
-    return StorageError(f"{path}: {text}", hint=hint)

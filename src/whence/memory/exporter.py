@@ -14,7 +14,7 @@ from typing import Any
 from whence.core.errors import StorageError, UsageError, WhenceError
 from whence.memory.front_matter import render
 from whence.memory.memory import Memory
-from whence.memory.note import GENERAL, KINDS, CodeRef, Note
+from whence.memory.note import GENERAL, KINDS, TIMES, CodeRef, Note
 from whence.storage.files import ABANDONED_SECONDS, part_file, remove_abandoned, storage_errors
 from whence.text.secrets import find_secrets, redact_secrets
 
@@ -24,7 +24,6 @@ LINES = ".jsonl"
 #: Every exported line has these keys; a line without them is not a note.
 MARKS = frozenset(("folder", "kind", "slug", "text"))
 
-_TIMES = ("created", "updated", "valid_from", "valid_until", "archived")
 _TEXTS = ("text", "slug", "project", "topic", "kind", "source", "folder")
 _PARTIAL = f"{MANIFEST}.tmp"
 #: A folder with nothing else counts as empty: exports are often kept under version control.
@@ -88,7 +87,7 @@ def redacted_note(note: Note) -> Note:
 # JSON lines.
 def lines_of(notes: Iterable[Note]) -> Iterator[str]:
     """Notes with all their fields as lines of JSON, by key."""
-    return map(_line, sorted(notes, key=_order))
+    return (line for _, line in sorted((note.key, _line(note)) for note in notes))
 
 
 def note_from_line(line: str) -> Note:
@@ -100,7 +99,7 @@ def note_from_line(line: str) -> Note:
     if not isinstance(record, dict) or not record.keys() >= MARKS:
         raise UsageError("not a note", hint=f"an exported line has {', '.join(sorted(MARKS))}")
     texts = {name: _text(record[name], name) for name in _TEXTS if name in record}
-    times = {name: _time(record[name], name) for name in _TIMES if record.get(name) is not None}
+    times = {name: _time(record[name], name) for name in TIMES if record.get(name) is not None}
     tags = tuple(_text(tag, "tags") for tag in _list(record, "tags"))
     about = tuple(_code_ref(entry) for entry in _list(record, "about"))
     other = tuple(_pair(entry) for entry in _list(record, "other"))
@@ -110,10 +109,6 @@ def note_from_line(line: str) -> Note:
         raise UsageError(f"unknown kind {_quoted(note.kind)}", hint=f"one of {', '.join(KINDS)}")
     _file_name(note)
     return note
-
-
-def _order(note: Note) -> tuple[str, str]:
-    return note.key, _line(note)
 
 
 def _line(note: Note) -> str:
@@ -175,7 +170,7 @@ def write_folder(notes: Iterable[Note], destination: Path) -> int:
     The manifest lists old and new files before anything is written: an interrupted export is completed by the next one,
     and no file that an export did not write is ever replaced or removed.
     """
-    files = {_file_name(note): render(note).encode() for note in sorted(notes, key=_order)}
+    files = {_file_name(note): render(note).encode() for note in sorted(notes, key=lambda note: (note.key, _line(note)))}
     try:
         earlier = _earlier_files(destination)
         changed = {name: data for name, data in files.items() if _differs(destination, name, data, earlier)}

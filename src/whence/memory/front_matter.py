@@ -10,10 +10,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from whence.core.errors import UsageError
-from whence.memory.note import GENERAL, KINDS, CodeRef, Note
+from whence.memory.note import GENERAL, KINDS, TIMES, CodeRef, Note
 
 FENCE = "---"
-_TIMES = ("created", "updated", "valid_from", "valid_until", "archived")
 #: Keys of other programs, read when ours is missing.
 _ALIASES = {"title": "topic", "date": "created"}
 _COMMENT = "#"
@@ -84,7 +83,7 @@ def render(note: Note) -> str:
 def normalized(note: Note) -> Note:
     """A note as a file can hold it: times in UTC to the second, each tag once and without its `#`."""
     tags = tuple(dict.fromkeys(filter(None, (tag.strip().lstrip("#").strip() for tag in note.tags))))
-    times: dict[str, Any] = {name: _to_the_second(getattr(note, name)) for name in _TIMES}
+    times: dict[str, Any] = {name: _to_the_second(getattr(note, name)) for name in TIMES}
     return replace(note, tags=tags, **times)
 
 
@@ -108,7 +107,7 @@ def _lines(note: Note) -> Iterator[str]:
         yield f"tags: [{', '.join(_scalar(tag, _IN_LIST) for tag in note.tags)}]"
     if note.source:
         yield f"source: {_scalar(note.source)}"
-    for name in _TIMES:
+    for name in TIMES:
         if time := getattr(note, name):
             yield f"{name}: {time.replace(tzinfo=None).isoformat()}Z"
         elif name in theirs:
@@ -230,8 +229,7 @@ def _check_marks(front: str) -> None:
     if front.startswith("\ufeff"):
         raise _FrontMatterError("line 2: the front matter starts with a byte order mark")
     if (at := front.find("\r")) >= 0:
-        line = front.count("\n", 0, at) + 2
-        raise _FrontMatterError(f"line {line}: a carriage return inside a line")
+        raise _FrontMatterError(f"line {front.count(chr(10), 0, at) + 2}: a carriage return inside a line")
 
 
 def _comments(text: str) -> list[tuple[str, str]]:
@@ -306,14 +304,18 @@ def _time(value: Any) -> datetime | None:
     found = _TIME.fullmatch(text)
     if not found:
         raise ValueError(f"{text[:40]!r} is not a time: write 2026-01-31 or 2026-01-31T09:30:00Z")
-    *numbers, _, sign, hours, minutes = found.groups()
     try:
-        year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
-        time = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
-        offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
-        return time + offset if sign == "-" else time - offset
+        return utc_time(found)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text[:40]!r} is not a valid time") from error
+
+
+def utc_time(found: re.Match[str]) -> datetime:
+    """The time in a match with groups for year, month, day, hour, minute, second, `Z`, and sign, hours and minutes of the offset."""
+    *numbers, _, sign, hours, minutes = found.groups()
+    year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    return datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc) + (offset if sign == "-" else -offset)
 
 
 def _about(value: Any) -> tuple[CodeRef, ...]:
@@ -332,6 +334,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "kind": _kind,
     "tags": _tags,
     "source": _text,
-    **dict.fromkeys(_TIMES, _time),
+    **dict.fromkeys(TIMES, _time),
     "about": _about,
 }

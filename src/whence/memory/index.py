@@ -141,7 +141,7 @@ class NoteIndex:
         self._tail: list[Any] = []  # newer rows of the database
         self._reader: NoteReader | None = None
         self._reader_state = (-1, -1)
-        self._writes = 0  # our own, which `database.version` does not count
+        self._writes = 0  # our own, which `database.changes` does not count
         self._scanned_at, self._scan_seconds = -1e18, 0.0
         self._verified = 0.0  # when everything was last compared with its checksums
         if not self.database.was_damaged:
@@ -253,15 +253,14 @@ class NoteIndex:
         return replace(note, text=redact_secrets(note.text)) if note is not None and known[3] else note
 
     # The notes as arrays.
-    @property
-    def reader(self) -> NoteReader:
-        """All notes as they are in the database now."""
-        state = (self.database.version(), self._writes)
+    def open_reader(self) -> NoteReader:
+        """All notes as they are in the database now; writes the array file if too many are not in it."""
+        state = (self.database.changes(), self._writes)
         if self._reader is None or state != self._reader_state:
-            self._reader, self._reader_state = self._open_reader(), state
+            self._reader, self._reader_state = self._read(), state
         return self._reader
 
-    def _open_reader(self) -> NoteReader:
+    def _read(self) -> NoteReader:
         base = self._open_base()
         last = int(base.arrays["ids"].max(initial=0)) if base else 0
         ids = np.array(self.database.rows("SELECT id FROM notes ORDER BY id"), np.int64).reshape(-1)

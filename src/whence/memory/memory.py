@@ -106,7 +106,7 @@ class Memory:
         memory = cls(place, data, merged, root, trace)
         try:
             memory.index.refresh(full=True, progress=progress)
-            _ = memory.index.reader
+            memory.index.open_reader()
         except IndexDamaged as damage:
             memory.remarks.append(f"{damage.message}; rebuilt from the notes")
             memory.index.rebuild()
@@ -300,7 +300,7 @@ class Memory:
         request = RecallRequest.of(**options)
         filters = request.filters(time.time())
         self.index.refresh()
-        reader = self.index.reader
+        reader = self.index.open_reader()
         rows = np.flatnonzero(scope_of(reader, self.index.database, filters, generated=True).allowed)
         ids = reader.column("ids")[rows].tolist()
         known = self.index.database.notes_by_id(ids)
@@ -310,7 +310,7 @@ class Memory:
     def count(self, *, generated: bool = False, **options: Unpack[RecallOptions]) -> int:
         """How many notes a recall with these options searches; listings include `generated` notes."""
         filters = RecallRequest.of(**options).filters(time.time())
-        return int(scope_of(self.index.reader, self.index.database, filters, generated=generated).allowed.sum())
+        return int(scope_of(self.index.open_reader(), self.index.database, filters, generated=generated).allowed.sum())
 
     def stale(self, **options: Unpack[RecallOptions]) -> StaleNotes:
         """The notes whose code has changed or is gone, each with what has become of it."""

@@ -19,6 +19,8 @@ KINDS = tuple(CATEGORY_OF)
 CATEGORIES = ("memories", "handoffs", "resources", "skills")
 #: Kinds that are derived from other notes or from code. They are listed, never recalled.
 GENERATED = frozenset(kind for kind, category in CATEGORY_OF.items() if category not in CATEGORIES)
+#: The fields of a note that hold a time, in the order of its front matter.
+TIMES = ("created", "updated", "valid_from", "valid_until", "archived")
 #: The folder for notes without a project.
 GENERAL = "general"
 

@@ -91,7 +91,7 @@ def recall(run: RecallRun) -> RecallResponse:
 
 def rank(run: RecallRun) -> RankedNotes:
     """Every candidate, best first, near-duplicates collapsed."""
-    reader = run.index.reader
+    reader = run.index.open_reader()
     scope = scope_of(reader, run.index.database, run.filters)
     plan = plan_query(run.query, run.index.analyzer.language, run.today)
     encoder = run.index.analyzer.encoder if run.strategy != "lexical" else None

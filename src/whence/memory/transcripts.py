@@ -12,8 +12,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any
+
+from whence.memory.front_matter import utc_time
 
 #: Lines that are not JSON and are reported one by one.
 MAX_REPORTED = 20
@@ -107,11 +109,11 @@ def split_session(session: TranscriptSession, max_bytes: int) -> list[Transcript
 def time_of(value: object) -> datetime | None:
     """A time in UTC from ISO text (UTC unless it has a zone) or seconds, milliseconds or microseconds since 1970, else None."""
     if isinstance(value, str):
-        if found := _ISO.fullmatch(value.strip()):
-            return _iso_time(found)
         try:
+            if found := _ISO.fullmatch(value.strip()):
+                return utc_time(found)
             value = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -122,16 +124,6 @@ def time_of(value: object) -> datetime | None:
         seconds /= 1e6 if seconds >= _MICROSECONDS else 1e3 if seconds >= _MILLISECONDS else 1
         return datetime.fromtimestamp(int(seconds), timezone.utc)
     except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _iso_time(found: re.Match[str]) -> datetime | None:
-    year, month, day, hour, minute, second, _, sign, off_hours, off_minutes = found.groups()
-    try:
-        local = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=timezone.utc)
-        offset = timedelta(hours=int(off_hours or 0), minutes=int(off_minutes or 0))
-        return local + offset if sign == "-" else local - offset
-    except (ValueError, OverflowError):
         return None
 
 
@@ -167,8 +159,6 @@ def _records(lines: Iterable[bytes], broken: list[int]) -> Iterator[tuple[int, o
 
 
 # Lines.
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     """The content of a line, and the session it belongs to."""
@@ -337,8 +327,6 @@ def _folder(path: object) -> str:
 
 
 # Sessions.
-
-
 @dataclass(slots=True)
 class _OpenSession:
     """A session whose lines are being read."""

@@ -44,7 +44,7 @@ def build(asked: dict[str, Any]) -> dict[str, Any]:
         opened = cpu_seconds() - cpu
         memory.recall(asked["questions"][0])
         spent = {"cpu": cpu_seconds() - cpu, "wall": time.perf_counter() - wall, "read_cpu": opened, "peak": _peak()}
-        return {**spent, "notes": memory.index.reader.size, "size": folder_bytes(memory.layout.note_index)}
+        return {**spent, "notes": memory.index.open_reader().size, "size": folder_bytes(memory.layout.note_index)}
 
 
 def build_peer(asked: dict[str, Any]) -> dict[str, Any]:
