@@ -22,12 +22,13 @@ from whence import Index
 from whence.app.doctor import environment as surroundings
 from whence.app.doctor import installation, load_check, quality
 from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, overall_level, run_check
-from whence.app.doctor.index_files import IndexState, check_index
+from whence.app.doctor.index_files import IndexState, ReadOnlyIndexStore, check_index
 from whence.app.doctor.quality import mask_comment, question_of, questions_from_commits
 from whence.core.settings_schema import Settings
 from whence.core.types import Unit
 from whence.embed import static
 from whence.index.layout import Layout
+from whence.index.store import IndexStore
 from whence.source.history import Commit
 
 FILES = {
@@ -420,3 +421,12 @@ def test_a_check_that_breaks_is_a_finding_and_not_the_end():
     (found,) = run_check("odd", breaks)
     assert (found.name, found.level) == ("odd", FAILED)
     assert "ZeroDivisionError: by chance" in found.message
+
+
+def test_what_a_writer_has_only_in_its_log_is_read_too(tmp_path):
+    path = tmp_path / "truth.db"
+    with contextlib.closing(IndexStore(path)) as writer:
+        with writer.transaction():
+            writer.set_meta(branch="walrus")
+        with contextlib.closing(ReadOnlyIndexStore(path)) as reader:
+            assert reader.meta()["branch"] == "walrus"

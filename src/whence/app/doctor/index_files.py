@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -21,10 +20,8 @@ from whence.index.layout import Layout
 from whence.index.store import FORMAT, IndexStore
 from whence.source import git
 from whence.source.walk import FileTree, Walker
-from whence.storage.sqlite import register_row_sum
+from whence.storage.sqlite import connect
 
-#: How long to wait for a writer.
-BUSY_SECONDS = 2.0
 #: How many problems SQLite lists.
 MAX_PROBLEMS = 5
 #: The column that holds the checksum of a row.
@@ -63,7 +60,6 @@ def _check_once(path: Path) -> DatabaseCheck:
         return DatabaseCheck("it is empty")
     try:
         with open_read_only(path) as db:
-            register_row_sum(db)
             problems = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
             problems = list(_altered_rows(db)) if problems == ["ok"] else problems
     except sqlite3.OperationalError as error:
@@ -95,9 +91,8 @@ def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
     """A read-only connection. A writer's log (WAL) is read if possible, and left as it is."""
-    address = f"file:{''.join(f'%{byte:02X}' for byte in os.fsencode(path))}"
     if _has_log(path):
-        db = _connection(f"{address}?mode=ro")
+        db = connect(path, "ro")
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             return db
@@ -105,7 +100,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
             db.close()
             if "unable to open" not in str(error) and "readonly" not in str(error):
                 raise  # else the folder is read-only, and SQLite cannot open the log
-    return _connection(f"{address}?mode=ro&immutable=1")
+    return connect(path, "ro&immutable=1")
 
 
 def _has_log(path: Path) -> bool:
@@ -114,10 +109,6 @@ def _has_log(path: Path) -> bool:
         return path.with_name(path.name + "-wal").stat().st_size > 0
     except OSError:
         return False
-
-
-def _connection(address: str) -> sqlite3.Connection:
-    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
 
 
 def _state(path: Path) -> tuple[int, int, int, bool]:
@@ -149,7 +140,7 @@ class ReadOnlyIndexStore(IndexStore):
                 raise
             raise IndexDamaged(f"{self.path.name} cannot be read: {error.__cause__}") from error
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         return connect_read_only(self.path)
 
 
