@@ -209,7 +209,7 @@ any_json = st.recursive(
 def test_no_output_is_larger_than_its_budget_and_fitted_json_is_json(value, text, budget):
     for made in (fit_json(value, budget, rest="ask for more"), fit_document(Document.from_text(text), budget, rest="ask for more")):
         assert count_tokens(made.text) <= budget
-        assert made.given <= budget
+        assert made.tokens <= budget
     json.loads(fit_json(value, budget, rest="ask for more").text)
 
 

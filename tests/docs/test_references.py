@@ -136,3 +136,20 @@ def weight(found: Weight | None) -> str:
 
 def value(found: object) -> str:
     return str(found).lower() if isinstance(found, bool) else f"{found:g}" if isinstance(found, float) else str(found)
+
+
+def test_paths_of_modules_in_the_documents_exist():
+    """Of the package: `index/segment.py`, `graph/builder/`, `*/request.py`."""
+    package = ROOT / "src/whence"
+    rooms = {path.name for path in package.iterdir() if path.is_dir()} | {"*"}
+    missing = []
+    for page in ("ARCHITECTURE.md", "GLOSSARY.md", "CONTRIBUTING.md"):
+        named = re.findall(r"`([a-z_*]+/[\w*/.]*)`", (ROOT / page).read_text(encoding="utf-8"))
+        missing += [f"{page}: {path}" for path in named if path.split("/")[0] in rooms and not list(package.glob(path.rstrip("/")))]
+    assert missing == []
+
+
+def test_every_room_has_a_heading_in_the_architecture():
+    headings = re.findall(r"^## (.+)$", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
+    described = {room for heading in headings for room in re.split(r", | and ", heading)}
+    assert {path.parent.name for path in (ROOT / "src/whence").glob("*/__init__.py")} - described == set()

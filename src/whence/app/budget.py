@@ -49,8 +49,8 @@ class BudgetedText:
     """An output within its budget. It ends with a newline; printing another would exceed the count."""
 
     text: str
-    asked: int
-    given: int  # what the text costs, this number included
+    budget: int
+    tokens: int  # what the text costs, this number included
     left_out: int  # lines; in JSON elements, fields and ends of long texts
     whole: int  # the smallest budget that leaves nothing out
 
@@ -97,7 +97,7 @@ def fit_json(value: Any, budget: int, *, rest: Rest) -> BudgetedText:
     document = _measure({name: one for name, one in fields.items() if name != BUDGET})
     whole = _self_counting(lambda number: _weight(_with_budget(document.text, number, number, 0, "")))
     everything = _fitted_document(document.text, 0, "", budget, whole)
-    if everything.given <= budget:
+    if everything.tokens <= budget:
         return everything
     how = _rest_words(rest, whole)
     _room_beside(budget, lambda number: _with_budget("{}", number, number, len(document.parts), how))
@@ -111,7 +111,7 @@ def fit_json(value: Any, budget: int, *, rest: Rest) -> BudgetedText:
             if token_estimate.least_weight(text) <= budget * token_estimate.PARTS
             else None
         )
-        if tried and tried.given <= budget:
+        if tried and tried.tokens <= budget:
             best, size = tried, between
         else:
             too_large = between

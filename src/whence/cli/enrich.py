@@ -66,17 +66,17 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
             raise UsageError("there is nothing here to ask a language server about", hint="python and typescript are known")
         asked = [one for one in runs if one.find(alone=len(runs) == 1)]
         if not asked:
-            raise UsageError(runs[0].trouble, hint="; ".join(dict.fromkeys(one.hint for one in runs)))
+            raise UsageError(runs[0].error, hint="; ".join(dict.fromkeys(one.hint for one in runs)))
         for one in asked:
             one.ask(target)
             if not as_json:
                 print_item(one.line())
         for one in runs:
-            if one.trouble:
-                click.echo(f"whence: {one.trouble}{f' ({one.hint})' if one.hint else ''}", err=True)
+            if one.error:
+                click.echo(f"whence: {one.error}{f' ({one.hint})' if one.hint else ''}", err=True)
         if as_json:
             print_json({"root": str(index.root), "languages": [one.figures() for one in asked]})
-    return FAILED if any(one.trouble for one in asked) else FOUND
+    return FAILED if any(one.error for one in asked) else FOUND
 
 
 def _kinds(index: Index, language: str | None) -> list[ServerKind]:
@@ -100,11 +100,11 @@ class _ServerRun:
     kind: ServerKind
     options: dict[str, Any]
     command: list[str] = field(default_factory=list)
-    trouble: str = ""
+    error: str = ""
     hint: str = ""
     files: int = 0
     left: int = 0
-    asked: int = 0
+    queried: int = 0
     resolved: int = 0
     edges: int = 0
     failed: list[str] = field(default_factory=list)
@@ -119,7 +119,7 @@ class _ServerRun:
         except ServerError as trouble:
             if alone:
                 raise
-            self.trouble, self.hint = trouble.message, trouble.hint
+            self.error, self.hint = trouble.message, trouble.hint
         return bool(self.command)
 
     def _setting(self) -> str:
@@ -161,7 +161,7 @@ class _ServerRun:
                     self._keep(waiting)
                     kept = time.monotonic()
         except ServerError as trouble:
-            self.trouble, self.hint = trouble.message, f"the command was {shlex.join(self.command)}; what was found is kept"
+            self.error, self.hint = trouble.message, f"the command was {shlex.join(self.command)}; what was found is kept"
         finally:  # also when interrupted
             progress.close()
             self._keep(waiting)
@@ -191,9 +191,9 @@ class _ServerRun:
             click.echo(f"whence: {safe(one.path)} is left out: {one.error}", err=True)
             return
         waiting.append(one)
-        self.files, self.asked, self.resolved, self.edges = (
+        self.files, self.queried, self.resolved, self.edges = (
             self.files + 1,
-            self.asked + one.requests,
+            self.queried + one.requests,
             self.resolved + one.resolved,
             self.edges + len(one.edges),
         )
@@ -210,7 +210,7 @@ class _ServerRun:
     def line(self) -> str:
         """The summary of the run as a line."""
         rest = f"; {self.left} files left" if self.left else ""
-        found = f"{self.edges} edges from {self.resolved} of {self.asked} names"
+        found = f"{self.edges} edges from {self.resolved} of {self.queried} names"
         return f"{self.kind.name}: {found} in {self.files} files, {self.seconds:.1f} s{rest}"
 
     def figures(self) -> dict[str, Any]:
@@ -221,11 +221,11 @@ class _ServerRun:
             "files": self.files,
             "left": self.left,
             "failed": self.failed,
-            "names": self.asked,
+            "names": self.queried,
             "resolved": self.resolved,
             "edges": self.edges,
             "seconds": round(self.seconds, 3),
-            "trouble": self.trouble or None,
+            "trouble": self.error or None,
         }
 
 

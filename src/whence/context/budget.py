@@ -68,8 +68,8 @@ class PackHeader:
 class Tally:
     """The numbers of a pack, for its last line."""
 
-    asked: int
-    gave: int
+    budget: int
+    tokens: int
     bodies: int
     signatures: int
     pointers: int
@@ -204,8 +204,8 @@ def _around(ranked: Sequence[PackItem]) -> list[list[int]]:
 
 def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tally:
     return Tally(
-        asked=asked,
-        gave=asked,
+        budget=asked,
+        tokens=asked,
         bodies=forms.count(Detail.BODY),
         signatures=forms.count(Detail.SIGNATURE),
         pointers=forms.count(Detail.POINTER),
@@ -235,7 +235,7 @@ def _exact_foot(before: int, render: Renderer, head: PackHeader, tally: Tally) -
     """
     gave = 0
     while True:
-        foot = render.foot(head, replace(tally, gave=gave))
+        foot = render.foot(head, replace(tally, tokens=gave))
         total = token_estimate.tokens_from_weight(before + token_estimate.weigh_texts([foot])[0])
         if total == gave:
             return foot, total

@@ -152,7 +152,7 @@ class Json(_Flagging):
     def foot(self, head: PackHeader, tally: Tally) -> str:
         """Everything after the symbols."""
         left_out: dict[str, Any] = {"count": tally.left_out} | ({"how": _line(head.hint)} if tally.left_out and head.hint else {})
-        return f'],"inside":{tally.inside},"left_out":{_json(left_out)},"budget":{tally.asked},"tokens":{tally.gave}}}\n'
+        return f'],"inside":{tally.inside},"left_out":{_json(left_out)},"budget":{tally.budget},"tokens":{tally.tokens}}}\n'
 
     def join(self, head: str, symbols: Sequence[str]) -> str:
         """No comma before the first."""
@@ -174,7 +174,7 @@ def _account(head: PackHeader, tally: Tally) -> str:
     inside = f", {tally.inside} inside these" if tally.inside else ""
     more = f"; {_line(head.hint)}" if tally.left_out and head.hint.strip() else ""
     shown = f"{tally.bodies} with body, {tally.signatures} with signature, {tally.pointers} named{inside}"
-    return f"Tokens: {tally.asked} asked, {tally.gave} given. Symbols: {shown}, {tally.left_out} left out{more}"
+    return f"Tokens: {tally.budget} asked, {tally.tokens} given. Symbols: {shown}, {tally.left_out} left out{more}"
 
 
 def _pointer(piece: PackItem) -> str:

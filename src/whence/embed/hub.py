@@ -161,13 +161,13 @@ def _in_time(ask: Callable[[], Any]) -> Any:
     answers: list[Any] = []
     problems: list[Exception] = []
 
-    def asking() -> None:
+    def fetch() -> None:
         try:
             answers.append(ask())
         except Exception as error:  # noqa: BLE001  -- raised again below, in the thread that waits
             problems.append(error)
 
-    thread = Thread(target=asking, daemon=True)
+    thread = Thread(target=fetch, daemon=True)
     thread.start()
     thread.join(TIMEOUT_SECONDS + 1)
     if problems:

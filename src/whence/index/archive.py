@@ -137,19 +137,19 @@ def _write(packed: Collection[_Packed], meta: Mapping[str, str], commit: str, ta
     }
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for number, one in enumerate(packed, 1):
-            described["segments"].append(_portable_row(replace(one.row, id=number)))
+            described["segments"].append(_archived_row(replace(one.row, id=number)))
             described["members"][one.row.name] = _put(archive, one.segment, one.row.name)
             described["files"] += sorted([path, known.hash.hex(), known.language, number, known.row] for path, known in one.files)
             if one.vectors is not None:
                 path, row = one.vectors
-                described["vectors"].append(_portable_row(replace(row, segment=number)))
+                described["vectors"].append(_archived_row(replace(row, segment=number)))
                 described["members"][row.name] = _put(archive, path, row.name)
         text = json.dumps(described, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
         archive.writestr(_entry(MANIFEST), text)
     return manifest_of(described, text)
 
 
-def _portable_row(row: SegmentRow | VectorRow) -> dict[str, Any]:
+def _archived_row(row: SegmentRow | VectorRow) -> dict[str, Any]:
     """A row without what is true of this disk alone."""
     return asdict(row) | {"stamp": asdict(Stamp(row.stamp.size, row.stamp.checksum, 0, 0))}
 

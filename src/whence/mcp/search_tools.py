@@ -36,13 +36,13 @@ QUESTIONS = ("callers", "callees", "impact", "tests", "path")
 
 
 @dataclass(slots=True)
-class Part:
+class RootAnswer:
     """What one root has to say to a search."""
 
     results: list[tuple[float, list[str]]] = field(default_factory=list)  # score and lines, without a number
-    doubt: LowConfidence | None = None
-    asked: bool = True  # whether there was a whole index to ask
-    said: list[str] = field(default_factory=list)  # above the results
+    low_confidence: LowConfidence | None = None
+    has_index: bool = True  # whether there was a whole index to ask
+    opening: list[str] = field(default_factory=list)  # above the results
     closing: list[str] = field(default_factory=list)  # below them
 
 
@@ -57,7 +57,7 @@ async def search(workspace: Workspace, given: dict[str, Any], report: Report) ->
     request = replace(request, paths=below)
     why, alone = given.get("why", False), len(sessions) == 1
     parts = await asyncio.gather(*(_part(workspace, session, request, report, why=why, alone=alone) for session in sessions))
-    return "\n".join(_told(parts, request.k or USUAL_RESULTS)) + "\n"
+    return "\n".join(_joined_answer(parts, request.k or USUAL_RESULTS)) + "\n"
 
 
 async def _of_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
@@ -70,16 +70,20 @@ async def _of_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
 
     def ask(fleet: Fleet) -> str:
         answer = fleet.search(request)
-        part = Part([(one.score, list(result_lines(one, why=why))) for one in answer])
-        part.said = [f"note: {safe(note)}" for note in answer.notes if note]
-        part.doubt = LowConfidence(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
+        part = RootAnswer([(one.score, list(result_lines(one, why=why))) for one in answer])
+        part.opening = [f"note: {safe(note)}" for note in answer.notes if note]
+        part.low_confidence = (
+            LowConfidence(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
+        )
         part.closing = [fleet_line(answer.searched)]
-        return "\n".join(_told([part], request.k or USUAL_RESULTS)) + "\n"
+        return "\n".join(_joined_answer([part], request.k or USUAL_RESULTS)) + "\n"
 
     return await workspace.fleet.ask(ask)
 
 
-async def _part(workspace: Workspace, session: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool) -> Part:
+async def _part(
+    workspace: Workspace, session: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool
+) -> RootAnswer:
     """What one root has to say. One of several that cannot be read does not silence the others."""
     inner = () if alone else workspace.nested_roots(session)
     try:
@@ -87,7 +91,7 @@ async def _part(workspace: Workspace, session: IndexSession, request: SearchRequ
     except (RootError, StorageError) as error:
         if alone:
             raise
-        return Part(asked=False, said=[f"note: nothing from {workspace.label(session)}: {error}"])
+        return RootAnswer(has_index=False, opening=[f"note: nothing from {workspace.label(session)}: {error}"])
 
 
 def _where(workspace: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession], tuple[str, ...]]:
@@ -106,19 +110,21 @@ def _searched(
     inner: tuple[str, ...],
     index: Index | None,
     progress: BuildProgress,
-) -> Part:
-    part = Part(said=list(progress_lines(progress, label)))
+) -> RootAnswer:
+    part = RootAnswer(opening=list(progress_lines(progress, label)))
     if index is None or (progress.building and not progress.indexed):
-        part.asked = False
+        part.has_index = False
     else:
         answer = index.search(request)
         own = [one for one in answer if not one.path.startswith(inner)]
         part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
-        part.asked = not progress.building  # what is not indexed yet may be what is asked for
-        part.doubt = (
-            low_confidence_of([(index, answer.confidence)], request.filters(index.settings.search.content).content) if part.asked else None
+        part.has_index = not progress.building  # what is not indexed yet may be what is asked for
+        part.low_confidence = (
+            low_confidence_of([(index, answer.confidence)], request.filters(index.settings.search.content).content)
+            if part.has_index
+            else None
         )
-        part.said += [f"note: {note}" for note in answer.notes]
+        part.opening += [f"note: {note}" for note in answer.notes]
         part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
     if progress.building:
         below = request.paths
@@ -129,11 +135,11 @@ def _searched(
     return part
 
 
-def _told(parts: Sequence[Part], k: int) -> Iterator[str]:
+def _joined_answer(parts: Sequence[RootAnswer], k: int) -> Iterator[str]:
     """The answer of all roots as one."""
-    best, doubt = merge_roots([part.results for part in parts], [part.doubt for part in parts], k, lambda pair: pair[0])
-    yield from dict.fromkeys(chain.from_iterable(part.said for part in parts))
-    if all(part.asked for part in parts):
+    best, doubt = merge_roots([part.results for part in parts], [part.low_confidence for part in parts], k, lambda pair: pair[0])
+    yield from dict.fromkeys(chain.from_iterable(part.opening for part in parts))
+    if all(part.has_index for part in parts):
         yield from _doubted(doubt, found=bool(best))
     for place, (_, lines) in enumerate(best, 1):
         yield f"{place}. {lines[0]}"
@@ -214,7 +220,7 @@ async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> 
         knowing = [await session.ask(partial(_known, symbol)) for session in workspace.sessions()] if workspace.has_many_roots else [0]
         root = workspace.roots.folders[knowing.index(max(knowing))]
     session = workspace.session(root)
-    return await session.ask(partial(_asked_graph, asked, workspace.label(session)), report)
+    return await session.ask(partial(_query_graph, asked, workspace.label(session)), report)
 
 
 def _known(name: str, index: Index | None, _: BuildProgress) -> int:
@@ -225,7 +231,7 @@ def _known(name: str, index: Index | None, _: BuildProgress) -> int:
         return 0
 
 
-def _asked_graph(given: dict[str, Any], label: str, index: Index | None, progress: BuildProgress) -> str:
+def _query_graph(given: dict[str, Any], label: str, index: Index | None, progress: BuildProgress) -> str:
     whole, question = require_index(index, progress), given["question"]
     questions = whole.questions()
     if question == "path":

@@ -218,15 +218,15 @@ async def _call(workspace: Workspace, context: Context, params: types.CallToolRe
     """Call a tool: its answer within the budget, or one line on what is wrong."""
     tool = BY_NAME.get(params.name)
     if tool is None:
-        return _said(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
+        return _tool_result(f"there is no tool {params.name[:80]!r} (there are {', '.join(BY_NAME)})", wrong=True)
     try:
         given = tool.checked(params.arguments or {})
         with anyio.move_on_after(seconds):
             text = await tool.answer(workspace, given, _rising(context.session.report_progress))
-            return _said(text if tool.name in KEEPS_BUDGET else _within(workspace, given, text))
-        return _said(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
+            return _tool_result(text if tool.name in KEEPS_BUDGET else _within(workspace, given, text))
+        return _tool_result(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
     except Exception as error:  # noqa: BLE001  -- agents get one line
-        return _said(_failure(error, f"{tool.name} failed")[1], wrong=True)
+        return _tool_result(_failure(error, f"{tool.name} failed")[1], wrong=True)
 
 
 def _failure(error: Exception, what: str) -> tuple[int, str]:
@@ -250,7 +250,7 @@ def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
     return fit_document(Document.from_text(text), budget, rest=lambda whole: f"budget {whole} gives all").text
 
 
-def _said(text: str, *, wrong: bool = False) -> types.CallToolResult:
+def _tool_result(text: str, *, wrong: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=wrong)
 
 

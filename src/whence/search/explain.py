@@ -185,12 +185,12 @@ class Absence:
     """What keeps something out of an answer."""
 
     kind: Literal["kept_out", "left_out", "unknown"]  # by the query; of the index; there is no such file or symbol
-    said: str  # in one sentence
+    message: str  # in one sentence
     hint: str = ""
     unmet: tuple[str, ...] = ()  # the conditions of the query that it does not meet, as they were read
 
 
-def kept_out(
+def excluded_by(
     units: Array, snapshot: Snapshot, filters: Filters, conditions: Sequence[Condition], left_by: Callable[[Sequence[Condition]], Array]
 ) -> Absence | None:
     """Which condition keeps some indexed units out; None where none does. `left_by` says which units some conditions leave."""

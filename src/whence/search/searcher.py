@@ -80,7 +80,7 @@ class Searcher:
 
     def absence(self, request: SearchRequest, units: Array) -> Absence | None:
         """Which condition keeps some units out of the answer to a request; None where none does."""
-        from whence.search.explain import kept_out  # noqa: PLC0415  -- as above
+        from whence.search.explain import excluded_by  # noqa: PLC0415  -- as above
 
         snapshot, parsed = self.reader.snapshot, request.parsed
         filters = self.run_of(request).request.filters
@@ -88,7 +88,7 @@ class Searcher:
         def left_by(conditions: Sequence[Condition]) -> Array:
             return self._restriction(parsed, conditions, snapshot.alive, None, []).units
 
-        return kept_out(units, snapshot, filters, parsed.conditions, left_by)
+        return excluded_by(units, snapshot, filters, parsed.conditions, left_by)
 
     def related(self, example: RelatedQuery, request: SearchRequest) -> list[SearchResult]:
         """Units like another, best first (Q9)."""

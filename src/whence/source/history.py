@@ -62,14 +62,14 @@ def read_history(root: Path, head: str, count: int, since: str = "") -> list[Com
 
     With `since`, only commits after it; None when it is not in the past of `head`.
     """
-    if since and _asked(root, ["merge-base", "--is-ancestor", "--end-of-options", since, head]) is None:
+    if since and _run_git(root, ["merge-base", "--is-ancestor", "--end-of-options", since, head]) is None:
         return None
     mark = os.urandom(8).hex()  # made up for this call, so that no message and no name can hold it
     how = ["--no-merges", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative", "-z"]
     form, span = ["--encoding=UTF-8", f"--format={mark}%ct%x00%B%x00"], f"{since}..{head}" if since else head
     most = count + count // 4  # some change too many files
     while True:
-        text = _asked(root, ["log", *how, *form, f"--max-count={most}", "--end-of-options", span, "--", "."])
+        text = _run_git(root, ["log", *how, *form, f"--max-count={most}", "--end-of-options", span, "--", "."])
         if text is None:
             return None
         told = text.split(mark)[1:]
@@ -97,7 +97,7 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
     """
     how = ["-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/"]
     alone = ["--ignore-submodules=all", "--end-of-options", base, "--", "."]  # a submodule has a configuration of its own
-    text = _asked(root, ["-c", "core.quotePath=false", "diff", *how, *alone], _without_filters(root))
+    text = _run_git(root, ["-c", "core.quotePath=false", "diff", *how, *alone], _without_filters(root))
     if text is None:
         return None
     found: dict[str, list[tuple[int, int]]] = {}
@@ -108,7 +108,7 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
         elif path and (hunk := _HUNK.match(line)):
             first, count = int(hunk[1]), int(hunk[2]) if hunk[2] is not None else 1
             found.setdefault(path, []).append((max(first, 1), max(first + count - 1, first, 1)))
-    for new in (_asked(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."]) or "").split("\0"):
+    for new in (_run_git(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."]) or "").split("\0"):
         if new:
             found[new] = [(1, LATEST)]
     return found
@@ -116,7 +116,7 @@ def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | N
 
 def list_blobs(root: Path, commit: str) -> dict[str, str] | None:
     """The files of a commit, relative to the root, with what git calls the content of each; None where git cannot tell."""
-    text = _asked(root, ["ls-tree", "-r", "-z", "--end-of-options", commit])
+    text = _run_git(root, ["ls-tree", "-r", "-z", "--end-of-options", commit])
     if text is None:
         return None
     told = [one.partition("\t") for one in text.split("\0") if one]
@@ -136,7 +136,7 @@ def list_versions(root: Path, path: str, most: int, seconds: float) -> list[File
     mark = os.urandom(8).hex()
     how = ["--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-color", "--raw", "--no-abbrev", "-z", "--follow", "-M"]
     asked = ["--literal-pathspecs", "log", *how, f"--format={mark}%H %ct%x00", f"--max-count={most}", "--", path]
-    text = _asked(root, asked, seconds=seconds)
+    text = _run_git(root, asked, seconds=seconds)
     if text is None:
         return None
     told = [(one.partition("\0")[0].split(), _NEW_BLOB.search(one)) for one in text.split(mark)[1:]]
@@ -146,7 +146,7 @@ def list_versions(root: Path, path: str, most: int, seconds: float) -> list[File
 def read_blobs(root: Path, blobs: Sequence[str], most_bytes: int) -> dict[str, bytes]:
     """The bytes of some contents by git's name for them; what is missing here, or larger, is left out."""
     small = [one for one, size in _sizes(root, blobs).items() if size <= most_bytes]
-    raw = (_asked(root, ["cat-file", "--batch"], said="\n".join(small)) or "").encode("utf-8", "surrogateescape")
+    raw = (_run_git(root, ["cat-file", "--batch"], said="\n".join(small)) or "").encode("utf-8", "surrogateescape")
     found: dict[str, bytes] = {}
     at = 0
     while (end := raw.find(b"\n", at)) >= 0:
@@ -160,7 +160,7 @@ def read_blobs(root: Path, blobs: Sequence[str], most_bytes: int) -> dict[str, b
 
 
 def _sizes(root: Path, blobs: Sequence[str]) -> dict[str, int]:
-    told = _asked(root, ["cat-file", "--batch-check"], said="\n".join(blobs)) or ""
+    told = _run_git(root, ["cat-file", "--batch-check"], said="\n".join(blobs)) or ""
     lines = (line.split(" ") for line in told.splitlines())
     return {line[0]: int(line[2]) for line in lines if len(line) == 3 and line[1] == "blob"}
 
@@ -170,7 +170,7 @@ def _without_filters(root: Path) -> dict[str, str]:
 
     An empty long-running filter takes the place of the other kinds, and does nothing.
     """
-    named = _asked(root, ["config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]) or ""
+    named = _run_git(root, ["config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$"]) or ""
     filters = sorted({name.rpartition(".")[0] for name in named.split("\0") if name})
     values = [pair for name in filters for pair in ((f"{name}.process", ""), (f"{name}.required", "false"))]
     first = os.environ.get("GIT_CONFIG_COUNT", "0")
@@ -181,7 +181,7 @@ def _without_filters(root: Path) -> dict[str, str]:
     return told
 
 
-def _asked(
+def _run_git(
     root: Path, arguments: list[str], more: Mapping[str, str] = MappingProxyType({}), *, said: str = "", seconds: float = SECONDS
 ) -> str | None:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}

@@ -319,7 +319,7 @@ def by_words(query: ClassicQuery) -> Array:
 def by_folders(query: ClassicQuery) -> Array:
     """Units in folders that the task names: types with members first, those whose members it mentions before all (N4)."""
     limits, symbols = query.limits, query.symbols
-    mentioned = _mentioned_members(query)
+    mentioned = _members_in_task(query)
     found: dict[int, None] = {}
     for word in query.folder_words:
         files = np.unique(query.tables.folders.beginning(word))
@@ -334,7 +334,7 @@ def by_folders(query: ClassicQuery) -> Array:
     return np.array(list(found)[: limits.folder_most], np.int64)
 
 
-def _mentioned_members(query: ClassicQuery) -> Array:
+def _members_in_task(query: ClassicQuery) -> Array:
     """How many members of each type have a name part that begins with a word of the task."""
     known, symbols = query.snapshot.name_parts, query.symbols
     begins = np.zeros(len(known.names), bool)

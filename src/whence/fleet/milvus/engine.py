@@ -281,7 +281,7 @@ class Engine:
         index = self._client.prepare_index_params()
         if schema.has_words:
             index.add_index(SPARSE, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        elif schema.has_sketch:
+        elif schema.has_binary_vector:
             index.add_index(SKETCH, index_type="BIN_FLAT", metric_type="HAMMING")
         else:
             index.add_index(NO_VECTOR, index_type="FLAT", metric_type="L2")

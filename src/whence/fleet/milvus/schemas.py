@@ -47,7 +47,7 @@ class Schema:
         return any(one.name == WORDS for one in self.fields)
 
     @property
-    def has_sketch(self) -> bool:
+    def has_binary_vector(self) -> bool:
         """Whether rows can be searched by Hamming distance."""
         return any(one.name == SKETCH for one in self.fields)
 

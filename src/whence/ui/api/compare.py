@@ -112,10 +112,10 @@ def _ranked(label: str, inner: tuple[str, ...], asked: CompareBody, index: Index
     whole = require_index(index, progress)
     for side in (asked.a, asked.b):  # an invalid weighting is so for every query
         with_factors(*profile_of(whole.settings, side.profile or ""), side.factors)
-    return [_asked(label, inner if not asked.root else (), asked, question, whole) for question in asked.queries]
+    return [_compare_in_root(label, inner if not asked.root else (), asked, question, whole) for question in asked.queries]
 
 
-def _asked(label: str, inner: tuple[str, ...], asked: CompareBody, question: JudgedQuery, index: Index) -> _ComparedRoot:
+def _compare_in_root(label: str, inner: tuple[str, ...], asked: CompareBody, question: JudgedQuery, index: Index) -> _ComparedRoot:
     told = _ComparedRoot(unknown={answer for answer in question.answers if not _exists(index, label, answer)})
     depth = max(DEPTH, min(asked.k, MAX_FILES))  # at least as deep as NDCG counts
 

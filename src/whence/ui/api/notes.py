@@ -325,10 +325,10 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {
 @router.post("/notes", response_model=NoteView, responses=_CONFLICT)
 async def remember(workspace: CurrentWorkspace, given: RememberBody) -> NoteView | JSONResponse:
     """Save a note. An existing one with the same project and topic is kept, unless `replace` is set."""
-    return _sent(await ask_root(workspace, given.root, partial(_remembered, given)))
+    return _sent(await ask_root(workspace, given.root, partial(_save_note, given)))
 
 
-def _remembered(given: RememberBody, memory: Memory, present: NotePresenter) -> NoteView | ConflictReply:
+def _save_note(given: RememberBody, memory: Memory, present: NotePresenter) -> NoteView | ConflictReply:
     from whence.memory.note import GENERAL  # noqa: PLC0415  -- loaded with the memory
     from whence.text.slugs import project_folder  # noqa: PLC0415  -- as above
 

@@ -168,7 +168,7 @@ def _explained(root: str, targets: tuple[str, str], asked: WhyBody, index: Index
     if missing is not None and missing.kind == "unknown" and other != target:
         target, missing = other, whole.absence(request, other)
     if missing is not None:
-        said, hint, *unmet = map(strip_secrets, (missing.said, missing.hint, *missing.unmet))
+        said, hint, *unmet = map(strip_secrets, (missing.message, missing.hint, *missing.unmet))
         return answer(target=strip_secrets(target), verdict=missing.kind, said=said, hint=hint, unmet=unmet)
     ranked = replace(request, k=max(1, min(asked.k, MAX_RESULTS)), profile=asked.profile, factors=asked.factors)
     receipt = _receipt(whole.why(ranked, target), whole.rival(ranked, target))
