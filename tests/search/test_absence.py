@@ -50,7 +50,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 def test_what_is_not_in_the_answer_has_a_reason(index, target, kind, said):
     found = index.absence("cart total", target)
     assert found is not None
-    assert (found.kind, said in found.said) == (kind, True), found
+    assert (found.kind, said in found.message) == (kind, True), found
 
 
 def test_a_name_that_nothing_bears_is_answered_with_the_nearest(index):
@@ -74,7 +74,7 @@ def test_the_conditions_that_keep_a_file_out_are_named(index, query, unmet):
 
 def test_conditions_that_hold_one_by_one_but_not_together_are_told_as_such(index):
     found = index.absence("cart kind:class sym:total", "shop/cart.py")
-    assert found.said.startswith("no one part of it meets all of")
+    assert found.message.startswith("no one part of it meets all of")
 
 
 def test_what_is_ranked_is_not_absent(index):
