@@ -13,9 +13,8 @@ from typing import Any
 
 from sample_trees import SOURCES
 from whence.core.settings_schema import FleetSettings
+from whence.fleet.engine import CLAIMS, EVERYTHING, REPOS, SCHEMAS, SPARSE, Engine
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import EVERYTHING, Engine
-from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS, SPARSE
 from whence.fleet.registry import READY, Registry
 
 VICTIM, SURVIVOR = "victim", "survivor"

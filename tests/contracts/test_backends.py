@@ -18,7 +18,7 @@ from whence.core.settings import load
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import OPERATOR
 from whence.fleet.counts import refresh_totals
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.fleet.registry import Registry
 from whence.fleet.search import Fleet
 from whence.fleet.sync import sync_index

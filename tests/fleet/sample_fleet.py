@@ -9,7 +9,7 @@ from sample_histories import commit
 from sample_trees import git, write
 from whence import Index
 from whence.fleet.counts import refresh_totals
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.fleet.registry import Registry
 from whence.fleet.sync import sync_index
 

@@ -11,7 +11,7 @@ import pytest
 from whence.core.errors import FleetError, SettingError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import OPERATOR, REFUSAL, Caller, authenticate, may_see, token_hash, visible_rows
-from whence.fleet.milvus.engine import EVERYTHING, NOTHING
+from whence.fleet.engine import EVERYTHING, NOTHING
 
 KNOWN = {"of-a": ["a"], "of-a-and-b": ["a", "b"], "of-nobody": [], "of-all": ["*"], "é𝄞": ["b"]}
 

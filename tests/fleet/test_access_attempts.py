@@ -23,8 +23,7 @@ from whence.core.errors import WhenceError
 from whence.core.settings import load
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import Caller, token_hash
-from whence.fleet.milvus.engine import Engine, equals
-from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
+from whence.fleet.engine import SCHEMAS, SPARSE, Engine, equals
 from whence.fleet.registry import Registry
 from whence.fleet.rows import file_key, part_key
 from whence.fleet.search import Fleet

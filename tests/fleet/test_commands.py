@@ -14,9 +14,8 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from whence.cli.main import main
 from whence.core.settings_schema import FleetSettings
+from whence.fleet.engine import EVERYTHING, SCHEMAS, Engine, equals
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import EVERYTHING, Engine, equals
-from whence.fleet.milvus.schemas import SCHEMAS
 from whence.fleet.registry import Registry
 from whence.fleet.sources import checkout_path
 

@@ -10,9 +10,8 @@ import pytest
 
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.milvus import engine as engines
-from whence.fleet.milvus.engine import EVERYTHING, NOTHING, Engine, EngineHit, equals, one_of, overlaps
-from whence.fleet.milvus.schemas import SCHEMAS
+from whence.fleet import engine as engines
+from whence.fleet.engine import EVERYTHING, NOTHING, SCHEMAS, Engine, EngineHit, equals, one_of, overlaps
 
 
 def unit(number: int, words: str, *, repo: str = "r", groups: tuple[str, ...] = ("g",)) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whence.core.errors import FleetError
-from whence.fleet.milvus.engine import EVERYTHING, NOTHING, Engine, Filter, below, differs, equals, one_of, overlaps
+from whence.fleet.engine import EVERYTHING, NOTHING, Engine, Filter, below, differs, equals, one_of, overlaps
 
 #: What somebody may call a repository or a group who wants to see those of others.
 NAMES = [

@@ -16,7 +16,7 @@ from whence.cli.main import main
 from whence.core.errors import FleetError, QueryError, SettingError, UsageError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import token_hash
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.fleet.search import Fleet
 from whence.fleet.symbols import IMPORTS, find_symbols
 

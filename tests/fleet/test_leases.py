@@ -14,8 +14,8 @@ import pytest
 
 from sample_trees import SOURCES
 from whence.fleet import leases as module
+from whence.fleet.engine import Engine
 from whence.fleet.leases import HOLDING, Leases
-from whence.fleet.milvus.engine import Engine
 
 
 class Clock:
@@ -197,7 +197,7 @@ def test_in_a_crowd_of_threads_there_are_never_two(fleet):
 WORKER = """
 import os, sys, time
 from pathlib import Path
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.fleet.leases import Leases
 from whence.core.settings_schema import FleetSettings
 address, prefix, worker, log, seconds, hold = sys.argv[1:]

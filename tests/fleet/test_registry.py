@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from whence.core.errors import FleetError, UsageError
-from whence.fleet.milvus.engine import EVERYTHING, equals, overlaps
-from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
+from whence.fleet.engine import EVERYTHING, SCHEMAS, SPARSE, equals, overlaps
 from whence.fleet.registry import READY, REMOVING, WAITING, Registry, Repository
 
 VALUES = {"VARCHAR": "x", "INT64": 7, "DOUBLE": 1.5, "ARRAY": ["team"], "BINARY_VECTOR": bytes(range(32))}

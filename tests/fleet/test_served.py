@@ -15,7 +15,7 @@ from ui.opened import opened, url_has
 from ui.pages import Served, serving
 from whence.core.settings_schema import FleetSettings
 from whence.fleet.access import token_hash
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,12 @@ from whence import Index
 from whence.core.errors import FleetError, IndexDamaged
 from whence.fleet import counts, sync
 from whence.fleet.counts import group_scope, read_table, refresh_totals, write_counts
+from whence.fleet.engine import EVERYTHING, SCHEMAS, SPARSE, Engine, equals
 from whence.fleet.file_blobs import decode_blob
-from whence.fleet.milvus.engine import EVERYTHING, Engine, equals
-from whence.fleet.milvus.schemas import SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WAITING, Registry, Repository
 from whence.fleet.rows import decode_text, encode_text, fetch_archive, file_key, join_blob, part_key
 from whence.fleet.sync import SyncSummary, fingerprint, sync_index
-from whence.index.archive_import import unpack_archive as unpacked_pack
+from whence.index.archive import unpack_archive as unpacked_pack
 from whence.index.layout import Layout
 from whence.index.segment_writer import name_hash
 

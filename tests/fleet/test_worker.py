@@ -16,8 +16,8 @@ from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
 from whence.fleet import worker as working
 from whence.fleet.counts import ALL
+from whence.fleet.engine import EVERYTHING, Engine, equals
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import EVERYTHING, Engine, equals
 from whence.fleet.registry import FAILED, READY, WAITING, WORKING, Registry
 from whence.fleet.rows import fetch_archive
 from whence.fleet.sources import checkout_path

@@ -28,7 +28,7 @@ from whence.core.errors import UsageError
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from whence.fleet.milvus.engine import Engine
+    from whence.fleet.engine import Engine
     from whence.fleet.registry import Registry, Repository
     from whence.fleet.search import Fleet
     from whence.fleet.symbols import Definition, FleetSymbols
@@ -114,8 +114,7 @@ def _add(engine: Engine, registry: Registry, name: str, source: str, groups: tup
 def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -> int:
     """Remove repositories and all their rows from the fleet. Folders that were added are not touched."""
     from whence.fleet.counts import refresh_totals  # noqa: PLC0415
-    from whence.fleet.milvus.engine import equals  # noqa: PLC0415
-    from whence.fleet.milvus.schemas import SCHEMAS  # noqa: PLC0415
+    from whence.fleet.engine import SCHEMAS, equals  # noqa: PLC0415
     from whence.fleet.sources import remove_checkout  # noqa: PLC0415
 
     done: list[dict[str, Any]] = []
@@ -288,7 +287,7 @@ def _open_engine(assignments: tuple[str, ...], *, changing: bool = True) -> Iter
     """Open the engine of the settings, creating collections if need be. Only the operator may change a fleet."""
     from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.fleet.access import OPERATOR, authenticate  # noqa: PLC0415
-    from whence.fleet.milvus.engine import Engine  # noqa: PLC0415
+    from whence.fleet.engine import Engine  # noqa: PLC0415
     from whence.fleet.registry import Registry  # noqa: PLC0415
 
     settings = load_settings(None, command_line=settings_of(assignments))[0].fleet

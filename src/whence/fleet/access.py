@@ -18,7 +18,7 @@ from typing import Any
 from whence.core.errors import FleetError, SettingError
 from whence.core.settings import MAX_FILE_BYTES, file_layer
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.milvus.engine import EVERYTHING, Filter, overlaps
+from whence.fleet.engine import EVERYTHING, Filter, overlaps
 from whence.fleet.registry import checked_groups
 
 #: In the token file, in place of groups: may see every repository.

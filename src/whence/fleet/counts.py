@@ -14,8 +14,8 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged
 from whence.core.types import DocumentFrequency
+from whence.fleet.engine import EVERYTHING, Engine, Row, equals, one_of
 from whence.fleet.file_blobs import Arrays
-from whence.fleet.milvus.engine import EVERYTHING, Engine, Row, equals, one_of
 from whence.fleet.rows import MAX_PART, bucket_key, join_blob, part_key, split_blob
 from whence.storage.arrayfile import Array
 from whence.storage.rows import distinct, first_of_each

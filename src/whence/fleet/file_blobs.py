@@ -22,40 +22,36 @@ from whence.index.vectors import SegmentVectors
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import Lists, Steps, decode, unpack_windows
 
-#: The arrays of a blob in order, with their types. Any change is a new FORMAT.
-LAYOUT: Mapping[str, str] = {
-    **dict.fromkeys(("files.content", "files.depth"), "|u1"),
-    **dict.fromkeys(("files.bytes", "files.name", "files.stem", "files.singular_stem", "files.windows"), "<u4"),
-    "files.roles": "<u2",
-    "files.version": "|i1",
-    "files.centrality": "<u4",
-    "files.recency": "<f4",
-    "files.outdated": "|b1",
-    **dict.fromkeys(("files.path", "files.language"), "|u1"),  # UTF-8
-    **dict.fromkeys(("units.first", "units.last", "units.name_hash", "units.scope_hash", "units.sound_hash", "units.full_hash"), "<u4"),
-    **dict.fromkeys(("units.kind", "units.flags"), "|u1"),
-    "units.name.blob": "|u1",
-    "units.name.ends": "<u4",
-    "words.term": "<u4",
-    "words.unit": "<u2",
-    "words.code": "<u2",
-    "windows.term": "<u4",
-    "windows.window": "<u2",
-    "windows.count": "|u1",
-    "paths.term": "<u4",
-    "paths.place": "|u1",
-    "mentions": "<u4",
-    "stem.blob": "|u1",
-    "stem.ends": "<u4",
-    "stem.seen": "<u4",  # how many paths of the repository contain each word of the stem
-    "directory.blob": "|u1",
-    "directory.ends": "<u4",
-    "directory.seen": "<u4",
-    "passages.first": "<u2",
-    "passages.last": "<u2",
-    "passages.scale": "<f4",
-    "passages.rows": "|i1",
-}
+#: The arrays of a blob in order, by type. Paths and languages are UTF-8; `seen` is how many paths of the repository have a word.
+#: Any change is a new FORMAT.
+_LAYOUT = """
+    |u1 files.content files.depth
+    <u4 files.bytes files.name files.stem files.singular_stem files.windows
+    <u2 files.roles
+    |i1 files.version
+    <u4 files.centrality
+    <f4 files.recency
+    |b1 files.outdated
+    |u1 files.path files.language
+    <u4 units.first units.last units.name_hash units.scope_hash units.sound_hash units.full_hash
+    |u1 units.kind units.flags units.name.blob
+    <u4 units.name.ends words.term
+    <u2 words.unit words.code
+    <u4 windows.term
+    <u2 windows.window
+    |u1 windows.count
+    <u4 paths.term
+    |u1 paths.place
+    <u4 mentions
+    |u1 stem.blob
+    <u4 stem.ends stem.seen
+    |u1 directory.blob
+    <u4 directory.ends directory.seen
+    <u2 passages.first passages.last
+    <f4 passages.scale
+    |i1 passages.rows
+"""
+LAYOUT: Mapping[str, str] = {name: kind for kind, *names in map(str.split, _LAYOUT.strip().splitlines()) for name in names}
 FORMAT = 2
 #: Units and windows are numbered with 16 bits; those beyond have no words.
 MAX_ROWS = (1 << 16) - 1

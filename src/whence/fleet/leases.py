@@ -14,8 +14,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whence.fleet.milvus.engine import EVERYTHING, Engine, Filter, Row, below, equals, one_of
-from whence.fleet.milvus.schemas import CLAIMS, ID
+from whence.fleet.engine import CLAIMS, EVERYTHING, ID, Engine, Filter, Row, below, equals, one_of
 
 CHOOSING, ASKING, HOLDING = "choosing", "asking", "holding"
 #: How much longer a claim counts for others than for its owner, as a share of the lease.
@@ -47,10 +46,7 @@ class Leases:
     """Takes leases for one worker. `now` is the wall clock, which all machines share."""
 
     def __init__(self, engine: Engine, worker: str, seconds: float, now: Callable[[], float]) -> None:
-        self.engine = engine
-        self.worker = worker
-        self.seconds = seconds
-        self.now = now
+        self.engine, self.worker, self.seconds, self.now = engine, worker, seconds, now
 
     def acquire(self, repo: str) -> Lease | None:
         """Lease a repository, or return None if another worker has it or is first."""
@@ -145,15 +141,8 @@ class Lease:
             if not self.held:
                 return False
             until = leases.now() + leases.seconds
-            row = {
-                ID: self._row(self._version + 1),
-                "repo": self.repo,
-                "worker": leases.worker,
-                "number": number,
-                "state": state,
-                "until": until,
-            }
-            leases.engine.put(CLAIMS.name, [row])
+            row = {"repo": self.repo, "worker": leases.worker, "number": number, "state": state, "until": until}
+            leases.engine.put(CLAIMS.name, [{ID: self._row(self._version + 1), **row}])
             leases.engine.delete(CLAIMS.name, one_of(ID, [self._row()]))
             self._version, self.number, self.until = self._version + 1, number, until
             self._ended = leases.now() >= before

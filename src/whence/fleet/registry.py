@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from whence.core.errors import FleetError, UsageError
-from whence.fleet.milvus.engine import EVERYTHING, Engine, Filter, Row, equals
-from whence.fleet.milvus.schemas import CLAIMS, ID, MAX_GROUP, MAX_GROUPS, MAX_NAME, REPOS, SCHEMAS, SPARSE
+from whence.fleet.engine import CLAIMS, EVERYTHING, ID, MAX_GROUP, MAX_GROUPS, MAX_NAME, REPOS, SCHEMAS, SPARSE, Engine, Filter, Row, equals
 
 #: Valid repository names. Names that begin with @ are groups.
 NAME = re.compile(r"(?!@)[\w.@+~-]+(?:/[\w.@+~-]+)*")

@@ -26,7 +26,7 @@ from whence.embed.encoder import Encoder
 from whence.embed.registry import open_encoder
 from whence.fleet.access import Caller, authenticate, may_see, visible_rows
 from whence.fleet.counts import ALL, TermCounts, group_scope, read_counts
-from whence.fleet.milvus.engine import EVERYTHING, Engine, EngineHit, Filter, equals, one_of
+from whence.fleet.engine import EVERYTHING, Engine, EngineHit, Filter, equals, one_of
 from whence.fleet.registry import Registry, Repository, RepositoryScope, matches, split_scope
 from whence.fleet.remote_reader import RemoteReader
 from whence.fleet.rows import FetchedFile, fetch_blobs, fetch_texts, file_key

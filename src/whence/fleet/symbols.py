@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.core.errors import QueryError
 from whence.fleet.access import may_see, visible_rows
-from whence.fleet.milvus.engine import equals
+from whence.fleet.engine import equals
 from whence.fleet.rows import FetchedFile
 from whence.fleet.search import Fleet
 from whence.index.segment import unpack_parsed

@@ -18,9 +18,8 @@ from tempfile import TemporaryDirectory
 
 from whence.fleet import file_blobs
 from whence.fleet.counts import TermCounter, write_counts
+from whence.fleet.engine import DELETE_BATCH, MAX_NAME, Engine, Row, equals, one_of
 from whence.fleet.file_blobs import FileBlob, make_blobs
-from whence.fleet.milvus.engine import DELETE_BATCH, Engine, Row, equals, one_of
-from whence.fleet.milvus.schemas import MAX_NAME
 from whence.fleet.registry import READY, WAITING, WORKING, Registry, Repository
 from whence.fleet.rows import (
     Owner,

@@ -19,9 +19,8 @@ from whence.core.errors import FleetError, ModelUnavailable, WhenceError
 from whence.core.settings import load_settings
 from whence.embed.registry import open_encoder
 from whence.fleet.counts import ALL, refresh_totals
+from whence.fleet.engine import CLAIMS, REPOS, SCHEMAS, Engine, equals
 from whence.fleet.leases import Lease, Leases
-from whence.fleet.milvus.engine import Engine, equals
-from whence.fleet.milvus.schemas import CLAIMS, REPOS, SCHEMAS
 from whence.fleet.registry import FAILED, READY, REMOVING, WAITING, WORKING, Registry, Repository
 from whence.fleet.sources import RemoteHead, checkout, is_url, remote_head
 from whence.fleet.sync import Progress, SyncCost, SyncSummary, fingerprint, no_progress, sync_index

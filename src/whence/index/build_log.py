@@ -1,7 +1,4 @@
-"""What was done to an index and when: its last runs, kept beside it.
-
-Nothing is built on them. A file that is missing or damaged tells less, and a run that cannot be noted is done all the same.
-"""
+"""The build log: the last builds of an index. Nothing depends on it: it may be missing, damaged or not writable."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from whence.index.store import IndexStore
 from whence.storage.files import remove_part_files, write_atomically
 
 MAX_RECORDS = 100
-#: A line is a few hundred bytes; of a file that is longer than all of them could be only the end is read.
+#: Only so much of the end of the file is read; a line has a few hundred bytes.
 MAX_LOG_BYTES = 100_000
 MAX_REASON_CHARACTERS = 200
 KINDS = BUILT, REFRESHED, REPAIRED, ADOPTED = ("built", "refreshed", "repaired", "adopted")
 
 
 class BuildCause(NamedTuple):
-    """Why an index was written: one of the kinds, and what is to be said of it."""
+    """Why an index was written: one of the kinds, and a reason."""
 
     what: str
     because: str = ""
@@ -34,38 +31,38 @@ class BuildCause(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """One time that an index was built, refreshed, repaired or taken over."""
+    """One build, refresh, repair or reuse of an index."""
 
-    at: float  # when it was done, in seconds since 1970
-    seconds: float  # from the writer's lock to an index that can be asked
+    at: float  # in seconds since 1970
+    seconds: float  # from taking the write lock to an index that can be searched
     what: str
     because: str = ""
     added: int = 0
     changed: int = 0
     removed: int = 0
-    known: int = 0  # of those added or changed: whose content was known already, of another tree or from before
+    known: int = 0  # of those added or changed, the ones whose content was indexed already, here or in another tree
     bytes: int = 0  # of source that was read
-    files: int = 0  # that can be found afterwards
+    files: int = 0  # searchable afterwards
     units: int = 0
-    skipped: int = 0  # files and folders that were left out
+    skipped: int = 0  # files and folders left out
     version: str = __version__
 
 
 @dataclass(frozen=True, slots=True)
 class BuildBaseline:
-    """What an index held before a run: what the run did is told by what is different."""
+    """What an index contained before a build."""
 
     files: int
     derived: frozenset[str]
-    whole: bool  # whether a build had come to its end
+    whole: bool  # whether a build was ever completed
 
     @classmethod
     def of(cls, store: IndexStore) -> BuildBaseline:
-        """As it is now."""
+        """The current state."""
         return cls(store.count_files()[0], frozenset(store.derived_files()), "indexed_at" in store.meta())
 
     def cause(self, adopted: str, repaired: str, otherwise: str) -> BuildCause:
-        """Why it is written: from whom it was taken over, what was damaged, how it had been made; each empty where it was not so."""
+        """Why it is written: where it was reused from, what was damaged, how it was built differently before; each may be empty."""
         if repaired:
             return BuildCause(REPAIRED, repaired)
         if adopted:
@@ -80,7 +77,7 @@ class BuildBaseline:
 def record_of_build(
     before: BuildBaseline, store: IndexStore, done: RefreshSummary, cause: BuildCause, *, at: float, seconds: float, units: int
 ) -> BuildRecord | None:
-    """What a run did; None where nothing is different after it."""
+    """The record of a build; None if it changed nothing."""
     files, unfit = store.count_files()
     if not (done.read or done.reused or done.deleted) and before.derived == frozenset(store.derived_files()):
         return None
@@ -101,18 +98,18 @@ def record_of_build(
     )
 
 
-def append_record(place: Path, run: BuildRecord | None) -> None:
-    """Note a run after those before it, and let the oldest go; where nothing can be written it is not noted."""
+def append_record(place: Path, record: BuildRecord | None) -> None:
+    """Append a record and drop the oldest; does nothing where it cannot write."""
     with suppress(OSError):
-        if run is None:
-            remove_part_files(place)  # of a writer that was killed
+        if record is None:
+            remove_part_files(place)  # of a killed writer
             return
-        kept = [*read_log(place), run][-MAX_RECORDS:]
-        write_atomically(place, "".join(f"{json.dumps(asdict(one))}\n" for one in kept))
+        records = [*read_log(place), record][-MAX_RECORDS:]
+        write_atomically(place, "".join(f"{json.dumps(asdict(one))}\n" for one in records))
 
 
 def read_log(place: Path) -> list[BuildRecord]:
-    """The last runs, the oldest first; lines that cannot be read are left out. Only a file is read, for to open a FIFO is to wait."""
+    """The last records, oldest first, without unreadable lines. Only a regular file is read: opening a FIFO would wait."""
     try:
         if not place.is_file():
             return []
@@ -121,11 +118,11 @@ def read_log(place: Path) -> list[BuildRecord]:
             lines = file.read(MAX_LOG_BYTES).split(b"\n")
     except OSError:
         return []
-    found = (_run_of(line) for line in lines)
-    return [run for run in found if run is not None][-MAX_RECORDS:]
+    found = (_record(line) for line in lines)
+    return [one for one in found if one is not None][-MAX_RECORDS:]
 
 
-def _run_of(line: bytes) -> BuildRecord | None:
+def _record(line: bytes) -> BuildRecord | None:
     try:
         noted = json.loads(line)
         return BuildRecord(**_values(noted)) if isinstance(noted, dict) else None
@@ -134,7 +131,7 @@ def _run_of(line: bytes) -> BuildRecord | None:
 
 
 def _values(noted: Mapping[str, Any]) -> dict[str, Any]:
-    """What is noted of a run, each value of its kind; what a later version notes besides is passed over."""
+    """The known fields of a record, converted to their types; those of later versions are ignored."""
     kinds = {"float": float, "int": int, "str": str}
     found: dict[str, Any] = {}
     for one in fields(BuildRecord):

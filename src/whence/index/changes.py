@@ -1,4 +1,4 @@
-"""Whether a file that looks changed is changed: told by its content, not by its time stamp (I3)."""
+"""Whether a file has changed, by its content and not its time stamp (I3)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SHA1_DIGITS = 40
 
 
 def content_hash(raw: bytes) -> bytes:
-    """What stands for a file's content."""
+    """The hash of a file's content."""
     return blake2b(raw, digest_size=16).digest()
 
 
 def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blobs: Mapping[str, str], limit: int) -> dict[str, bytes]:
-    """The files that lie there as a commit has them, with what stands for their content; `blobs` is what git calls that."""
+    """The files that are as in a commit, with the hashes of their content; `blobs` are git's own hashes."""
     found = {}
     for path in paths:
         try:
@@ -35,7 +35,7 @@ def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blo
 
 
 def _blob(raw: bytes, like: str) -> str:
-    """What git calls some content, in a repository that names it by one hash or the other."""
+    """Git's hash of some content: SHA-1 or SHA-256, like another one."""
     import hashlib  # noqa: PLC0415  -- for a pack only
 
     make = hashlib.sha1 if len(like) == _SHA1_DIGITS else hashlib.sha256
@@ -43,14 +43,14 @@ def _blob(raw: bytes, like: str) -> str:
 
 
 class DiskState(NamedTuple):
-    """A file as it was read: its state before, and what stands for its content."""
+    """A file as it was read: its state, and the hash of its content."""
 
     state: FileState
     hash: bytes
 
 
 def read_state(root: str | os.PathLike[str], path: str, limit: int, now_ns: int) -> DiskState | None:
-    """The state and the hash of a file as it is; None when it cannot be read."""
+    """The state and the hash of a file; None if it cannot be read."""
     try:
         handle = open_inside(root, path)
         found = os.fstat(handle)
@@ -61,7 +61,7 @@ def read_state(root: str | os.PathLike[str], path: str, limit: int, now_ns: int)
 
 
 def split_changed(store: IndexStore, root: Path, paths: Sequence[str], limit: int) -> tuple[list[str], list[str]]:
-    """Files whose content differs from what is indexed, and those of which only the time stamp moved."""
+    """Files whose content differs from the index, and those with only a new time stamp."""
     known = store.hashes(paths) if paths else {}
     changed: list[str] = []
     touched: list[str] = []
@@ -72,7 +72,7 @@ def split_changed(store: IndexStore, root: Path, paths: Sequence[str], limit: in
 
 
 def hash_file(root: str | os.PathLike[str], path: str, limit: int) -> bytes:
-    """What stands for the content of a file as it is now; the hash of no content when it cannot be read."""
+    """The hash of a file's content; `unreadable`, which is no hash, if it cannot be read."""
     try:
         return content_hash(read_prefix(open_inside(root, path), limit + 1))
     except OSError:

@@ -1,8 +1,7 @@
-"""The past of a tree as an index: which words of commit messages went with which files (Z9).
+"""The commits of a repository as an index: which words of commit messages go with which files (Z9).
 
-One file of arrays beside the segments, made anew when the commit moves: only the
-commits since are asked of git. It knows paths, not rows, so that it outlives the
-segments; `rows` of the shared columns says where each path is now.
+It is one file of arrays next to the segments, written again when the commit changes; git is only asked for the new commits. It
+has paths, not rows, so that it outlives the segments; the shared column `past.rows` has the current row of each path.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from whence.text.analyzer import QUERY_STOP_WORDS, terms, words
 if TYPE_CHECKING:
     from whence.source.history import Commit
 
-#: Terms of a message that are kept, the first.
+#: How many terms of a message are stored.
 MAX_TERMS = 60
-#: A change counts half as much after so long.
+#: After so many days a change counts half.
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
 
@@ -45,7 +44,7 @@ class CommitIndex:
 
     @classmethod
     def of(cls, commits: Sequence[Commit], before: CommitIndex | None = None, *, count: int) -> CommitIndex:
-        """New commits before those already known, the newest ones kept."""
+        """New and known commits, the newest ones up to a count."""
         listed = [(one.time, message_terms(one.message), list(one.paths)) for one in commits]
         listed = sorted(listed + (before.listed() if before else []), key=lambda one: -one[0])[:count]
         known_terms = {text: row for row, text in enumerate(sorted({text for _, found, _ in listed for text in found}))}
@@ -61,7 +60,7 @@ class CommitIndex:
         )
 
     def listed(self) -> list[tuple[int, list[str], list[str]]]:
-        """The commits again: (time, terms, paths)."""
+        """(time, terms, paths) of each commit."""
         term_cuts, path_cuts = np.split(self.term_rows, self.term_ends[:-1]), np.split(self.path_rows, self.path_ends[:-1])
         return [
             (time, [self.terms[row] for row in found], [self.paths[row] for row in touched])
@@ -69,7 +68,7 @@ class CommitIndex:
         ]
 
     def arrays(self) -> dict[str, Array]:
-        """The arrays of the file, with the commits of each term beside the terms of each commit."""
+        """The arrays of the file: the terms of each commit, and the commits of each term."""
         owner = np.repeat(np.arange(len(self.times)), np.diff(self.term_ends, prepend=0))
         order = np.argsort(self.term_rows, kind="stable")
         return {
@@ -85,14 +84,14 @@ class CommitIndex:
         }
 
     def recency(self) -> Array:
-        """For each path its changes, each counting less the longer it is before the newest commit."""
+        """The weight of the changes of each path: less the longer before the newest commit."""
         owner = np.repeat(np.arange(len(self.times)), np.diff(self.path_ends, prepend=0))
         age = (int(self.times.max(initial=0)) - self.times[owner]) / _DAY
         return np.bincount(self.path_rows, weights=0.5 ** (age / HALF_LIFE_DAYS), minlength=len(self.paths))
 
 
 def update_history(layout: Layout, store: IndexStore, head: str, count: int) -> bool:
-    """Bring the past up to a commit; whether it is another one than before."""
+    """Bring the commits up to date; whether they changed."""
     known = store.json_meta("history")
     if known.get("head", "") == head and known.get("count", count) == count:
         return False
@@ -107,7 +106,7 @@ def update_history(layout: Layout, store: IndexStore, head: str, count: int) -> 
 
 
 def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) -> CommitIndex | None:
-    from whence.source.history import read_history  # noqa: PLC0415  -- a process is started; queries never need it
+    from whence.source.history import read_history  # noqa: PLC0415  -- starts a process; queries never need it
 
     before = open_commits(layout, known) if known.get("count") == count else None
     if before is not None:
@@ -119,12 +118,12 @@ def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) ->
 
 
 def open_commits(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
-    """The file of the past, where there is one."""
+    """The file of commits, if there is one."""
     return open_columns(layout.segments / known["name"], known["stamp"]) if "name" in known else None
 
 
 def history_columns(layout: Layout, store: IndexStore, snapshot: Snapshot) -> dict[str, Array]:
-    """Where the paths of the past are in a snapshot, and how lately each file was changed."""
+    """The row of each path in a snapshot, and how recently each file was changed."""
     file = open_commits(layout, store.json_meta("history"))
     if file is None:
         return {}
@@ -137,7 +136,7 @@ def history_columns(layout: Layout, store: IndexStore, snapshot: Snapshot) -> di
 
 
 def load_commits(file: Columns) -> CommitIndex:
-    """The past as it was written."""
+    """The commits of a file."""
     names = ("times", "term_ends", "term_rows", "path_ends", "path_rows")
     return CommitIndex(unpack_strings(file, "terms").all(), unpack_strings(file, "paths").all(), *(file[name] for name in names))
 

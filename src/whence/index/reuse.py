@@ -1,8 +1,7 @@
-"""What another index knows of the same content, taken over instead of made again (Z5, Z8).
+"""Segment reuse: taking over what another index has of the same content, instead of making it again (Z5, Z8).
 
-Worktrees, branches and clones of one repository hold nearly the same files. A segment is immutable and knows nothing of
-where its tree lies, so it is given a second name in the new index (a hard link, which takes no room). Its files that are
-not the same here are dead in the new view, and only they are read. Whether a file is the same is told by its content.
+Worktrees, branches and clones of one repository have nearly the same files. A segment is immutable and independent of where
+its tree is, so the new index gets a hard link to it. Rows of files whose content differs here are dead; only those are read.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from whence.source.walk import FileTree
 from whence.storage.arrayfile import Stamp, stamp_of
 from whence.storage.files import NO_HARD_LINKS
 
-#: A segment of which fewer files are the same here is not worth dragging along.
+#: A segment is reused if at least this share of its files is the same here.
 MIN_SHARED = 0.5
 
 
@@ -40,12 +39,12 @@ class KnownFile:
     reason: str
     segment: int
     row: int
-    hidden: int = 1  # whether there is a secret in it, as far as is known
+    hidden: int = 1  # whether it may contain a secret
 
 
 @dataclass(frozen=True, slots=True)
 class ReusableIndex:
-    """What there is to take over: segments and vectors in a folder, the files in them, and facts of columns over all."""
+    """What can be reused: segments and vectors in a folder, the files in them, and the columns over all files."""
 
     folder: Path
     segments: Sequence[SegmentRow]
@@ -56,7 +55,7 @@ class ReusableIndex:
 
 
 def reusable_index(folder: Path, store: IndexStore) -> ReusableIndex:
-    """What an index has to give, as of one moment."""
+    """What can be reused of an index, as of one moment."""
     with store.read_transaction():
         files = {one[0]: KnownFile(*one[1:]) for one in store.file_rows()}
         return ReusableIndex(
@@ -65,7 +64,7 @@ def reusable_index(folder: Path, store: IndexStore) -> ReusableIndex:
 
 
 def find_reusable_indexes(layout: Layout, commit: str, settings: str) -> Iterator[ReusableIndex]:
-    """What other trees of the same repository, or at the same commit, have to give: the likest first."""
+    """Indexes of the same repository, or at the same commit, the most similar first."""
     repository = git.common_dir(layout.root)
     found: list[tuple[bool, float, Path]] = []
     for place in layout.sibling_indexes():
@@ -83,70 +82,70 @@ def _meta_of(place: Path) -> dict[str, str]:
     try:
         with closing(IndexStore(place / DATABASE)) as store:
             return store.meta()
-    except StorageError:  # damaged, busy, not ours: nothing to take over
+    except StorageError:  # damaged, busy, or not ours
         return {}
 
 
-def reuse_segments(layout: Layout, store: IndexStore, estate: ReusableIndex, tree: FileTree, *, model: str, limit: int, now_ns: int) -> int:
-    """Take from another index what is the same here; how many files that were. What is taken is no longer `tree.changed`."""
-    same = _same_files(layout.root, estate, tree, limit, now_ns)
-    alive = Counter(estate.files[path].segment for path in same if estate.files[path].row >= 0)
-    segments = [row for row in estate.segments if alive[row.id] >= MIN_SHARED * row.files]
+def reuse_segments(layout: Layout, store: IndexStore, other: ReusableIndex, tree: FileTree, *, model: str, limit: int, now_ns: int) -> int:
+    """Reuse what is the same in another index; returns the number of files, which are no longer in `tree.changed`."""
+    same = _same_files(layout.root, other, tree, limit, now_ns)
+    alive = Counter(other.files[path].segment for path in same if other.files[path].row >= 0)
+    segments = [row for row in other.segments if alive[row.id] >= MIN_SHARED * row.files]
     taken = {row.id for row in segments}
-    same = {path: record for path, record in same.items() if record.row < 0 or estate.files[path].segment in taken}
-    vectors = [row for row in estate.vectors.values() if row.segment in taken and row.model == model]
-    whole = len(same) == len(estate.files) and len(segments) == len(estate.segments)
-    columns = {key: facts for key, facts in estate.columns.items() if "name" in facts and (whole or key == "history")}
+    same = {path: record for path, record in same.items() if record.row < 0 or other.files[path].segment in taken}
+    vectors = [row for row in other.vectors.values() if row.segment in taken and row.model == model]
+    whole = len(same) == len(other.files) and len(segments) == len(other.segments)
+    columns = {key: facts for key, facts in other.columns.items() if "name" in facts and (whole or key == "history")}
     try:
-        segments = [replace(row, stamp=_given(layout, estate, row.name, row.stamp)) for row in segments]
-        vectors = [replace(row, stamp=_given(layout, estate, row.name, row.stamp)) for row in vectors]
+        segments = [replace(row, stamp=_link(layout, other, row.name, row.stamp)) for row in segments]
+        vectors = [replace(row, stamp=_link(layout, other, row.name, row.stamp)) for row in vectors]
         for facts in columns.values():
-            facts["stamp"] = asdict(_given(layout, estate, facts["name"], Stamp(**facts["stamp"])))
-    except (FileNotFoundError, IndexDamaged):  # its owner has replaced it meanwhile, or does not know yet that it is damaged
+            facts["stamp"] = asdict(_link(layout, other, facts["name"], Stamp(**facts["stamp"])))
+    except (FileNotFoundError, IndexDamaged):  # replaced meanwhile, or damaged
         return 0
     except OSError as error:
         raise StorageError(
             f"cannot write to {layout.segments}: {error.strerror or error}", hint="free some space and run it again"
         ) from error
     with store.transaction():
-        _enter(store, estate, segments, vectors, same)
+        _enter(store, other, segments, vectors, same)
         store.set_meta(**{key: json.dumps(facts) for key, facts in columns.items()})
     tree.files |= {path: record.state for path, record in same.items()}
     tree.changed = [path for path in tree.changed if path not in same]
     return len(same)
 
 
-def _same_files(root: Path, estate: ReusableIndex, tree: FileTree, limit: int, now_ns: int) -> dict[str, FileRecord]:
+def _same_files(root: Path, other: ReusableIndex, tree: FileTree, limit: int, now_ns: int) -> dict[str, FileRecord]:
     found = {}
     for path in tree.changed:
-        known = estate.files.get(path)
+        known = other.files.get(path)
         if known is not None and known.hash and (now := read_state(root, path, limit, now_ns)) is not None and now.hash == known.hash:
             found[path] = FileRecord(path, now.state, known.hash, known.language, known.reason, known.row, bool(known.hidden))
     return found
 
 
 def _enter(
-    store: IndexStore, estate: ReusableIndex, segments: list[SegmentRow], vectors: list[VectorRow], same: dict[str, FileRecord]
+    store: IndexStore, other: ReusableIndex, segments: list[SegmentRow], vectors: list[VectorRow], same: dict[str, FileRecord]
 ) -> None:
-    """List what was taken over; call inside a transaction."""
+    """List what is reused; call inside a transaction."""
     new = {row.id: store.add_segment(row.name, row.files, row.bytes, row.stamp) for row in segments}
     for row in vectors:
         store.set_vectors(replace(row, segment=new[row.segment]))
     grouped: dict[int, list[FileRecord]] = {}
     for path, record in same.items():
-        grouped.setdefault(new[estate.files[path].segment] if record.row >= 0 else 0, []).append(record)
+        grouped.setdefault(new[other.files[path].segment] if record.row >= 0 else 0, []).append(record)
     for segment, records in grouped.items():
         store.add_files(records, segment)
     others = [
-        (path, one.hash, one.language, one.segment, one.row) for path, one in estate.files.items() if path not in same and one.row >= 0
+        (path, one.hash, one.language, one.segment, one.row) for path, one in other.files.items() if path not in same and one.row >= 0
     ]
-    buried = [*estate.dead, *others]
-    store.add_dead_rows((path, known, language, new[segment], row) for path, known, language, segment, row in buried if segment in new)
+    dead = [*other.dead, *others]
+    store.add_dead_rows((path, known, language, new[segment], row) for path, known, language, segment, row in dead if segment in new)
 
 
-def _given(layout: Layout, estate: ReusableIndex, name: str, stamp: Stamp) -> Stamp:
-    """Give a derived file of another index a second name in this one; where a disk knows no such thing, copy it."""
-    source, target = estate.folder / name, layout.segments / name
+def _link(layout: Layout, other: ReusableIndex, name: str, stamp: Stamp) -> Stamp:
+    """Link a derived file of another index into this one, or copy it where the disk has no hard links."""
+    source, target = other.folder / name, layout.segments / name
     target.unlink(missing_ok=True)
     try:
         os.link(source, target, follow_symlinks=False)
@@ -155,6 +154,6 @@ def _given(layout: Layout, estate: ReusableIndex, name: str, stamp: Stamp) -> St
             raise
         shutil.copyfile(source, target)
         target.chmod(0o600)
-    if said := describe_difference(target, stamp):
-        raise IndexDamaged(f"{name}: {said}")
+    if difference := describe_difference(target, stamp):
+        raise IndexDamaged(f"{name}: {difference}")
     return stamp_of(target, stamp.checksum)

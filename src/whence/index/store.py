@@ -1,4 +1,4 @@
-"""The truth: which files the index holds, what is in them, and which derived files belong together."""
+"""The index store: which files are indexed, and which derived files belong to the index."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from whence.source.walk import FileState, FileTree
 from whence.storage.arrayfile import Stamp
 from whence.storage.sqlite import CHECKSUM, Database, column_names, schema_of
 
-#: Changes with anything that makes an old index unreadable or its postings different.
+#: Raise it with any change that makes an old index unreadable or its postings different.
 FORMAT = 6
-#: Facts of files that are worked out of all others together.
+#: Facts about files that are computed from all others.
 COLUMNS = ("shared", "history", "graph")
 
 
@@ -46,7 +46,7 @@ _SCHEMA = schema_of(_TABLES, {"dead_paths": "dead (path)"})
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """One file as it was read: its state and hash, and either its row in a segment or why it was left out."""
+    """A file as it was read: its state and hash, and its row in a segment or why it was left out."""
 
     path: str
     state: FileState
@@ -54,7 +54,7 @@ class FileRecord:
     language: str = ""
     reason: str = ""
     row: int = -1
-    has_secret: bool = True  # whether there is a secret in it, as far as is known
+    has_secret: bool = True  # whether it may contain a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ class IndexStore(Database):
         return dict(self.rows("SELECT key, value FROM meta"))
 
     def set_meta(self, **facts: str) -> None:
-        """Note facts; call inside a transaction."""
+        """Store facts; call inside a transaction."""
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     def json_meta(self, key: str) -> dict[str, Any]:
-        """A fact that is made of several; empty when it is not there."""
+        """A fact stored as JSON; empty if there is none."""
         try:
             found = json.loads(self.meta().get(key, "{}"))
             return found if isinstance(found, dict) else {}
@@ -102,13 +102,13 @@ class IndexStore(Database):
             raise IndexDamaged(f"{self.path.name} is damaged: {key} cannot be read") from error
 
     def delete_meta(self, *keys: str) -> None:
-        """Let facts go; call inside a transaction."""
+        """Delete facts; call inside a transaction."""
         self._db.executemany("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
 
     def clear(self) -> None:
-        """Forget everything but what was observed at run time, which no file can give back; call inside a transaction.
+        """Delete everything but the edges observed at run time, which no file has; call inside a transaction.
 
-        Tables are made anew, for an older version may have made them otherwise.
+        Tables are created again, because those of an older version may differ.
         """
         observed = self.edges(RUNTIME)
         for (table,) in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
@@ -119,7 +119,7 @@ class IndexStore(Database):
             self.replace_edges(RUNTIME, observed)
 
     def derived_files(self) -> dict[str, Stamp]:
-        """The files that belong to the snapshot, each as it was when it was written."""
+        """The derived files of the index, each with its stamp."""
         found = {row.name: row.stamp for row in self.segments()} | {row.name: row.stamp for row in self.vectors().values()}
         for key in COLUMNS:
             noted = self.json_meta(key)
@@ -128,7 +128,7 @@ class IndexStore(Database):
         return found
 
     def verify(self) -> list[str]:
-        """What is wrong with the database, line by line; nothing when all is well."""
+        """What is wrong with the database, in lines; empty if nothing is."""
         found = self.find_damage(_TABLES)
         uncovered = self.rows(
             "SELECT count(*) FROM segments AS s WHERE files != (SELECT count(*) FROM files WHERE segment = s.id AND row >= 0)"
@@ -138,7 +138,7 @@ class IndexStore(Database):
 
     # The tree as it was last seen.
     def tree(self) -> FileTree:
-        """What is known of files, folders and rule files."""
+        """The known files, folders and ignore files."""
         tree = FileTree()
         found = self.rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files ORDER BY path")
         tree.files = {path.decode("utf-8", "surrogateescape"): FileState(*state) for path, *state in found}
@@ -149,7 +149,7 @@ class IndexStore(Database):
         return tree
 
     def set_places(self, tree: FileTree) -> None:
-        """Note folders, rule files and what was left out; call inside a transaction."""
+        """Store folders, ignore files and what was left out; call inside a transaction."""
         self._db.execute("DELETE FROM places")
         self._db.execute("DELETE FROM skipped")
         for kind, found in (("folder", tree.folders), ("rules", tree.rules)):
@@ -158,7 +158,7 @@ class IndexStore(Database):
         self._db.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?)", [(os.fsencode(one.path), one.reason) for one in tree.skipped])
 
     def hashes(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """The hashes of files that are known."""
+        """The hashes of known files."""
         found = {}
         for path in paths:
             for (known,) in self.rows("SELECT hash FROM files WHERE path = ?", [os.fsencode(path)]):
@@ -166,12 +166,12 @@ class IndexStore(Database):
         return found
 
     def update_states(self, states: Iterable[tuple[str, FileState]]) -> None:
-        """Note new time stamps of files whose content is the same; call inside a transaction."""
+        """Store new time stamps of files whose content is the same; call inside a transaction."""
         rows = [(*state, os.fsencode(path)) for path, state in states]
         self._db.executemany("UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, asked_ns = ? WHERE path = ?", rows)
 
     def remove_files(self, paths: Iterable[str]) -> None:
-        """Let files go: their rows are dead from now on; call inside a transaction."""
+        """Remove files, whose rows are dead from then on; call inside a transaction."""
         for path in map(os.fsencode, paths):
             self._db.execute(
                 "INSERT OR IGNORE INTO dead SELECT segment, row, path, hash, language FROM files WHERE path = ? AND row >= 0", [path]
@@ -180,7 +180,7 @@ class IndexStore(Database):
             self._db.execute("DELETE FROM edges WHERE path = ? AND provenance != ?", [path, RUNTIME])
 
     def add_files(self, records: Iterable[FileRecord], segment: int) -> None:
-        """Take in files as read, in place of what was known of them; call inside a transaction."""
+        """Add or replace files; call inside a transaction."""
         records = list(records)
         self.remove_files(record.path for record in records)
         self._db.executemany(
@@ -189,7 +189,7 @@ class IndexStore(Database):
         )
 
     def has_no_secret(self, path: str, hashed: bytes) -> bool:
-        """Whether a file with this content was found to hold no secret."""
+        """Whether a file with this content is known to contain no secret."""
         return bool(self.rows("SELECT 1 FROM files WHERE path = ? AND hash = ? AND hidden = 0", [os.fsencode(path), hashed]))
 
     def file_rows(self) -> list[tuple[str, bytes, str, str, int, int, int]]:
@@ -204,12 +204,12 @@ class IndexStore(Database):
         return [(os.fsdecode(path), *known) for path, *known in found]
 
     def add_dead_rows(self, rows: Iterable[tuple[str, bytes, str, int, int]]) -> None:
-        """Note rows of segments that no file stands for, given as `dead_files` gives them; call inside a transaction."""
+        """Add dead rows, in the form of `dead_file_rows`; call inside a transaction."""
         values = [(segment, row, os.fsencode(path), known, language) for path, known, language, segment, row in rows]
         self._db.executemany("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?, ?)", values)
 
     def revive(self, record: FileRecord, segment: int) -> None:
-        """A file is again what a dead row of a segment holds; call inside a transaction."""
+        """Make a dead row the row of a file again; call inside a transaction."""
         self.add_files([record], segment)
         self._db.execute("DELETE FROM dead WHERE segment = ? AND row = ?", (segment, record.row))
 
@@ -221,12 +221,12 @@ class IndexStore(Database):
         ]
 
     def count_files(self) -> tuple[int, int]:
-        """How many files are known, and how many of them were left out when they were read."""
+        """How many files are known, and how many of them were left out after reading."""
         ((known, unfit),) = self.rows("SELECT count(*), coalesce(sum(reason != ''), 0) FROM files")
         return known, unfit
 
     def count_skipped_places(self) -> int:
-        """How many files and folders were left out without a look inside."""
+        """How many files and folders were left out without reading them."""
         ((count,),) = self.rows("SELECT count(*) FROM skipped")
         return int(count)
 
@@ -270,7 +270,7 @@ class IndexStore(Database):
         self._db.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 
     def drop_vectors(self) -> None:
-        """Forget all vectors, and nothing else; call inside a transaction."""
+        """Delete all vectors; call inside a transaction."""
         self._db.execute("DELETE FROM vectors")
 
     def paths_of(self, segment: int) -> list[tuple[int, str]]:
@@ -316,10 +316,10 @@ class IndexStore(Database):
             "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(self._file_of(e.source), provenance, e.source, e.target, e.kind, e.confidence, e.line, e.seen, e.count) for e in edges],
         )
-        self.set_meta(edges=os.urandom(8).hex())  # a graph made before is none of this
+        self.set_meta(edges=os.urandom(8).hex())  # outdates a stored graph
 
     def _file_of(self, key: str) -> bytes:
-        """The path that a symbol's key begins with; names of files may hold the mark that ends it."""
+        """The path at the beginning of a symbol's key; a path may itself contain `#`."""
         paths = [os.fsencode(key[:at]) for at, letter in enumerate(key) if letter == "#"] or [os.fsencode(key)]
         known = (path for path in paths[1:] if self.rows("SELECT 1 FROM files WHERE path = ?", [path]))
         return next(known, paths[0])

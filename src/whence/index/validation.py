@@ -1,13 +1,12 @@
-"""Whether derived files that somebody else wrote may be read: every array of its type, every row one that exists.
+"""Validation of derived files that somebody else wrote: every array has its type, every row exists.
 
-A checksum says that a file is what was written, not that it was whence who wrote it. What comes from another machine
-is looked through once, when it is taken in: after that no query can run past the end of an array, and no path leads
-out of the root. It costs a few passes over arrays that are in memory then.
+A checksum says that a file is what was written, not that whence wrote it. A file from another machine is validated once, when
+it is imported: after that no query can run past the end of an array, and no path leads out of the root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from whence.index.vectors import SegmentVectors
 from whence.storage.arrayfile import Array, ArrayFile, StringTable, unpack_strings
 from whence.storage.postings import Steps, decode, unpack_windows
 
-#: Tables of strings, each a blob and where its strings end.
+#: Tables of strings.
 _TABLES = ("terms", "files.path", "parts", "languages", "units.name", "names", "imports", "name_parts", "parsed")
-#: Where the members of each file, unit or term end, and whose members they are: (ends, of each, members).
+#: Where the members of each file, unit or term end: (ends, an array with one entry for each, members).
 _ENDS = (
     ("files.units", "files.units", "units.first"),
     ("files.stem_ends", "files.units", "files.stem_parts"),
@@ -30,57 +29,39 @@ _ENDS = (
     ("units.part_ends", "units.first", "units.parts"),
     ("units.lead_ends", "units.first", "leads.term"),
 )
-#: The same with the beginning of the first in front.
+#: The same, with the beginning of the first in front.
 _OFFSETS = (
     ("terms.units", "terms.ends", "postings.unit"),
     ("terms.windows", "terms.ends", "postings.window"),
     ("mentions.files", "mentions.hash", "postings.mention"),
 )
-#: Arrays of rows, each with what it counts in.
-_ROWS = (
-    ("files.language", "languages.ends"),
-    ("files.stem_parts", "parts.ends"),
-    ("files.directory_parts", "parts.ends"),
-    ("files.import_rows", "imports.ends"),
-    ("units.scope", "names.ends"),
-    ("units.parts", "name_parts.ends"),
-    ("relations.unit", "units.first"),
-    ("relations.name", "names.ends"),
-    ("relations.receiver", "names.ends"),
-    ("paths.term", "terms.ends"),
-    ("paths.file", "files.units"),
-    ("postings.mention", "files.units"),
-)
-#: Arrays that stand side by side.
-_ALONGSIDE = (
-    ("files.path.ends", "files.units"),
-    ("parsed.ends", "files.units"),
-    ("files.windows", "files.units"),
-    ("files.language", "files.units"),
-    *((name, "files.units") for name in FILE_COLUMNS),
-    ("units.name.ends", "units.first"),
-    ("units.scope", "units.first"),
-    *((name, "units.first") for name in UNIT_COLUMNS),
-    ("terms.first_unit", "terms.ends"),
-    ("terms.first_window", "terms.ends"),
-    ("postings.code", "postings.unit"),
-    ("paths.file", "paths.term"),
-    ("paths.place", "paths.term"),
-    *((f"relations.{name}", "relations.unit") for name in ("kind", "name", "receiver", "line")),
-)
-_SORTED = ("paths.term", "mentions.hash")
-#: Of unsigned whole numbers in so many bytes; whatever is not named here.
-_TYPES: Mapping[str, str] = {
-    "files.version": "|i1",
-    "postings.unit": "<u2",
-    "postings.code": "<u2",
-    "postings.window": "<u2",
-    "leads.term": "<u2",
+#: Arrays of rows, by the array that they are rows of.
+_ROWS = {
+    "languages.ends": ("files.language",),
+    "parts.ends": ("files.stem_parts", "files.directory_parts"),
+    "imports.ends": ("files.import_rows",),
+    "names.ends": ("units.scope", "relations.name", "relations.receiver"),
+    "name_parts.ends": ("units.parts",),
+    "units.first": ("relations.unit",),
+    "terms.ends": ("paths.term",),
+    "files.units": ("paths.file", "postings.mention"),
 }
+#: Arrays of equal length.
+_ALONGSIDE = {
+    "files.units": ("files.path.ends", "parsed.ends", "files.windows", "files.language", *FILE_COLUMNS),
+    "units.first": ("units.name.ends", "units.scope", *UNIT_COLUMNS),
+    "terms.ends": ("terms.first_unit", "terms.first_window"),
+    "postings.unit": ("postings.code",),
+    "paths.term": ("paths.file", "paths.place"),
+    "relations.unit": ("relations.kind", "relations.name", "relations.receiver", "relations.line"),
+}
+_SORTED = ("paths.term", "mentions.hash")
+#: Types of arrays; all others are unsigned integers.
+_TYPES = {"files.version": "|i1", **dict.fromkeys(("postings.unit", "postings.code", "postings.window", "leads.term"), "<u2")}
 _VECTOR_TYPES = {"first": "<u4", "last": "<u4", "rows": "|i1", "scale": "<f4", "sketch": "<u8"}
 _TOKEN_TYPES = {"tokens": "|u1", "token_scale": "<f2", "starts": "<u4"}
 #: A segment of few bytes may be of long files without a word; of more windows than this, each has some of the segment.
-MOST_WINDOWS = 1 << 22
+MAX_WINDOWS = 1 << 22
 _UNSIGNED = frozenset({"|u1", "<u2", "<u4"})
 
 
@@ -153,15 +134,17 @@ def _check_columns(file: ArrayFile) -> None:
         _need(kind == _TYPES.get(name, kind if kind in _UNSIGNED else ""), f"{name} is of another type")
     for name in _TABLES:
         _check_table(file, name)
-    for name, other in _ALONGSIDE:
-        _need(len(file[name]) == len(file[other]), f"{name} has another length than {other}")
+    for other, names in _ALONGSIDE.items():
+        for name in names:
+            _need(len(file[name]) == len(file[other]), f"{name} has another length than {other}")
     for name, each, members in _ENDS:
         _ends(file[name], len(file[each]), len(file[members]), name)
     for name, each, members in _OFFSETS:
         _ends(file[name][1:], len(file[each]), len(file[members]), name)
         _need(not len(file[name]) or int(file[name][0]) == 0, f"{name} begins late")
-    for name, other in _ROWS:
-        _below(file[name], len(file[other]), name)
+    for other, names in _ROWS.items():
+        for name in names:
+            _below(file[name], len(file[other]), name)
     for name in _SORTED:
         _rising(file[name], name)
     _check_windows(file)
@@ -176,7 +159,7 @@ def _check_windows(file: ArrayFile) -> None:
     _rising(file["files.windows"], "files.windows")
     counts = np.diff(file["files.windows"].astype(np.int64), prepend=0)
     _need(bool((counts <= 2 + file["files.bytes"].astype(np.int64) * 2 // WINDOW_BYTES).all()), "a file has too many windows")
-    _need(int(counts.sum()) <= MOST_WINDOWS + file.path.stat().st_size, "there are too many windows")
+    _need(int(counts.sum()) <= MAX_WINDOWS + file.path.stat().st_size, "there are too many windows")
 
 
 def _check_postings(segment: Segment) -> None:

@@ -1,8 +1,7 @@
-"""Read and parse a batch of files into a segment: in this process, or in one of several.
+"""Reads and parses a batch of files into a segment: in this process, or in one of several.
 
-As a process of its own (`python -m whence.index.worker`) it takes one batch per
-line on standard input and answers with one line: plain JSON both ways, so that it
-works whatever program imported whence, and nothing is ever unpickled.
+As its own process (`python -m whence.index.worker`) it reads one batch per line from standard input and answers with one line.
+Both are JSON: that works in whatever program imported whence, and nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from whence.source.read import mask_secrets, open_inside, read_prefix
 from whence.source.walk import FileState
 from whence.storage.arrayfile import Stamp, write_arrays
 
-#: The beginning of a file, in which its language shows.
+#: The beginning of a file, which tells its language.
 HEAD = 4_096
 
 
@@ -48,12 +47,12 @@ class Batch:
     max_file_bytes: int
     max_line_bytes: int
     now_ns: int
-    model: str = NONE  # whose vectors are made on the way
+    model: str = NONE  # makes the vectors, too
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of a batch: a record per file, and the segment's stamp (None when no file was fit)."""
+    """The result of a batch: a record per file, and the stamp of the segment (None if no file was usable)."""
 
     records: list[FileRecord]
     stamp: Stamp | None
@@ -62,14 +61,14 @@ class BatchResult:
 
 
 def vectors_path(segment: str) -> Path:
-    """The vector file that is written beside a segment."""
+    """The vector file next to a segment."""
     return Path(segment + ".vectors")
 
 
 def run_batch(batch: Batch, at: Callable[[int], None] = lambda _: None) -> BatchResult:
-    """Read, parse and digest every file of a batch; write the segment. `at` is told which file comes next, and after the last its count."""
+    """Parse the files of a batch and write the segment. `at` is called with the number of each file, and with their count at the end."""
     collecting = gc.isenabled()
-    gc.disable()  # a batch makes many small values and no cycles to look for
+    gc.disable()  # a batch makes many small values and no cycles
     try:
         return _run_batch(batch, at)
     finally:
@@ -80,7 +79,7 @@ def run_batch(batch: Batch, at: Callable[[int], None] = lambda _: None) -> Batch
 def _run_batch(batch: Batch, at: Callable[[int], None]) -> BatchResult:
     keep_grammars_in(Path(batch.grammars))
     digest, encoder = SegmentWriter(), open_encoder(batch.model)
-    meaning = PassageRows(encoder) if encoder else None
+    passages = PassageRows(encoder) if encoder else None
     records: list[FileRecord] = []
     total = rows = units = 0
     for number, path in enumerate(batch.paths):
@@ -90,20 +89,20 @@ def _run_batch(batch: Batch, at: Callable[[int], None]) -> BatchResult:
             language = language_of(path, text[:HEAD]).name
             parsed = parse(text, language)
             digest.add(path, text, parsed)
-            if meaning is not None:
-                meaning.add(cut_passages(path, text, parsed), units)
+            if passages is not None:
+                passages.add(cut_passages(path, text, parsed), units)
             units += len(parsed.units) or 1
             record = FileRecord(path, record.state, record.hash, language, "", rows, record.has_secret)
             rows, total = rows + 1, total + len(text)
         records.append(record)
     at(len(batch.paths))
     stamp = write_arrays(Path(batch.out), digest.arrays(), {}) if rows else None
-    vectors = write_arrays(vectors_path(batch.out), meaning.arrays(), {"width": meaning.width}) if rows and meaning else None
+    vectors = write_arrays(vectors_path(batch.out), passages.arrays(), {"width": passages.width}) if rows and passages else None
     return BatchResult(records, stamp, total, vectors)
 
 
 def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
-    """One file as text, or a record of why not. Links and special files are refused at opening."""
+    """A file as text, or a record that says why not. Links and special files are refused."""
     full = f"{batch.root}/{path}"
     try:
         handle = open_inside(batch.root, path)
@@ -111,7 +110,7 @@ def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
         return FileRecord(path, state_of(full, batch.now_ns), b"", reason=f"cannot be read: {error.strerror}"), None
     found = os.fstat(handle)
     state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
-    try:  # it may be something else by now
+    try:  # it may have been replaced
         raw = read_prefix(handle, min(found.st_size, batch.max_file_bytes) + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}" if stat.S_ISREG(found.st_mode) else "not a regular file"
@@ -123,7 +122,7 @@ def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
 
 
 def state_of(full: str, now_ns: int) -> FileState:
-    """What can be known of a file that cannot be opened: it is tried again when this changes."""
+    """The state of a file that cannot be opened: it is tried again when this changes."""
     try:
         found = os.lstat(full)
     except OSError:
@@ -144,15 +143,15 @@ def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
     return "", text.replace(b"\0", b" ")  # no grammar expects one
 
 
-def result_to_json(outcome: BatchResult) -> dict[str, Any]:
-    """An outcome for the pipe."""
-    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, r.has_secret) for r in outcome.records]
-    stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", outcome.stamp), ("vectors", outcome.vectors))}
-    return {"records": records, "bytes": outcome.bytes, **stamps}
+def result_to_json(result: BatchResult) -> dict[str, Any]:
+    """A result for the pipe."""
+    records = [(r.path, r.state._asdict(), r.hash.hex(), r.language, r.reason, r.row, r.has_secret) for r in result.records]
+    stamps = {name: asdict(stamp) if stamp else None for name, stamp in (("stamp", result.stamp), ("vectors", result.vectors))}
+    return {"records": records, "bytes": result.bytes, **stamps}
 
 
 def result_from_json(found: dict[str, Any]) -> BatchResult:
-    """The reverse of `outcome_to_json`."""
+    """The reverse of `result_to_json`."""
     records = [
         FileRecord(path, FileState(**state), bytes.fromhex(hashed), language, reason, row, hidden)
         for path, state, hashed, language, reason, row, hidden in found["records"]
@@ -162,10 +161,10 @@ def result_from_json(found: dict[str, Any]) -> BatchResult:
 
 
 def main() -> None:
-    """Serve batches until the input ends: before each file its number, and then the outcome."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this ends it, having kept what was finished
+    """Process batches until the input ends; answers with the number of each file, then with the result."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one, after storing what is finished
     ours = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(2, 1)  # what a grammar prints is no answer
+    os.dup2(2, 1)  # a grammar may print something
 
     def say(value: object) -> None:
         ours.write(json.dumps(value) + "\n")
@@ -175,7 +174,7 @@ def main() -> None:
         batch = Batch(**json.loads(line))
         try:
             say(result_to_json(run_batch(batch, say)))
-        except OSError as error:  # no space left, say: not the fault of any file
+        except OSError as error:  # for instance no space left: no file's fault
             say({"error": f"{error.filename or batch.out}: {error.strerror}"})
         except StorageError as error:
             say({"error": error.message})

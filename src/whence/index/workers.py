@@ -1,9 +1,8 @@
-"""Processes that parse batches of files: a file that takes its process down, or too long, is left out and the rest goes on.
+"""Worker processes that parse batches of files. A file that crashes its worker, or takes too long, is left out.
 
-A worker says which file it is at before it reads it. So when it dies, or is silent
-for too long, it is known which file did that. A small build is parsed in the
-calling process, where a crash cannot be outlived: for that a marker is left beside
-the index while parsing, and whoever finds one there parses in processes.
+A worker reports each file before it reads it, so that the file is known when the worker dies or hangs. A small build is parsed
+in the calling process, which would not survive a crash. So a marker file says that parsing is going on; if there is one from
+before, worker processes are used.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from whence.index.worker import Batch, BatchResult, result_from_json, run_batch,
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Seconds for one file, and for each of its bytes: many times what any source needs (about a second for a million bytes).
+#: Seconds for one file, and for each of its bytes: many times what a file takes (about a second for a million bytes).
 FILE_SECONDS = 10.0
 FILE_SECONDS_PER_BYTE = 1e-5
-#: Seconds before the first file, while the process starts, and after the last, while the segment is written.
+#: Seconds for starting the process, and for writing the segment at the end.
 START_SECONDS = END_SECONDS = 120.0
-#: Silence is counted in steps of this many seconds, not by the clock: a program that was stopped for an hour was not slow.
+#: Waiting is counted in steps of so many seconds, not by the clock: a program that was suspended for an hour is not slow.
 STEP_SECONDS = 0.5
-#: Signals by which somebody ends a process; the file it was at has no part in it.
+#: Signals with which somebody ends a process; the file is not at fault.
 _FROM_OUTSIDE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READ_BYTES = 65_536
 
@@ -45,16 +44,16 @@ Found = tuple[BatchResult, Batch]
 
 
 class WorkerDied(Exception):
-    """A parsing process ended, or was ended for its silence, in the middle of a batch."""
+    """A worker ended, or was ended because it took too long, in the middle of a batch."""
 
     def __init__(self, at: int, reason: str, *, by_kill: bool = False) -> None:
         super().__init__(reason)
-        self.at, self.reason = at, reason  # the file it was at; -1 before the first, the count of files after the last
-        self.by_kill = by_kill  # by somebody, or for lack of memory: that may have been another's fault
+        self.at, self.reason = at, reason  # `at` is its file: -1 before the first, the number of files after the last
+        self.by_kill = by_kill  # by somebody, or for lack of memory: maybe not the file's fault
 
 
 class WorkerPool:
-    """Processes that parse batches, one batch at a time each. `environment` is what they see of the world."""
+    """Workers that parse one batch at a time each. `environment` is for their processes."""
 
     def __init__(self, count: int, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -77,13 +76,13 @@ class WorkerPool:
             _end(process)
 
     def run(self, batches: list[Batch]) -> Iterator[Found]:
-        """Outcomes as they come."""
+        """Results as they come."""
         futures: list[Future[list[Found]]] = [self._threads.submit(self._outcomes, batch) for batch in batches]
         for future in as_completed(futures):
             yield from future.result()
 
     def _outcomes(self, batch: Batch) -> list[Found]:
-        """The outcome of a batch; where files take its process down, theirs and that of the others."""
+        """The results of a batch: several if files crash their worker."""
         found: list[Found] = []
         left = [(batch, False)]
         while left:
@@ -92,9 +91,9 @@ class WorkerPool:
                 found.append((self._one(part), part))
             except WorkerDied as fell:
                 if self._closing:
-                    break  # nobody waits for it any more
+                    break  # nobody waits for it
                 count = len(part.paths)
-                if not 0 <= fell.at < count and count > 1:  # no file did it alone; one of them may still have
+                if not 0 <= fell.at < count and count > 1:  # not during a file, but one of them may have caused it
                     left += [(_part(part, part.paths[: count // 2]), False), (_part(part, part.paths[count // 2 :]), False)]
                     continue
                 at = min(max(fell.at, 0), count - 1)
@@ -133,7 +132,7 @@ def _part(batch: Batch, paths: list[str]) -> Batch:
 
 
 def _left_out(batch: Batch, reason: str) -> BatchResult:
-    """The outcome of one file that cannot be parsed. Its content is remembered: it is tried again when that changes."""
+    """The result of a file that cannot be parsed. Its hash is stored: it is tried again when its content changes."""
     path = batch.paths[0]
     state, content = state_of(f"{batch.root}/{path}", batch.now_ns), hash_file(batch.root, path, batch.max_file_bytes)
     return BatchResult([FileRecord(path, state, content, reason=reason)], None, 0)
@@ -209,7 +208,7 @@ class _Lines:
 
 
 def _fallen(process: subprocess.Popen[bytes], at: int) -> Exception:
-    """What the end of a process means for the file it was at."""
+    """The error for a worker that ended."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=1)
     code = process.returncode
@@ -233,7 +232,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 # Parsing in the calling process.
 def run_batches_here(batches: list[Batch], marker: Path, environment: Mapping[str, str]) -> Iterator[Found]:
-    """The outcomes of batches that are parsed in this process, unless an earlier one fell over them, or over one of them now."""
+    """Parse batches in this process; in a worker if an earlier process crashed over them, or if a batch fails now."""
     if marker.exists():
         with WorkerPool(1, environment) as pool:
             yield from pool.run(batches)
@@ -244,8 +243,8 @@ def run_batches_here(batches: list[Batch], marker: Path, environment: Mapping[st
             with _marked(marker, batch.paths):
                 found = [(run_batch(batch), batch)]
         except (OSError, WhenceError):
-            raise  # not the fault of any file
-        except Exception:  # noqa: BLE001  -- whichever file it was: a process tells, and only that file is lost
+            raise  # no file's fault
+        except Exception:  # noqa: BLE001  -- a worker finds out which file it is, and only that one is lost
             with WorkerPool(1, environment) as pool:
                 found = list(pool.run([batch]))
         yield from found
@@ -253,7 +252,7 @@ def run_batches_here(batches: list[Batch], marker: Path, environment: Mapping[st
 
 @contextmanager
 def _marked(marker: Path, paths: list[str]) -> Iterator[None]:
-    """Say beside the index what is being parsed, for as long as it takes: it stays behind only when the process falls."""
+    """Write a marker while parsing; it stays behind only if the process crashes."""
     try:
         marker.write_bytes(json.dumps(paths).encode() + b"\n")
     except OSError as error:

@@ -111,7 +111,7 @@ def _write_pack(index: Any, file: Path) -> None:
 def _take_pack_in(place: Place) -> list[str]:
     from whence.app.index import Index  # noqa: PLC0415
     from whence.core.settings_schema import Settings  # noqa: PLC0415
-    from whence.index.archive_import import unpack_archive  # noqa: PLC0415
+    from whence.index.archive import unpack_archive  # noqa: PLC0415
     from whence.index.layout import Layout  # noqa: PLC0415
 
     made_with = Settings().index_fingerprint()
@@ -132,7 +132,7 @@ def _export_pack(place: Place) -> None:
 
 def _look_at_pack(place: Place) -> Seen:
     """The pack, which is whole or not there."""
-    from whence.index.archive_import import read_archive  # noqa: PLC0415
+    from whence.index.archive import read_archive  # noqa: PLC0415
 
     file, into = place.out / "tree.pack", place.folder / "looked-at"
     if not file.exists():

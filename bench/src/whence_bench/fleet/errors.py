@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from whence.fleet.milvus import client
+from whence.fleet import milvus
 from whence_bench.fleet.server import free_port
 from whence_bench.measure import Spent, run
 from whence_bench.speed import trees
@@ -39,7 +39,7 @@ def _slow() -> Iterator[int]:
 @contextmanager
 def _answering(status: str) -> Iterator[int]:
     """A server of gRPC that greets, and answers everything else with a status."""
-    client.import_pymilvus()
+    milvus.import_pymilvus()
     grpc, milvus_pb2 = (import_module(name) for name in ("grpc", "pymilvus.grpc_gen.milvus_pb2"))  # both come with it
     greeting = milvus_pb2.ConnectResponse(identifier=1).SerializeToString()
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from whence.app.index import Index
 from whence.fleet.counts import refresh_totals
-from whence.fleet.milvus.engine import Engine
-from whence.fleet.milvus.schemas import SCHEMAS
+from whence.fleet.engine import SCHEMAS, Engine
 from whence.fleet.registry import Registry
 from whence.fleet.sync import sync_index
 from whence.search import metrics

@@ -13,7 +13,7 @@ from typing import Any
 
 from whence.core.settings import merge
 from whence.fleet.access import OPERATOR
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.fleet.search import Fleet
 from whence.search.metrics import mean, percentile
 from whence_bench.fleet.server import Served

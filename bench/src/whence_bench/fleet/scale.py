@@ -26,7 +26,7 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.errors import UsageError
 from whence.fleet.counts import refresh_totals
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.fleet.registry import Registry
 from whence.fleet.sync import sync_index
 from whence.search.metrics import mean

@@ -16,7 +16,7 @@ from typing import Any
 
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.milvus.client import INSTALL_EMBEDDED
+from whence.fleet.milvus import INSTALL_EMBEDDED
 
 #: Seconds until a server listens, and that an engine has for an answer here.
 SECONDS_TO_START, SECONDS_TO_ANSWER = 20.0, 120.0

@@ -20,9 +20,8 @@ from typing import Any
 
 from whence.core.errors import StorageError
 from whence.core.settings_schema import FleetSettings
+from whence.fleet.engine import CLAIMS, EVERYTHING, NO_VECTOR, PACKS, REPOS, SCHEMAS, SPARSE, Engine
 from whence.fleet.leases import Leases
-from whence.fleet.milvus.engine import EVERYTHING, Engine
-from whence.fleet.milvus.schemas import CLAIMS, NO_VECTOR, PACKS, REPOS, SCHEMAS, SPARSE
 from whence.fleet.registry import READY, WORKING, Registry
 from whence.fleet.rows import fetch_archive
 from whence.index.archive import MANIFEST

@@ -1,4 +1,4 @@
-"""The language servers that are known, and where one is found."""
+"""Language servers: which there are, finding an installed one, and talking to it."""
 
 from __future__ import annotations
 
@@ -20,55 +20,31 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from whence.core.errors import WhenceError
+from whence.core.settings import toml_reader
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: While a project loads, a second process that knows single files alone would answer, with less than there is to say.
-_ONE_PROCESS = {"useSyntaxServer": "never"}
-#: Definitions need types to be known, not judged: no complaints, and nothing beyond the files that are opened.
-_NO_COMPLAINTS = {"typeCheckingMode": "off", "diagnosticMode": "openFilesOnly", "autoImportCompletions": False}
-
-
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """Servers for some languages that can stand in for one another, the best first."""
+    """Interchangeable servers for some languages, the best first."""
 
     name: str
-    languages: tuple[str, ...]
-    commands: tuple[tuple[str, ...], ...] = ()
+    languages: Sequence[str]
+    commands: Sequence[Sequence[str]] = ()
     install: str = ""
     configuration: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)  # said at the start, and never again
+    options: Mapping[str, Any] = field(default_factory=dict)  # for initialization
 
 
-SERVERS = (
-    ServerKind(
-        "python",
-        ("python",),
-        (("basedpyright-langserver", "--stdio"), ("pyright-langserver", "--stdio")),
-        "pip install basedpyright",
-        {
-            "python": {"analysis": _NO_COMPLAINTS},
-            "basedpyright": {"analysis": _NO_COMPLAINTS, "disableLanguageServices": False},
-        },
-    ),
-    ServerKind(
-        "typescript",
-        ("typescript", "tsx", "javascript"),
-        (("typescript-language-server", "--stdio"), ("vtsls", "--stdio")),
-        "npm i -g typescript-language-server typescript@5",
-        {"typescript": {"tsserver": _ONE_PROCESS}},  # where vtsls looks
-        {"tsserver": _ONE_PROCESS, "disableAutomaticTypingAcquisition": True},
-    ),
-)
-KNOWN_SERVERS = tuple(kind.name for kind in SERVERS)
+_TABLE = toml_reader().loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
+SERVERS = tuple(ServerKind(**one) for one in _TABLE["server"])
 _PROTOCOL_NAMES = {"tsx": "typescriptreact", "bash": "shellscript"}
 
 
 def server_kind(language: str) -> ServerKind:
-    """The servers for a language; for one that is not in the table, a kind without commands of its own."""
+    """The servers for a language; for one that is not in the table, a kind without commands."""
     return next((kind for kind in SERVERS if language == kind.name or language in kind.languages), ServerKind(language, (language,)))
 
 
@@ -78,16 +54,16 @@ def language_id(path: str, language: str) -> str:
 
 
 def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
-    """The command line of a server: the one chosen, or the first that is installed."""
+    """The command line of a server: the chosen one, or the first that is installed."""
     if chosen:
         return _split(chosen)
     for name, *arguments in kind.commands:
-        # Beside the interpreter: where pip puts it when whence has an environment of its own.
+        # Pip installs it next to the interpreter, if whence has its own environment.
         for place in (_search_path(), str(Path(sys.executable).parent)):
             found = shutil.which(name, path=place)
             if found is not None:
                 return [found, *arguments]
-    for name, *arguments in kind.commands:  # a program that a repository brought along is run for who says so, never by itself
+    for name, *arguments in kind.commands:  # a program of the repository is only run if the user names it
         if brought := shutil.which(name, path=str(root / "node_modules" / ".bin")):
             hint = f"if you trust the one in the repository, name it: --server {shlex.quote(shlex.join([brought, *arguments]))}"
             raise ServerError(f"there is no language server for {kind.name} but the repository's own", hint=hint)
@@ -96,7 +72,7 @@ def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
 
 
 def _search_path() -> str:
-    """Where the user's programs are. A place such as `.` is another one in every tree, and no choice of the user's."""
+    """The absolute folders of PATH: `.` would be a folder of the repository, which the user did not choose."""
     return os.pathsep.join(one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(one).is_absolute())
 
 
@@ -110,13 +86,13 @@ def _split(command: str) -> list[str]:
     found = shutil.which(words[0], path=_search_path())
     if found is None:
         raise ServerError(f"{words[0]}: no such program")
-    return [str(Path(found).absolute()), *words[1:]]  # it is started in the root, where the same words may name another program
+    return [str(Path(found).absolute()), *words[1:]]  # absolute: it is started in the root, which may have another program of that name
 
 
-#: A header, or a message, larger than this is none.
+#: Limits of a header and a message.
 MOST_HEADER_BYTES = 4_096
 MOST_MESSAGE_BYTES = 64_000_000
-#: Questions under way at once: enough to keep a server busy, few enough to give up on.
+#: Requests at once: enough to keep a server busy.
 IN_FLIGHT = 24
 _CHUNK = 1 << 16
 _LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*(\d{1,12})[ \t]*(?:\r\n|$)", re.IGNORECASE)
@@ -125,12 +101,12 @@ _NO_SUCH_METHOD = -32601
 
 
 class ServerError(WhenceError):
-    """A language server that cannot be started, ended, hangs, or does not speak the protocol."""
+    """A language server cannot be started, ended, hangs, or does not speak the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How many seconds to wait: for the first answer, for each later one, and for the server to leave by itself."""
+    """Seconds to wait for the first answer, for each later one, and for the server to exit."""
 
     start: float = 120.0
     answer: float = 60.0
@@ -146,7 +122,7 @@ class _PendingRequests:
 
 
 class LanguageServer:
-    """A running server. A context manager: on leaving, its process and all that it started are gone."""
+    """A running server. A context manager, which ends its process and all that it started."""
 
     def __init__(
         self,
@@ -213,15 +189,15 @@ class LanguageServer:
 
     # Speaking.
     def notify(self, method: str, params: Any) -> None:
-        """Say something that needs no answer."""
+        """Send a notification, which has no answer."""
         self._say({"method": method, "params": params})
 
     def request(self, method: str, params: Any, *, within: float | None = None) -> Any:
-        """One question; its answer, or None when the server refuses."""
+        """Send a request; the answer, or None if the server refuses."""
         return self.request_all(method, [params], within=within)[0]
 
     def request_all(self, method: str, questions: Iterable[Any], *, within: float | None = None) -> list[Any]:
-        """Answers to many questions, in their order; some are always under way. One that the server refuses is None."""
+        """Send many requests, several at a time; the answers in order, None for those that the server refuses."""
         patience = self._patience.answer if within is None else within
         self._asked = asked = _PendingRequests()
         upcoming = enumerate(questions)
@@ -235,7 +211,7 @@ class LanguageServer:
             if not asked.waiting:
                 return [asked.answers.get(row) for row in range(count)]
             self._exchange(deadline, patience)
-            if len(asked.answers) > heard:  # an answer, and nothing else, earns the server more time
+            if len(asked.answers) > heard:  # only an answer extends the deadline
                 heard, deadline = len(asked.answers), time.monotonic() + patience
 
     def _say(self, message: dict[str, Any]) -> None:
@@ -248,7 +224,7 @@ class LanguageServer:
 
     # Listening.
     def _exchange(self, deadline: float, patience: float) -> None:
-        """Write what the server takes and read what it says, waiting no longer than to the deadline."""
+        """Write and read what is ready, waiting until the deadline at most."""
         ready = self._selector.select(max(0.0, deadline - time.monotonic()))
         if time.monotonic() >= deadline:
             raise self._failure(f"gave no answer within {patience:g} s")
@@ -311,7 +287,7 @@ class LanguageServer:
             self._asked.answers[self._asked.waiting.pop(number)] = message.get("result")
 
     def _serve(self, number: Any, method: Any, params: Any) -> None:
-        """Answer a question of the server's: what it is configured to do, and yes to what it wishes to register."""
+        """Answer a request of the server: its configuration, and yes to what it registers."""
         if method == "workspace/configuration":
             items = params.get("items") if isinstance(params, dict) else None
             sections = [item.get("section") if isinstance(item, dict) else None for item in items] if isinstance(items, list) else []
@@ -337,14 +313,14 @@ class LanguageServer:
         return self._failure(f"does not speak the protocol: it said {text[:_SHOWN]!a}")
 
     def close(self) -> None:
-        """Ask the server to leave, then make sure that it and all it started are gone."""
+        """Ask the server to exit, then end it and all that it started."""
         try:
             if not self._broken:
                 self._part()
         except ServerError:
             pass  # it is ended below, whatever it does
         finally:
-            # Before the process is waited for: until then its number cannot be another's.
+            # Before waiting for the process: until then its number cannot belong to another.
             if self._process.returncode is None:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(self._process.pid, signal.SIGKILL)

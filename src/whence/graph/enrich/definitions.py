@@ -1,4 +1,4 @@
-"""Places in a text as the language server protocol counts them: lines, and columns in UTF-16 code units."""
+"""Edges from a language server: asks it where each name of a file is defined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whence.parse.units import parse
 from whence.source.decode import to_utf8
 from whence.source.read import open_inside, read_prefix
 
-#: The protocol knows three ends of a line; whence counts by the first alone.
+#: The protocol has three line ends.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 FILE_SCHEME = "file://"
@@ -38,7 +38,7 @@ class TextPositions:
         return line, _utf16_length(self.text[self._starts[line] : byte])
 
     def byte(self, line: int, column: int) -> int | None:
-        """The byte at a line and column, or None when the text has no such place."""
+        """The byte at a line and column; None if the text has no such place."""
         if not 0 <= line < len(self._starts) or column < 0:
             return None
         start = self._starts[line]
@@ -60,7 +60,7 @@ def _utf16_length(text: bytes) -> int:
 
 
 def path_of_uri(address: str) -> bytes | None:
-    """The path of a `file://` address, or None when it is another kind of place."""
+    """The path of a `file://` address; None for any other."""
     if not address.startswith(FILE_SCHEME + "/"):
         return None
     raw = address[len(FILE_SCHEME) :].encode("utf-8", "surrogateescape")
@@ -72,7 +72,7 @@ RECORD_FILE = "enriched.json"
 
 
 class EnrichRecord:
-    """For each file that is finished: the content that was asked about, and how many edges came of it."""
+    """The finished files, each with its content at that time and its number of edges."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,15 +81,15 @@ class EnrichRecord:
             found = json.loads(path.read_text(encoding="utf-8"))
             self._done = {name: (str(content), int(edges)) for name, (content, edges) in found.items()}
         except (OSError, ValueError, TypeError, AttributeError):
-            pass  # without it, files are asked about again
+            pass  # without it, all files are done again
 
     def is_done(self, path: str, content: bytes, with_edges: Collection[str]) -> bool:
-        """Whether a file is as it was asked about, and what came of it is still there."""
+        """Whether a file is unchanged since, and its edges are still there."""
         known, edges = self._done.get(path, ("", 0))
         return known == content.hex() and (not edges or path in with_edges)
 
     def add(self, finished: list[EnrichedFile], contents: Mapping[str, bytes]) -> None:
-        """Remember files as finished."""
+        """Record finished files."""
         for one in finished:
             if one.path in contents:
                 self._done[one.path] = (contents[one.path].hex(), len(one.edges))
@@ -99,13 +99,13 @@ class EnrichRecord:
         beside.replace(self._path)
 
 
-#: What an edge is worth that a language server resolved (W2).
+#: Confidence of an edge that a language server resolved (W2).
 LSP_CONFIDENCE = 0.9
 #: Mentions of what is defined in the source; a route or a variable of the environment is not.
 ASKED = frozenset("calls implements extends inherits overrides accesses_field type_hint_of references throws decorates imports".split())
-#: More definitions of one name than this say nothing.
+#: An answer with more definitions is ignored.
 MOST_TARGETS = 8
-#: Files that stay open at the server: closing the last of a project would make it load the project again.
+#: Files kept open at the server: closing the last one of a project would make it load the project again.
 OPEN_FILES = 8
 OUTLINES_KEPT = 512
 #: Failures in a row after which a server is not started again.
@@ -117,17 +117,17 @@ _WORD = re.compile(rb"[\w$\x80-\xff]+")
 
 @dataclass(frozen=True, slots=True)
 class EnrichedFile:
-    """What a server said of one file."""
+    """The edges of one file."""
 
     path: str
     edges: tuple[Edge, ...] = ()
-    requests: int = 0  # names it was asked about
-    resolved: int = 0  # names that it found in the tree
-    error: str = ""  # why the file is not finished; empty when it is
+    requests: int = 0  # names that the server was asked for
+    resolved: int = 0  # names that it found in the repository
+    error: str = ""  # why the file is not finished; empty if it is
 
 
 class Outline:
-    """One file: its text, its places and its units."""
+    """A file: its text, its units, and the positions in it."""
 
     def __init__(self, path: str, text: bytes, language: str) -> None:
         self.path, self.text, self.language = path, text, language
@@ -147,7 +147,7 @@ class Outline:
         return [unit.start for unit in self.parsed.units]
 
     def definition_at(self, byte: int) -> Unit | None:
-        """The unit whose name stands at a place; a parameter, a variable or a module is none."""
+        """The unit whose name is at a place; None for a parameter, a variable or a module."""
         word = _WORD.match(self.text, byte)
         for row in range(bisect_right(self._starts, byte) - 1, -1, -1):
             unit = self.parsed.units[row]
@@ -158,14 +158,14 @@ class Outline:
 
 
 class Outlines:
-    """The files of an index, read and parsed when they are asked for."""
+    """The files of an index, read and parsed on demand."""
 
     def __init__(self, root: Path, languages: Mapping[str, str], most_bytes: int) -> None:
         self.root, self.languages, self._most_bytes = root, languages, most_bytes
         self._kept: OrderedDict[str, Outline | None] = OrderedDict()
 
     def outline(self, path: str) -> Outline | None:
-        """A file as it is on disk now, or None when it is not of this index, is gone or is no text."""
+        """A file as it is on disk now; None if it is not in the index, gone, or not text."""
         if path not in self.languages:
             return None
         if path not in self._kept:
@@ -187,7 +187,7 @@ class Outlines:
         return (self.root / path).as_uri()
 
     def at_address(self, address: Any) -> Outline | None:
-        """The file that the protocol means, when it is one of this index."""
+        """The file at an address; None if it is not in the index."""
         raw = path_of_uri(address) if isinstance(address, str) else None
         if raw is None:
             return None
@@ -198,7 +198,7 @@ class Outlines:
 def enrich(
     start: Callable[[], LanguageServer], outlines: Outlines, paths: Sequence[str], progress: Callable[[int, int], None]
 ) -> Iterator[EnrichedFile]:
-    """What a server says of each file. A file that it fails at is left out, and the server started again.
+    """The edges of each file. If the server fails, the file is skipped and the server started again.
 
     Raises `ServerTrouble` when it cannot be started or fails at several files in a row.
     """
@@ -267,7 +267,7 @@ class _DefinitionLookup:
             self._server.notify("textDocument/didClose", {"textDocument": {"uri": self._open.popleft()}})
 
     def _targets(self, answer: Any) -> list[str]:
-        """The symbols that an answer points at: those of the index, each once."""
+        """The symbols of the index that an answer points to, each once."""
         places = answer if isinstance(answer, list) else [answer]
         if len(places) > MOST_TARGETS:
             return []
@@ -292,6 +292,6 @@ def _is_resolvable(mention: Reference, units: Sequence[Unit]) -> bool:
 
 
 def _spot(text: bytes, mention: Reference) -> int:
-    """Where the name itself stands: a mention may begin at the package before it."""
+    """Where the name itself is: a reference may begin with a package."""
     found = text.find(mention.name.encode("utf-8", "surrogateescape"), mention.at, mention.at + _REACH)
     return mention.at if found < 0 else found

@@ -1,4 +1,4 @@
-"""Which symbol a running program means by the function, namespace, file and line it reports. Never a guess.
+"""Edges from traces: which symbols the spans of a running program belong to, and what was observed of them. Never a guess.
 
 A reported function is a symbol when its qualified name agrees with what was
 reported, as far as both go, and exactly one symbol fits best. With a file, only
@@ -36,7 +36,7 @@ _CLOSURE = re.compile(r"func\d+(?:\.\d+)*|<\w+>|lambda|\d+")
 _INSIDE_A_FUNCTION = ".<locals>"
 _CONSTRUCTOR = "<init>"
 #: Names longer than this are not names.
-_MOST_CHARACTERS = 500
+_MAX_NAME = 500
 
 
 class SymbolLookup(Protocol):
@@ -80,7 +80,7 @@ class FunctionFinder:
         path = attributes.get("code.file.path") or attributes.get("code.filepath") or ""
         line = attributes.get("code.line.number") or attributes.get("code.lineno") or ""
         report = (name, attributes.get("code.namespace", ""), path, line)
-        if not name or max(map(len, report)) > _MOST_CHARACTERS:
+        if not name or max(map(len, report)) > _MAX_NAME:
             return "", UNNAMED
         if report not in self._known:
             self._known[report] = self._find(*report)
@@ -153,7 +153,7 @@ def _agreeing(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _agreeing_path(path: str, names: Sequence[str]) -> int:
-    """How many names around a symbol its file and folders bear, counted from the last; a file may stand for its folder."""
+    """How many names around a symbol are also the names of its file and folders, counted from the last."""
     if not names:
         return 0
     place = PurePosixPath(path)
@@ -161,12 +161,12 @@ def _agreeing_path(path: str, names: Sequence[str]) -> int:
     return max(_agreeing(folders, names), _agreeing([*folders, *place.stem.split(".")], names))
 
 
-LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.2, 0.95
-#: Observations after which about two thirds of the way is gone.
+MIN_CONFIDENCE, MAX_CONFIDENCE = 0.2, 0.95
+#: Observations after which confidence has risen by about two thirds of its range.
 OBSERVATIONS_TO_TRUST = 20
 #: The name of the file in the folder of an index.
 DATABASE_FILE = "traces.db"
-_MOST_CHARACTERS_traces = 300
+_MAX_TARGET = 300
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS symbols (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS relations (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, target TEXT NOT NULL, UNIQUE (kind, target));
@@ -188,22 +188,22 @@ GROUP BY spans.symbol, spans.relation
 
 @dataclass(slots=True)
 class IngestSummary:
-    """What was read of a file."""
+    """What was read from a file."""
 
     spans: int = 0
-    mapped: int = 0  # spans that mean a symbol
-    new: int = 0  # of these, the ones that were not known
-    unmapped: Counter[str] = field(default_factory=Counter)  # why the others mean none
+    mapped: int = 0  # spans that belong to a symbol
+    new: int = 0  # of these, the new ones
+    unmapped: Counter[str] = field(default_factory=Counter)  # why the others belong to none
 
 
 def confidence(observations: int) -> float:
-    """How far an edge is to be trusted that was observed so often."""
+    """The confidence of an edge that was observed so often."""
     share = 1 - math.exp(-observations / OBSERVATIONS_TO_TRUST)
-    return LEAST_CONFIDENCE + (MOST_CONFIDENCE - LEAST_CONFIDENCE) * share
+    return MIN_CONFIDENCE + (MAX_CONFIDENCE - MIN_CONFIDENCE) * share
 
 
 class Observations:
-    """The spans of one index that mean a symbol. A context manager."""
+    """The stored spans of one index that belong to symbols. A context manager."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -238,7 +238,7 @@ class Observations:
             self._db.execute("COMMIT")
 
     def ingest(self, spans: Iterable[Span | None], functions: FunctionFinder) -> IngestSummary:
-        """Take in the spans of a file: all that mean a symbol, or none when the file turns out to be unreadable."""
+        """Store the spans of a file that belong to symbols; none if the file turns out to be unreadable."""
         did = IngestSummary()
         with self._transaction():
             for span in spans:
@@ -260,18 +260,18 @@ class Observations:
         return new
 
     def _row(self, table: str, *values: str) -> int:
-        asked = (table, *values)
-        if asked not in self._rows:
+        key = (table, *values)
+        if key not in self._rows:
             name, _, columns = table.partition(" ")
             marks = ", ".join("?" * len(values))
             self._db.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)  # noqa: S608  -- names from the two calls above
-            wanted = " AND ".join(f"{one} = ?" for one in columns.strip("()").split(", "))
-            found = self._db.execute(f"SELECT id FROM {name} WHERE {wanted}", values)  # noqa: S608  -- likewise
-            self._rows[asked] = int(found.fetchone()[0])
-        return self._rows[asked]
+            condition = " AND ".join(f"{one} = ?" for one in columns.strip("()").split(", "))
+            found = self._db.execute(f"SELECT id FROM {name} WHERE {condition}", values)  # noqa: S608  -- likewise
+            self._rows[key] = int(found.fetchone()[0])
+        return self._rows[key]
 
     def edges(self, now: float) -> list[Edge]:
-        """All that was observed, in a fixed order; no clock of another machine says later than now."""
+        """All observed edges, in a fixed order; times later than now, from other clocks, become now."""
         with self._explained():
             rows = [row for query in (_CALLS, _RELATIONS) for row in self._db.execute(query)]
         return [
@@ -281,7 +281,7 @@ class Observations:
 
 
 def relation_of(span: Span) -> tuple[str, str] | None:
-    """What a span says beside who called it: a route that it answers or asks for, a remote procedure likewise."""
+    """The route or remote procedure that a span serves or calls."""
     said = span.attributes
     route = said.get("http.route") or said.get("url.template")
     if route:
@@ -299,4 +299,4 @@ def _procedure(said: Mapping[str, str]) -> str:
 
 
 def _printable(kind: str, target: str) -> tuple[str, str] | None:
-    return (kind, target) if len(target) <= _MOST_CHARACTERS_traces and target.isprintable() else None
+    return (kind, target) if len(target) <= _MAX_TARGET and target.isprintable() else None

@@ -20,9 +20,9 @@ from fleet_certificates import Certificates, made
 from sample_trees import SOURCES
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.milvus import client
-from whence.fleet.milvus.client import fleet_error
-from whence.fleet.milvus.engine import Engine
+from whence.fleet import milvus
+from whence.fleet.engine import Engine
+from whence.fleet.milvus import fleet_error
 
 #: Seconds that the engine has in these tests, and that a refusal may take beyond.
 TIMEOUT, SLACK = 0.6, 4.0  # the slack is for machines that do other things, too
@@ -32,7 +32,7 @@ CONNECT = "Connect"
 @contextmanager
 def answering(answer: Callable[[str, Any], bytes], certificates: Certificates | None = None) -> Iterator[int]:
     """A real server of gRPC that answers every method with what a function gives, or with the status that it sets."""
-    grpc = client.import_pymilvus() and __import__("grpc")
+    grpc = milvus.import_pymilvus() and __import__("grpc")
 
     class Every(grpc.GenericRpcHandler):
         def service(self, call: Any) -> Any:
@@ -114,7 +114,7 @@ def test_where_nothing_listens_it_cannot_be_reached():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    client.import_pymilvus()  # takes most of a second the first time
+    milvus.import_pymilvus()  # takes most of a second the first time
     error = refused(fleet_at(port), within=0.5)
     assert error.message == f"the fleet engine at http://127.0.0.1:{port} cannot be reached: nothing listens there"
     assert error.hint == "is it running, and is fleet.address right?"
@@ -289,7 +289,7 @@ def test_a_file_that_cannot_be_opened_is_told_of(tmp_path):
 
 HOLDS = """
 import sys
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine
 from whence.core.settings_schema import FleetSettings
 with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1])) as engine:
     print("open", flush=True)
@@ -321,12 +321,12 @@ def test_a_file_that_another_process_has_open_is_told_of_and_stays_theirs(tmp_pa
 OPENS = """
 import sys
 from whence.core.errors import FleetError
-from whence.fleet.milvus.engine import Engine
+from whence.fleet.engine import Engine, Filter
 from whence.core.settings_schema import FleetSettings
 try:
     with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1], timeout=0.6)) as engine:
         engine.ensure()
-        engine.count("units", __import__("whence.fleet.milvus.engine").fleet.milvus.engine.Filter("no ("))
+        engine.count("units", Filter("no ("))
 except FleetError as error:
     print(error)
 """
@@ -358,7 +358,7 @@ def test_a_package_that_is_missing_is_one_sentence_with_the_line_that_installs_i
 def test_a_file_of_variables_that_lies_around_is_not_read(tmp_path):
     """The package reads the nearest `.env`, by which a repository would set the environment of whoever searches it."""
     (tmp_path / ".env").write_text("WHENCE_PLANTED=1\nMILVUS_URI=http://elsewhere:1\n", encoding="utf-8")
-    code = "import os; from whence.fleet.milvus import client; client.import_pymilvus(); print(sorted(os.environ))"
+    code = "import os; from whence.fleet import milvus; milvus.import_pymilvus(); print(sorted(os.environ))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

@@ -1,20 +1,20 @@
-"""The fleet's collections in Milvus. The same code runs against a file, a server and a cluster.
+"""The engine of a fleet: its nine collections in Milvus, which may be a file, a server or a cluster.
 
-Every failure is a one-line `FleetError`, raised at most a second after `fleet.timeout`.
+Row ids are derived from content, so that writes are idempotent. Every collection but `claims` names the repository of a row
+and the groups that may see it. Every failure is a one-line `FleetError`, raised at most a second after `fleet.timeout`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from whence.core.errors import FleetError
 from whence.core.settings_schema import FleetSettings
-from whence.fleet.milvus import client
-from whence.fleet.milvus.client import fleet_error, is_rate_limited
-from whence.fleet.milvus.schemas import FORMAT, ID, NO_VALUE, NO_VECTOR, SCHEMAS, SKETCH, SPARSE, WORDS, Schema
+from whence.fleet import milvus
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,8 +34,108 @@ MAX_HITS = 16_384
 FIRST_PAUSE, MAX_PAUSE = 0.05, 1.0
 #: What milvus-lite answers to a text search in a collection that never had a row: the average length is 0/0.
 _EMPTY_COLLECTION = "Invalid sparse row: NaN"
+#: Written to the description of every collection; others are refused. Any change to the collections is a new format.
+FORMAT = 1
+#: Limits in bytes. Longer texts are split over several rows.
+MAX_TEXT, MAX_NAME, MAX_GROUP = 65_535, 512, 64
+#: Groups of one repository.
+MAX_GROUPS = 32
+#: Bits of a passage's binary vector.
+SKETCH_BITS = 256
+
+ID, WORDS, SPARSE, SKETCH, NO_VECTOR = "id", "words", "sparse", "sketch", "no_vector"
+#: Milvus demands a vector of every row; this one goes where there is none.
+NO_VALUE = (0.0, 1.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field, with Milvus's name of its type."""
+
+    name: str
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The fields of a collection. Rows are searched by words, by a binary vector, or not at all."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def has_words(self) -> bool:
+        """Whether rows can be searched with BM25."""
+        return any(one.name == WORDS for one in self.fields)
+
+    @property
+    def has_binary_vector(self) -> bool:
+        """Whether rows can be searched by Hamming distance."""
+        return any(one.name == SKETCH for one in self.fields)
+
+
+def _text(name: str, limit: int = MAX_TEXT) -> Field:
+    return Field(name, "VARCHAR", {"max_length": limit})
+
+
+def _integer(name: str) -> Field:
+    return Field(name, "INT64")
+
+
+def _number(name: str) -> Field:
+    return Field(name, "DOUBLE")
+
+
+_KEY = Field(ID, "VARCHAR", {"max_length": 64, "is_primary": True})
+_REPO = _text("repo", MAX_NAME)
+_OWNED = (
+    _KEY,
+    _REPO,
+    Field("groups", "ARRAY", {"element_type": "VARCHAR", "max_capacity": MAX_GROUPS, "max_length": MAX_GROUP}),
+)
+_WORDS = (
+    Field(WORDS, "VARCHAR", {"max_length": MAX_TEXT, "enable_analyzer": True, "analyzer_params": {"tokenizer": "whitespace"}}),
+    Field(SPARSE, "SPARSE_FLOAT_VECTOR"),
+)
+_SKETCH = Field(SKETCH, "BINARY_VECTOR", {"dim": SKETCH_BITS})
+_NONE = Field(NO_VECTOR, "FLOAT_VECTOR", {"dim": len(NO_VALUE)})
+_FILE = _text("file", 64)
+_PARTS = (_integer("part"), _integer("parts"))
+_CONTENT = _text("content", 32)
+
+REPOS = Schema(
+    "repos",
+    (
+        *_OWNED,
+        *map(_text, ("source", "said")),
+        *(_text(name, 128) for name in ("commit", "fingerprint")),
+        _text("branch", MAX_NAME),
+        _text("state", 16),
+        *map(_number, ("indexed_at", "wanted", "seconds", "cpu")),
+        *map(_integer, ("files", "units", "passages", "bytes_source", "bytes_sent")),
+        _NONE,
+    ),
+)
+CLAIMS = Schema("claims", (_KEY, _REPO, _text("worker", 256), _integer("number"), _text("state", 16), _number("until"), _NONE))
+FILES = Schema(
+    "files",
+    (*_OWNED, _FILE, *_PARTS, _text("path", 4_096), _text("hash", 64), _text("language", 64), _CONTENT, *_WORDS, _text("blob")),
+)
+TEXTS = Schema("texts", (*_OWNED, _FILE, *_PARTS, _text("blob"), _NONE))
+_LANGUAGE = _text("language", 64)
+UNITS = Schema("units", (*_OWNED, _FILE, _integer("number"), _text("name", 512), _text("kind", 64), _LANGUAGE, _CONTENT, *_WORDS))
+PASSAGES = Schema("passages", (*_OWNED, _FILE, _SKETCH))
+COMMITS = Schema("commits", (*_OWNED, *_WORDS, _text("touched"), _integer("terms")))
+COUNTS = Schema("counts", (*_OWNED, _text("scope", MAX_NAME), _integer("bucket"), _text("blob"), _NONE))
+PACKS = Schema("packs", (*_OWNED, *_PARTS, _text("digest", 64), _text("commit", 128), _text("blob"), _NONE))
+
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(
+    {one.name: one for one in (REPOS, CLAIMS, FILES, TEXTS, UNITS, PASSAGES, COMMITS, COUNTS, PACKS)}
+)
+
+
+# Filters.
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A condition on rows, in the engine's own syntax. Empty text matches every row.
@@ -128,9 +228,7 @@ class Engine:
     """The collections of one fleet. Safe to use from several threads."""
 
     def __init__(self, settings: FleetSettings, connection: Any, close: Callable[[], None]) -> None:
-        self.settings = settings
-        self._client = connection
-        self._close = close
+        self.settings, self._client, self._close = settings, connection, close
 
     @classmethod
     def open(cls, settings: FleetSettings) -> Engine:
@@ -138,7 +236,7 @@ class Engine:
         if settings.backend != "milvus" or not settings.address:
             hint = "set fleet.backend = milvus and fleet.address in your config.toml, in the environment, or with --set"
             raise FleetError("no fleet is set up", hint=hint)
-        connection, close = client.connect(settings)
+        connection, close = milvus.connect(settings)
         return cls(settings, connection, close)
 
     def close(self) -> None:
@@ -262,7 +360,7 @@ class Engine:
         return [EngineHit(hit[ID], float(hit["distance"]), dict(hit["entity"])) for hit in found[0]]
 
     def _create(self, schema: Schema) -> None:
-        pymilvus = client.import_pymilvus()
+        pymilvus = milvus.import_pymilvus()
         made = self._client.create_schema(description=_description(FORMAT))
         for one in schema.fields:
             options = {key: getattr(pymilvus.DataType, value) if key == "element_type" else value for key, value in one.options.items()}
@@ -305,8 +403,8 @@ class Engine:
             try:
                 return method(*arguments, timeout=left, retry_on_rate_limit=False, **options)
             except Exception as error:
-                if not is_rate_limited(error) or time.monotonic() + pause > until:
-                    raise fleet_error(error, self.settings) from error
+                if not milvus.is_rate_limited(error) or time.monotonic() + pause > until:
+                    raise milvus.fleet_error(error, self.settings) from error
             time.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE)
 
@@ -314,7 +412,7 @@ class Engine:
         try:
             page: list[Row] = pages.next()
         except Exception as error:
-            raise fleet_error(error, self.settings) from error
+            raise milvus.fleet_error(error, self.settings) from error
         return page
 
 

@@ -1,1 +1,0 @@
-"""All that is known of the engine, Milvus."""
