@@ -169,7 +169,7 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     entries whose content exists in this tree are taken.
     """
     from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.index.archive_import import unpack_archive  # noqa: PLC0415
+    from whence.index.archive import unpack_archive  # noqa: PLC0415
     from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target, values = _target(path), settings_of(assignments)
