@@ -127,7 +127,7 @@ def test_a_damaged_file_of_verdicts_is_a_note_and_the_answer_comes_all_the_same(
     )
     with Index.open(tree) as index:
         assert answer(index.context(TASK)) == answer(before)
-        assert "what was learned has no part in this answer" in " ".join(index.notes)
+        assert "feedback is not used for this answer" in " ".join(index.notes)
 
 
 # Sessions.

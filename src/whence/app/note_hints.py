@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.memory.note import CodeRef, Note
 
-#: Notes that are named after an answer; the rest is counted.
+#: Notes that are named after an answer; the rest are counted.
 MOST_NAMED = 3
 
 #: Files in an answer, each with its symbols that are in it; None for the file as a whole.
@@ -30,7 +30,7 @@ Shown = Mapping[str, set[str] | None]
 
 @dataclass(frozen=True, slots=True)
 class NoteHint:
-    """A note, the code in an answer that it speaks of, and what has become of that code where it is not as it was."""
+    """A note, the code in an answer that it is about, and how that code changed."""
 
     key: str
     codes: tuple[str, ...]
@@ -42,7 +42,7 @@ class NoteHint:
 
 
 def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
-    """The notes that speak of what is shown of an index, in its order: of the folder that settings name, as recall would find them."""
+    """The notes about the code shown, in its order, from the folder in the settings."""
     directory = _directory(index) if shown else None
     database = _database(index, directory) if directory else None
     if directory is None or database is None:
@@ -54,7 +54,7 @@ def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
     try:
         with closing(NoteDatabase(database)) as store:
             keys = list(dict.fromkeys(key for key, _ in store.notes_about(roots, shown)))
-    except StorageError:  # the index is derived, and the next command of memory mends it or says what is wrong
+    except StorageError:  # the next memory command repairs it or reports what is wrong
         return []
     return _read(index, directory, keys, roots, shown) if keys else []
 
@@ -85,7 +85,7 @@ def notes_json(hints: Sequence[NoteHint]) -> dict[str, Any]:
 
 # Where notes are.
 def _directory(index: Index) -> Path | None:
-    """The folder of notes that settings name; none where they may not name it: whoever writes a note is told."""
+    """The folder of notes in the settings; None if that setting is refused, which commands of memory report."""
     from whence.memory.location import notes_directory  # noqa: PLC0415  -- only where something is found
 
     try:
@@ -95,7 +95,7 @@ def _directory(index: Index) -> Path | None:
 
 
 def _database(index: Index, directory: Path) -> Path | None:
-    """The index over a folder of notes that was used last: there is one for each language and model."""
+    """The latest note index of a folder: there is one for each language and model."""
     place = type(index.layout)(index.layout.data_dir, directory).note_index
     try:
         with os.scandir(place) as entries:
@@ -107,7 +107,7 @@ def _database(index: Index, directory: Path) -> Path | None:
 
 # What they speak of.
 def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[str], shown: Shown) -> list[NoteHint]:
-    """Hints from the files of notes, as they are now."""
+    """The hints, from the notes as they are now."""
     from whence.memory.staleness import CHANGES, CodeStates  # noqa: PLC0415  -- only where notes speak of the code
     from whence.memory.store import NoteStore  # noqa: PLC0415  -- as above
 
@@ -116,7 +116,7 @@ def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[st
     for key in keys:
         try:
             note = store.read(key)
-        except WhenceError:  # it says what is wrong with it when it is asked for
+        except WhenceError:  # reported when it is recalled
             continue
         if note is None or not _holds(note, now):
             continue
@@ -137,7 +137,7 @@ def _holds(note: Note, now: float) -> bool:
 
 
 def _is_shown(about: CodeRef, shown: Shown) -> bool:
-    """Whether some code is in an answer: itself, what it is part of, or a part of it."""
+    """Whether code is in an answer: itself, its parent, or a part of it."""
     if about.path not in shown:
         return False
     own, symbols = about.symbol, shown[about.path]

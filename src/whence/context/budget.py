@@ -1,12 +1,9 @@
-"""Which symbols are shown, and how much of each, so that the whole text stays within a number of tokens (P1, P2, Z4).
+"""Chooses which symbols to show, and how much of each, within a budget of tokens (P1, P2, Z4).
 
-Showing a symbol is a row of steps: a pointer to it, then its signature, then its
-body. A step's density is what it adds to what is known, over the tokens it adds.
-Steps are taken in the order of their density, except that none may take more than
-a share of what is printed by then. That order does not depend on the budget, which
-only says where it ends: a larger budget shows at least the symbols of a smaller one.
-What is left over after the first step that does not fit goes into showing more of
-the symbols that are in already.
+Showing a symbol takes steps: a pointer to it, then its signature, then its body. A step's density is the value it adds
+per token. Steps are taken by density, except that none may take more than a share of the text so far. The order does not
+depend on the budget, which only says where it ends: a larger budget shows at least the symbols of a smaller one. What is
+left after the first step that does not fit is spent on showing more of the symbols already in the text.
 """
 
 from __future__ import annotations
@@ -21,16 +18,16 @@ from typing import Any, NamedTuple, Protocol
 from whence.core.errors import UsageError
 from whence.text import token_estimate
 
-#: How much the walk counts against the score: so much, and more where much of the graph is not in the source (P1).
-WALK_EXPONENT, WALK_EXPONENT_PER_PHANTOM, MOST_WALK_EXPONENT = 0.3, 0.2, 0.7
-#: The worst symbol of a pack is still worth so much of the best: nothing is worth nothing.
-LEAST_WORTH = 0.02
-#: What is shown of one symbol takes at most this share of what is printed by then; a short text is always allowed.
-MOST_OF_THE_TEXT, SHORT = 1 / 3, 64 * token_estimate.PARTS
+#: The exponent of the walk relative to the score: higher if much of the graph is not in the source (P1).
+WALK_EXPONENT, WALK_EXPONENT_PER_PHANTOM, MAX_WALK_EXPONENT = 0.3, 0.2, 0.7
+#: The worst symbol of a pack is worth at least this share of the best.
+MIN_WORTH = 0.02
+#: One symbol takes at most this share of the text so far; a short text is always allowed.
+MAX_SHARE, SHORT = 1 / 3, 64 * token_estimate.PARTS
 
 
 class Detail(Enum):
-    """How much of a symbol is shown, from most to least; the value is what of it is known then."""
+    """How much of a symbol is shown, from most to least; the value is the share of its worth."""
 
     BODY = 1.0
     SIGNATURE = 0.5
@@ -39,7 +36,7 @@ class Detail(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PackItem:
-    """A ranked symbol with what could be shown of it."""
+    """A ranked symbol with everything that may be shown of it."""
 
     key: str  # path#qualified.name
     qualified_name: str
@@ -57,7 +54,7 @@ class PackItem:
 
 @dataclass(frozen=True, slots=True)
 class PackHeader:
-    """What is said beside the symbols: the task, how fresh the index is, and how to get what is left out."""
+    """The header of a pack: the task, how fresh the index is, and how to get what is left out."""
 
     task: str
     hint: str = ""
@@ -78,33 +75,33 @@ class Tally:
 
 
 class Renderer(Protocol):
-    """A format. Every text it gives ends with a newline, so that their weights add up."""
+    """An output format. Every text ends with a newline, so that weights add up."""
 
     def head(self, head: PackHeader) -> str:
-        """What stands before the symbols."""
+        """The text before the symbols."""
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
         """One symbol."""
 
     def foot(self, head: PackHeader, tally: Tally) -> str:
-        """What stands after them: what was asked, given and left out."""
+        """The text after the symbols: the budget, and what is left out."""
 
     def join(self, head: str, symbols: Sequence[str]) -> str:
-        """All but the foot, no heavier than its parts."""
+        """Everything but the foot, no heavier than its parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """A symbol and how much of it is in the text."""
+    """A symbol, and how much of it is in the text."""
 
     item: PackItem
     form: Detail
-    weight: int  # that it adds to the text, in parts of a token
+    weight: int  # in parts of a token
 
 
 @dataclass(frozen=True, slots=True)
 class PackedText:
-    """A text within its budget. It ends with a newline: printing another would not be counted."""
+    """A text within its budget, with its final newline."""
 
     text: str
     tokens: int
@@ -117,11 +114,10 @@ class PackedText:
 def pack(
     pieces: Sequence[PackItem], budget: int, render: Renderer, *, head: PackHeader, phantom_share: float = 0.0, beyond: int = 0
 ) -> PackedText:
-    """The best of the pieces that a text of `budget` tokens can hold, its head and foot included.
+    """The best items that fit into a text of `budget` tokens with its head and foot.
 
-    `beyond` are ranked symbols that are not even among the pieces: they count as left out.
-
-    A budget that cannot hold head and foot, some 60 to 150 tokens with a short hint, is a UsageError that names the least.
+    `beyond` counts ranked symbols that are not among the items; they are left out. A budget too small for head and foot
+    (60 to 150 tokens) raises a UsageError that names the least.
     """
     ranked = sorted(pieces, key=lambda piece: (-_finite(piece.score), piece.path, piece.start_line, piece.key))
     opening = render.head(head)
@@ -171,19 +167,19 @@ def _worths(ranked: Sequence[PackItem], phantom_share: float) -> list[float]:
 
     Scores below zero are lifted so that the lowest is zero: only their distances mean something.
     """
-    exponent = min(max(WALK_EXPONENT + WALK_EXPONENT_PER_PHANTOM * _finite(phantom_share), WALK_EXPONENT), MOST_WALK_EXPONENT)
+    exponent = min(max(WALK_EXPONENT + WALK_EXPONENT_PER_PHANTOM * _finite(phantom_share), WALK_EXPONENT), MAX_WALK_EXPONENT)
     scores = [_finite(piece.score) for piece in ranked]
     unit = max(map(abs, scores), default=0.0) or 1.0
     scaled = [score / unit for score in scores]
     lowest = min(0.0, *scaled, 0.0)
     highest = max(*scaled, lowest, lowest) - lowest
     relative = [(score - lowest) / highest if highest > 0 else 1.0 for score in scaled]
-    walks = [min(max(_finite(piece.walk), LEAST_WORTH), 1.0) for piece in ranked]
-    return [max(score, LEAST_WORTH) * walk**exponent for score, walk in zip(relative, walks, strict=True)]
+    walks = [min(max(_finite(piece.walk), MIN_WORTH), 1.0) for piece in ranked]
+    return [max(score, MIN_WORTH) * walk**exponent for score, walk in zip(relative, walks, strict=True)]
 
 
 def _finite(number: float) -> float:
-    """A number that can be compared and added: one that cannot says nothing."""
+    """The number, or 0 if it is not finite."""
     return number if math.isfinite(number) else 0.0
 
 
@@ -215,7 +211,7 @@ def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tal
 
 
 def _frame(opening: str, budget: int, pieces: int, render: Renderer, head: PackHeader) -> int:
-    """What head and foot weigh at most: every number as long as it can get, and something left out."""
+    """The most that head and foot can weigh: every number at its longest."""
     longest = Tally(budget, budget, pieces, pieces, pieces, pieces, pieces)
     return sum(token_estimate.weigh_texts([opening, render.foot(head, longest)]))
 
@@ -229,7 +225,7 @@ def _least_budget(opening: str, pieces: int, render: Renderer, head: PackHeader)
 
 
 def _exact_foot(before: int, render: Renderer, head: PackHeader, tally: Tally) -> tuple[str, int]:
-    """The foot that tells the number of tokens of the whole text, itself included.
+    """The foot with the number of tokens of the whole text, itself included.
 
     All digits weigh the same, so only the number's length matters: a longer one is tried until it fits its own text.
     """
@@ -285,7 +281,7 @@ class _Steps:
         for row in range(len(self._offers)):
             self._queue(row)
         while self._ready or waiting:
-            small_enough = max(SHORT, self._weight * MOST_OF_THE_TEXT / (1 - MOST_OF_THE_TEXT))
+            small_enough = max(SHORT, self._weight * MAX_SHARE / (1 - MAX_SHARE))
             if waiting and waiting[0][0] <= small_enough:
                 _, row, version = heappop(waiting)
                 if version == self._version[row]:

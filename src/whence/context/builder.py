@@ -1,4 +1,4 @@
-"""From a request to a context pack: which ranking answers it, what feedback adds, and what is remembered of it."""
+"""Builds the context pack of a request: chooses the ranking, adds feedback, and records what was shown."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
 from whence.storage.rows import is_member
 
-#: Packs that are kept, the latest.
+#: Packs that are cached, the latest.
 MAX_PACKS = 8
 #: Symbols that learned words may lead to.
 MAX_LEARNED = 40
-#: "Not here" is said of a task only below this share of the line for searches: a task may ask for what is yet to be written.
+#: The line for "not here" relative to that of searches: a task may ask for code that is yet to be written.
 LINE_SHARE = 1 / 15
 _HINT = "a larger budget gives more; callers, callees or search go on from a name"
 
 
 class ContextBuilder:
-    """Builds packs from one generation of an index and keeps the latest of them (P4)."""
+    """Builds packs from one generation of an index and caches the latest (P4)."""
 
     def __init__(
         self, reader: IndexReader, graph: Graph, package_hash: Callable[[str], str], notes: list[str], trace: Trace | None = None
@@ -73,7 +73,7 @@ class ContextBuilder:
         if request.files:
             return rank_files(request.files, self._run("symbols_near", request, now, include))
         if request.diff is not None:
-            # The lines of a range are those of its end, which need not be what is indexed.
+            # The line numbers of a range are those of its end, which may not be what is indexed.
             changed = None if ".." in request.diff else changed_lines(self._reader.layout.root, request.diff)
             if changed is None:
                 raise UsageError(f"git cannot compare with {request.diff!r}", hint="give a commit or branch of this repository")
@@ -84,7 +84,7 @@ class ContextBuilder:
                 return rank_classic(task, self._run("symbols_classic", request, now, include), self._reader.settings.classic)
             return rank_symbols(task, self._run("symbols", request, now, include))
         except QueryError as error:
-            raise QueryError("the task holds no word to go by", hint="say in words what is to be done") from error
+            raise QueryError("the task holds no word to go by", hint="describe the task in words") from error
 
     def why(self, request: ContextRequest, units: Array, now: float) -> Why:
         """Why a symbol with some units has its rank among those of a request (E1)."""
@@ -92,7 +92,7 @@ class ContextBuilder:
         pool, scores = ranked.pool, ranked.scores
         rows = np.flatnonzero(is_member(pool.units, np.sort(units)))
         if not len(rows):
-            raise UsageError("what has no place in the source is not ranked", hint="ask for a symbol that is defined here")
+            raise UsageError("what has no place in the source is not ranked", hint="name a symbol that is defined here")
         row = int(rows[np.argmax(scores[rows])])
         unit, leader = int(pool.units[row]), ranked.order[0]
 
@@ -154,30 +154,30 @@ class ContextBuilder:
                 shown = session.contributions(keys, now) if session is not None else np.zeros(len(keys))
                 return boosts(self._store, keys, self._package_hash, settings), shown
             except StorageError as error:
-                self._notes.append(f"what was learned has no part in this answer: {error.message}")
+                self._notes.append(f"feedback is not used for this answer: {error.message}")
                 return np.zeros(len(keys)), np.zeros(len(keys))
 
         return contributions
 
     def _learned_units(self, task: str) -> Sequence[tuple[int, float]]:
-        """Units that words of the task have led to before, with weights (L5)."""
+        """Units that words of the task led to before, with weights (L5)."""
         settings = self._reader.settings.learn
         if not task or not settings.enabled or not self._store.path.exists():
             return ()
         try:
             learned = learned_symbols(self._store, task, settings)[:MAX_LEARNED]
         except StorageError as error:
-            self._notes.append(f"what was learned has no part in this answer: {error.message}")
+            self._notes.append(f"feedback is not used for this answer: {error.message}")
             return ()
         symbols = self._reader.snapshot.symbols
         return [(unit, weight) for key, weight in learned for unit in symbols.find(key)]
 
     def _session(self, name: str) -> FeedbackSession | None:
-        """A named session; without a name nothing is remembered, and the same request has the same answer (L1)."""
+        """A named session (L1). Without a name nothing is recorded, and the same request always has the same answer."""
         return FeedbackSession(self._reader.settings.learn, self._store, name) if name else None
 
     def _record_shown(self, request: ContextRequest, keys: Sequence[str], now: float) -> None:
-        """In a session: remember what was shown (L1) and, where use is reported, what waits for it (L4)."""
+        """In a session, record what was shown (L1) and, if use is reported, what is pending (L4)."""
         session, settings = self._session(request.session), self._reader.settings.learn
         if session is None or not settings.enabled:
             return
@@ -187,7 +187,7 @@ class ContextBuilder:
                 pending = PendingFeedback(self._store, settings, request.session)
                 pending.returned(request.task, [self._returned(key) for key in keys], now)
         except StorageError as error:
-            self._notes.append(f"what was shown is not remembered: {error.message}")
+            self._notes.append(f"what was shown is not recorded: {error.message}")
 
     def _returned(self, key: str) -> ReturnedSymbol:
         snapshot = self._reader.snapshot

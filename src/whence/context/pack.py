@@ -1,4 +1,4 @@
-"""What `context` gives back: ranked symbols, and a text of the best of them within a budget."""
+"""A context pack: ranked symbols, and a text of the best of them within a budget."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ NO_BUDGET = 10**9
 
 
 class PackSource(Protocol):
-    """Where a pack reads what it shows."""
+    """Where a pack reads source."""
 
     def read_text(self, path: str) -> str | None:
         """The text of a file."""
 
     def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file that begin at some lines under some names."""
+        """The units of a file that begin at some lines and have some names."""
 
 
 class Symbol:
-    """One symbol of an answer: what it is, where it is, its score and why."""
+    """A ranked symbol: its name, its lines, its score and why."""
 
     def __init__(self, ranked: RankedSymbols, row: int) -> None:
         self._ranked, self._row = ranked, row
@@ -41,7 +41,7 @@ class Symbol:
 
     @property
     def unit(self) -> int:
-        """Its row in the snapshot that it is of."""
+        """Its row in the snapshot."""
         return self._unit
 
     @cached_property
@@ -56,7 +56,7 @@ class Symbol:
 
     @cached_property
     def key(self) -> str:
-        """What it is called outside one snapshot: `path#qualified.name`."""
+        """Its key outside of one snapshot: `path#qualified.name`."""
         return f"{self.path}#{self._snapshot.symbols.qualified_name(self._unit)}"
 
     @property
@@ -71,7 +71,7 @@ class Symbol:
 
     @property
     def kind(self) -> str:
-        """What it is: a class, a function, ..."""
+        """Its kind: class, function, ..."""
         return self._snapshot.kind(self._unit)
 
     @property
@@ -81,7 +81,7 @@ class Symbol:
 
     @property
     def walk(self) -> float:
-        """How near the walk found it to the best, 0 to 1."""
+        """How near it is to the best in the graph, 0 to 1."""
         walked = self._ranked.pool.walk_scores
         return float(walked[self._row]) if walked is not None else 0.0
 
@@ -100,7 +100,7 @@ class Symbol:
 
 
 class ContextPack:
-    """The answer to a task. The text is made when it is first asked for."""
+    """The symbols of a task. The text is made when first used."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class ContextPack:
     ) -> None:
         self._source, self._ranked, self._head, self._options = source, ranked, head, options
         self._confidence, self._on_shown, self._shown_path = confidence, on_shown, shown_path
-        self._flags: dict[tuple[str, Detail], list[Instruction]] = {}  # by what of a symbol was looked through
+        self._flags: dict[tuple[str, Detail], list[Instruction]] = {}  # by symbol and detail
         self.task, self.budget = head.task, options.budget
 
     @cached_property
@@ -125,20 +125,20 @@ class ContextPack:
 
     @cached_property
     def confidence(self) -> Confidence | None:
-        """The confidence that what a task speaks of is here; None for files and changes."""
+        """The confidence that the task is about this code; None for files and changes."""
         return self._confidence()
 
     @cached_property
     def packed(self) -> PackedText:
-        """The text with what is in it and what is not."""
+        """The text, with the symbols it shows and those it leaves out."""
         packed = self.within(self.budget)
         self._on_shown([piece.key for piece in (*(one.item for one in packed.shown), *packed.inside)])
         return packed
 
     def within(self, budget: int) -> PackedText:
-        """The same symbols under another budget, to look at: it is not remembered as shown."""
+        """The same symbols within another budget; not recorded as shown."""
         flags: dict[tuple[str, Detail], list[Instruction]] = {}
-        while True:  # flags cost tokens, and only what is shown is looked at: few packs have any, and those are packed again
+        while True:  # flags cost tokens, and only what is shown is checked: the few packs with any are packed again
             packed = self._cut(budget, flags)
             new = {(one.item.key, one.form): one for one in packed.shown if (one.item.key, one.form) not in flags}
             flags |= {key: self.flags(one) for key, one in new.items()}
@@ -147,11 +147,11 @@ class ContextPack:
 
     @cached_property
     def uncut(self) -> PackedText:
-        """Everything that is looked at, as if there were no budget; to know what is left out. Nothing in it is flagged."""
+        """The text without a budget, to know what a budget leaves out; without flags."""
         return self._cut(NO_BUDGET, {})
 
     def flags(self, one: ShownItem) -> list[Instruction]:
-        """What reads like an instruction in what is shown of a symbol."""
+        """What reads like an instruction in the shown part of a symbol."""
         key = (one.item.key, one.form)
         if key not in self._flags:
             self._flags[key] = flags_shown(one.item, one.form)
@@ -169,7 +169,7 @@ class ContextPack:
 
     @property
     def text(self) -> str:
-        """The pack as it is printed, no more than `budget` tokens of it."""
+        """The pack as printed, of at most `budget` tokens."""
         return self.packed.text
 
     @property
@@ -185,7 +185,7 @@ class ContextPack:
 
 
 def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[PackItem]:
-    """Symbols with their signatures, comments and source, each file read once; paths as `shown_path` writes them."""
+    """Symbols with their signatures, comments and source; each file is read once. `shown_path` formats paths."""
     places: dict[str, list[tuple[int, str]]] = {}
     for one in symbols:
         places.setdefault(one.path, []).append(_place(one))
@@ -214,19 +214,19 @@ def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callabl
 
 
 def _place(one: Symbol) -> tuple[int, str]:
-    """The line at which a symbol begins, and its own name."""
+    """The first line of a symbol, and its own name."""
     return one.start_line, one.key.rpartition("#")[2].rpartition(".")[2]
 
 
 class _Lines:
-    """A text of which some lines are wanted: it is not cut into all of them."""
+    """A text from which some lines are taken without splitting all of it."""
 
     def __init__(self, text: str) -> None:
         self._data = text.encode("utf-8")
         self._ends = np.append(np.flatnonzero(np.frombuffer(self._data, np.uint8) == ord("\n")), len(self._data))
 
     def between(self, first: int, last: int) -> str:
-        """The lines from the first to the last, counted from 1; those that are not there are left out."""
+        """The lines from first to last, from 1, as far as they exist."""
         if not 1 <= first <= min(last, len(self._ends)):
             return ""
         begin = int(self._ends[first - 2]) + 1 if first > 1 else 0
@@ -234,5 +234,5 @@ class _Lines:
 
 
 def _first_sentences(doc: str) -> str:
-    """The beginning of a comment, up to its first empty line."""
+    """A comment up to its first empty line, on one line."""
     return " ".join(doc.split("\n\n", 1)[0].split())

@@ -1,8 +1,7 @@
-"""One task over one snapshot: from words to ranked symbols. Reads top to bottom.
+"""Ranks the symbols of a task over one snapshot. Reads top to bottom.
 
-Symbols are found by their words, by the words of their types and files, by name
-and by meaning, and scored once; a walk from the best of them along the graph adds
-what is near; then all are scored for good. The score is the ledger of that.
+Symbols are found by their words, by the words of their types and files, by name and by meaning, and scored a first
+time; a graph walk from the best of them adds what is near; then all are scored again. The score is the fold of the ledger.
 """
 
 from __future__ import annotations
@@ -35,39 +34,38 @@ from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.rows import highest, ranges
 
-#: Candidates by their own words, and types and files whose members all become candidates.
+#: Candidates by their own words; types and files whose members become candidates; candidates by meaning and by the walk.
 BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
 #: Members of one type or file that become candidates, the best by their words.
-MOST_MEMBERS = 60
-#: The walk starts at so many of the best, takes so many steps, and returns to them so often.
+MAX_MEMBERS = 60
+#: Where the walk starts (the best candidates), its steps, and its probability of returning.
 SEEDS, STEPS, RETURN = 10, 4, 0.3
-#: Digits of a score, and of a sum over the graph: those behind depend on the order in which it is added up, and so on
-#: that of indexing.
+#: Digits of scores and of sums over the graph: further ones depend on the order of summation, and so on that of indexing.
 DIGITS = 9
-#: A usual name that more symbols bear says nothing.
-MOST_OF_A_NAME = 20
-#: Characters of a task in which usual names for things are looked for.
-MOST_READ = 4_000
-#: What use taught of some units: what verdicts add to each, and what having been shown adds.
+#: A common name that more symbols have says nothing.
+MAX_OF_A_NAME = 20
+#: Characters of a task that are searched for concepts.
+MAX_READ = 4_000
+#: The feedback on some units: what verdicts add to each, and what having been shown adds.
 FeedbackOf = Callable[[Array], tuple[Array, Array]]
-#: Parts of the way to an answer that can be left out, to see what each is worth.
+#: Stages that can be left out, to measure what each contributes.
 STAGES = ("words", "types", "files", "names", DENSE, CONCEPTS, "walk")
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRun:
-    """Everything a task is asked with."""
+    """A task's inputs: snapshot, graph, profiles, feedback."""
 
     snapshot: Snapshot
     graph: Graph
-    first: Profile  # for the first look
+    first: Profile  # for the first scoring
     profile: Profile
     weights: FieldWeights
     encoder: Encoder | None = None
     include: Array | None = None  # units to rank whether or not they are found
     now: float = 0.0
     feedback: FeedbackOf | None = None
-    learned: Sequence[tuple[int, float]] = ()  # units that words of the task have led to before (L5)
+    learned: Sequence[tuple[int, float]] = ()  # units that words of the task led to before (L5)
     without: str = ""  # a stage or a signal to leave out
     trace: Trace | None = None
 
@@ -82,7 +80,7 @@ class RankedSymbols:
     scores: Array  # of all rows of the pool
 
     def confidence(self, line: float, *, shipped_model: bool) -> Confidence | None:
-        """The confidence that the task is about this code; None where nothing can be said."""
+        """The confidence that the task is about this code; None if unknown."""
         pool = self.pool
         if not self.order:
             known = any(term.is_known for term in pool.statistics.terms)
@@ -108,7 +106,7 @@ def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
 
 
 def first_look(task: str, run: ContextRun) -> RankedSymbols:
-    """The candidates before the walk, ranked by the final profile; to learn where walks should begin."""
+    """The candidates before the walk, ranked by the final profile; used to learn where walks should begin."""
     plan = _plan(task, run.profile)
     return rank_pool(_first_pool(run, plan, _allowed(run.snapshot, plan)), run)
 
@@ -118,7 +116,7 @@ def _plan(task: str, profile: Profile) -> QueryPlan:
 
 
 def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) -> RankedSymbols:
-    """Candidates scored for good, with what use taught of them; each name once, or once in each file."""
+    """Final scores of the candidates, with feedback; each name once, or once per file."""
     if run.feedback is not None:
         feedback, session = run.feedback(pool.units)
         pool = replace(pool, feedback=feedback, session=session)
@@ -133,7 +131,7 @@ def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) ->
 
 
 def _allowed(snapshot: Snapshot, plan: QueryPlan) -> Array:
-    """Definitions outside tests and examples, unless the task speaks of those or there are no others."""
+    """Definitions outside tests and examples, unless the task mentions those or there are no others."""
     unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
     unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
     files = (snapshot.column("files.roles") & unwanted) == 0
@@ -147,7 +145,7 @@ def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePo
     path_match = PathMatch(statistics)
     dense = dense_matches(snapshot, run.encoder, plan.text)
     bare = CandidatePool(statistics, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), CommitMatches(snapshot, plan), dense, run.graph)
-    _ = bare.names  # kept by every later pool, so that names are matched once
+    _ = bare.names  # cached for all later pools, so that names are matched once
     found = {
         "words": lexical.best_units(statistics, BY_WORDS, allowed),
         "types": _members_of_best_types(bare, allowed),
@@ -157,7 +155,7 @@ def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePo
     if dense is not None:
         passages, scores = dense.nearest(BY_MEANING, allowed)
         found[DENSE] = dense.units_of(passages, scores, statistics.unit_scores, allowed)
-    found[CONCEPTS] = _usual_names(snapshot, plan, allowed)
+    found[CONCEPTS] = _concept_names(snapshot, plan, allowed)
     found[LEARNED] = _learned(run, allowed)
     found.pop(run.without, None)
     units, retrieved = union(found)
@@ -178,12 +176,12 @@ def _members_of_best_files(pool: CandidatePool, allowed: Array) -> tuple[Array, 
 
 
 def _best_of_each(pool: CandidatePool, place: Array, units: Array, scores: Array, allowed: Array) -> tuple[Array, Array]:
-    """Members with the score of what they belong to, the first of each by their own words."""
+    """Members with the score of their type or file, the best of each by their own words."""
     keep = allowed[units]
     place, units = place[keep], units[keep]
     order = np.lexsort((-pool.statistics.unit_scores[units], place))
     place, units = place[order], units[order]
-    first = np.arange(len(place)) - np.searchsorted(place, place) < MOST_MEMBERS
+    first = np.arange(len(place)) - np.searchsorted(place, place) < MAX_MEMBERS
     units, index = np.unique(units[first], return_index=True)
     return units, scores[place[first][index]]
 
@@ -194,17 +192,17 @@ def _named(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, 
     return units, np.ones(len(units))
 
 
-def _usual_names(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, Array]:
-    """Symbols that bear a name which software commonly gives to what the task speaks of, with the weight of the class (N3)."""
+def _concept_names(snapshot: Snapshot, plan: QueryPlan, allowed: Array) -> tuple[Array, Array]:
+    """Symbols with a name that software commonly gives to the concepts of the task, with the concept's weight (N3)."""
     found: dict[int, float] = {}
     sounds = snapshot.symbols.by_folded_name
-    for match in match_concepts(plan.text[:MOST_READ], frozenset(snapshot.languages)):
+    for match in match_concepts(plan.text[:MAX_READ], frozenset(snapshot.languages)):
         for target in match.concept.targets:
             if is_generic(target):
                 continue
             _, units = sounds.pairs(np.array([name_hash(name_key(target.rpartition(".")[2]))]))
             kept = units[allowed[units]]
-            if len(kept) <= MOST_OF_A_NAME:
+            if len(kept) <= MAX_OF_A_NAME:
                 found |= {unit: max(match.concept.weight, found.get(unit, 0.0)) for unit in kept.tolist()}
     units = np.array(sorted(found), np.int64)
     return units, np.array([found[unit] for unit in units.tolist()])
@@ -216,19 +214,19 @@ def _learned(run: ContextRun, allowed: Array) -> tuple[Array, Array]:
 
 
 def _found(pool: CandidatePool) -> dict[str, tuple[Array, Array]]:
-    """What each retriever found, as units and scores."""
+    """The units and scores of each retriever."""
     return {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
 
 
 def _with_included(pool: CandidatePool, include: Array | None) -> CandidatePool:
-    """The pool with units that were asked for, found or not."""
+    """The pool with units to include, found or not."""
     return pool if include is None else pool.with_candidates(*union({**_found(pool), INCLUDED: (include, np.zeros(len(include)))}))
 
 
 def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include: Array | None) -> CandidatePool:
     """The pool with what a walk from its best candidates finds, and how near everything is to them.
 
-    What was asked for comes in after the walk has begun: a question about one symbol changes nothing for the others.
+    Units to include are added after the walk: explaining one symbol changes nothing for the others.
     """
     graph = pool.graph
     places = pool.snapshot.unit_order
@@ -246,7 +244,7 @@ def _with_neighbours(pool: CandidatePool, scores: Array, allowed: Array, include
 
 
 def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> NeighbourScores:
-    """How much every candidate has to do with the seeds, one edge away."""
+    """How strongly one edge joins every candidate with the seeds."""
     used, using, kin = (np.zeros(graph.nodes) for _ in range(3))
     for seed, worth in zip(seeds.tolist(), share.tolist(), strict=True):
         out, into = graph.edges_from(seed), graph.edges_to(seed)
@@ -261,10 +259,9 @@ def _beside(graph: Graph, seeds: Array, share: Array, units: Array) -> Neighbour
 
 
 def _ordered(pool: CandidatePool, scores: Array, *, by_file: bool) -> list[int]:
-    """Rows by score, best first; of several symbols of one name, or of one name in one file, the best.
+    """Rows by score, best first; of several symbols with one name (or one name in one file), the best.
 
-    Equal ones stand by path and line. Their rows would tell in which order files were indexed, and so would the last
-    digits of a sum: the same code has the same order however its index came to be.
+    Ties are ordered by path and line, and scores are rounded: the order must not depend on the order of indexing.
     """
     snapshot = pool.snapshot
     paths = np.argsort(np.argsort([snapshot.path(file) for file in pool.distinct_files.tolist()]))

@@ -1,7 +1,7 @@
-"""How a pack is written down: Markdown, XML or JSON, the same bytes for the same pieces.
+"""The formats of a pack: Markdown, XML and JSON, with the same bytes for the same items.
 
-Whatever the source holds, it cannot pass for what is said about it: fences are longer than any in it, XML and JSON are
-well-formed, what nobody would see is shown by its number, and what reads like an instruction is flagged (Z11).
+Source cannot pass for our own text: fences are longer than any in it, XML and JSON are well-formed, invisible characters
+are escaped, and what reads like an instruction is flagged (Z11).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from whence.parse.provenance import flags_json, flags_of, provenance_json, sort_
 from whence.text.injection import Instruction
 from whence.text.invisible import escape_invisible
 
-#: A task may be a whole issue; it is repeated only as far as it takes to recognise it.
+#: Characters of the task in the header: it may be a whole issue.
 LONGEST_TASK = 240
-#: What no text format can carry, and a terminal should not get: control characters, half characters, non-characters.
+#: Control characters, lone surrogates and non-characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-#: What Markdown would make something of, where text is not in a fence: links, images, tags, headings.
+#: What Markdown would interpret outside of a fence: links, images, tags, headings.
 _ACTIVE = re.compile(r"[\[\]<>`*_#!|~\\]|https?:")
 _BACKQUOTES = re.compile("`+")
 _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
 
-#: What reads like an instruction, by the key of a piece and how much of it is shown.
+#: What reads like an instruction, by key and detail of an item.
 Flags = Mapping[tuple[str, Detail], Sequence[Instruction]]
 
 
@@ -43,17 +43,17 @@ def flags_shown(piece: PackItem, form: Detail) -> list[Instruction]:
 
 
 class _Flagging:
-    """A format that knows which pieces are to be flagged."""
+    """A format that flags items."""
 
     def __init__(self, flags: Flags | None = None) -> None:
         self._flags: Flags = flags or {}
 
     def flags(self, piece: PackItem, form: Detail) -> Sequence[Instruction]:
-        """Those of a piece."""
+        """The flags of an item."""
         return self._flags.get((piece.key, form), ()) if self._flags else ()
 
     def warning(self, piece: PackItem, form: Detail) -> str:
-        """The same in one line."""
+        """Its flags as one line."""
         return warning_of(self.flags(piece, form)) if self._flags else ""
 
     def join(self, head: str, symbols: Sequence[str]) -> str:
@@ -163,14 +163,14 @@ RENDERERS: dict[str, type[Markdown | Xml | Json]] = {"markdown": Markdown, "xml"
 
 
 def renderer(name: str, flags: Flags | None = None) -> Renderer:
-    """The format of that name, which flags what is to be flagged."""
+    """The format with a name, and its flags."""
     if name not in RENDERERS:
         raise UsageError(f"there is no format {name!r}", hint=f"one of: {', '.join(RENDERERS)}")
     return RENDERERS[name](flags)
 
 
 def _account(head: PackHeader, tally: Tally) -> str:
-    """What was asked, given and left out, and how to get the rest (Z4)."""
+    """The budget, what is shown and left out, and how to get the rest (Z4)."""
     inside = f", {tally.inside} inside these" if tally.inside else ""
     more = f"; {_line(head.hint)}" if tally.left_out and head.hint.strip() else ""
     shown = f"{tally.bodies} with body, {tally.signatures} with signature, {tally.pointers} named{inside}"
@@ -187,7 +187,7 @@ def _task(head: PackHeader) -> str:
 
 
 def _facts(facts: Mapping[str, Any]) -> str:
-    """Facts in words; what is not known is not said."""
+    """Facts in words, without unknown ones."""
     said = [f"{name.replace('_', ' ')} {_worded(value)}" for name, value in facts.items() if value is not None]
     return _line(" · ".join(said))
 
@@ -198,7 +198,7 @@ def _worded(value: Any) -> str:
 
 @lru_cache(maxsize=1024)
 def _tag(path: str) -> str:
-    """The word after a fence that tells the language."""
+    """The language, as written after a fence."""
     language = language_of(path)
     return "" if language is UNKNOWN else language.name
 
@@ -209,18 +209,18 @@ def _line(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    """A path or a name on one line, with the spaces that are part of it."""
+    """A path or a name on one line, with its spaces."""
     return text if text.isprintable() else _printable(" ".join(text.splitlines()).replace("\t", " "))
 
 
 def _source(text: str, *, visible: bool = True) -> str:
-    """Source as it is, with whole lines and nothing that cannot be printed."""
+    """Source with whole lines and without unprintable characters."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     return f"{_printable(lines, visible=visible)}\n"
 
 
 def _printable(text: str, *, visible: bool = True) -> str:
-    if text.isascii():  # nearly always, and then the question is answered without looking at each character by itself
+    if text.isascii():  # nearly always, and much faster
         plain = text.encode("ascii")
         if len(plain.translate(None, _ASCII_CONTROLS)) == len(plain):
             return text
@@ -229,12 +229,12 @@ def _printable(text: str, *, visible: bool = True) -> str:
 
 
 def _inert(text: str) -> str:
-    """Text of others between our own: as code where Markdown would make a link, an image or a tag of it."""
+    """Foreign text inside ours: as code if Markdown would interpret it."""
     return _inline_code(text) if _ACTIVE.search(text) else text
 
 
 def _sorted(piece: PackItem) -> str:
-    """The kind of a symbol, and what its file is where that is not code."""
+    """The kind of a symbol, and the sort of its file if that is not code."""
     sort = sort_of(piece.path)
     return _line(piece.kind) if sort == CODE else f"{_line(piece.kind)}, {sort}"
 
@@ -251,7 +251,7 @@ def _quotes_around(text: str, fewest: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text for XML; the standard library's function comes with a module that takes longer to load than a pack to write."""
+    """Text for XML; loading the standard library's module takes longer than rendering a pack."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -262,11 +262,11 @@ def _quoted(text: str) -> str:
 
 
 def _cdata(text: str) -> str:
-    """Source without escapes, which would cost tokens: only the end mark must be cut in two."""
+    """Source without escapes, which would cost tokens; only the end mark is split."""
     return f"<![CDATA[{text.replace(']]>', ']]]]><![CDATA[>')}]]>"
 
 
 def _json(value: Any) -> str:
-    """Compact, and with every letter as it is, for escapes cost tokens; what nobody sees is escaped all the same."""
+    """Compact JSON without escapes, which cost tokens, except for invisible characters."""
     text = _printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str), visible=False)
     return text if text.isascii() else escape_invisible(text, lambda character: json.dumps(character)[1:-1])

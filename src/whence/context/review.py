@@ -1,4 +1,4 @@
-"""Symbols around files and around a change: no words are asked for, only the graph (P3)."""
+"""Symbols around files or a change, ranked by the graph alone (P3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from whence.storage.rows import distinct, ranges
 
 
 def rank_files(paths: Sequence[str], run: ContextRun) -> RankedSymbols:
-    """The symbols of files, and those elsewhere that call or name them; more callers first."""
+    """The symbols of files and those that refer to them; most referenced first."""
     snapshot, graph = run.snapshot, run.graph
     files = sorted({file for path in paths for file in _files_of(path, snapshot.symbols.file_row)})
     _, units = ranges(snapshot.unit_starts, np.array(files, np.int64))
@@ -31,7 +31,7 @@ def rank_files(paths: Sequence[str], run: ContextRun) -> RankedSymbols:
 
 
 def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextRun) -> RankedSymbols:
-    """The symbols whose lines were changed, and what a walk from them finds."""
+    """The symbols whose lines changed, and what a walk from them finds."""
     snapshot, graph = run.snapshot, run.graph
     seeds = changed_units(changed, run)
     walked = walk(graph.undirected, seeds, np.ones(len(seeds)), external=np.arange(graph.symbols.units, graph.nodes))
@@ -40,7 +40,7 @@ def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextR
 
 
 def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextRun) -> Array:
-    """The innermost definitions that hold changed lines."""
+    """The innermost definitions that contain changed lines."""
     snapshot = run.snapshot
     first, last = snapshot.column("units.first").astype(np.int64), snapshot.column("units.last").astype(np.int64)
     found: list[int] = []
@@ -62,7 +62,7 @@ def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], run: Context
 
 
 def _files_of(path: str, row_of: Mapping[str, int]) -> list[int]:
-    """A file's row, or those of all files in a folder; a dot is the root."""
+    """A file's row, or those of all files in a folder; `.` is the root."""
     folder = "" if path == "." else path.rstrip("/") + "/"
     found = [row_of[path]] if path in row_of else [row for one, row in row_of.items() if one.startswith(folder)]
     if not found:

@@ -1,4 +1,4 @@
-"""The tools that keep and find notes, and that take verdicts: remember, recall and feedback."""
+"""The tools for notes and verdicts: remember, recall and feedback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USUAL_NOTES = 5
 
 
 async def remember(workspace: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
-    """Store a note, or the state of a branch."""
+    """Save a note, or a handoff."""
     root = workspace.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
     about = [_about(workspace, root, one) for one in given.get("about", ())]
     fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": "agent"}
@@ -41,7 +41,7 @@ async def remember(workspace: Workspace, given: dict[str, Any], report: Report) 
 
 
 def _about(workspace: Workspace, root: Path, code: str) -> str:
-    """Code that a note speaks of, `path#symbol`, in the root that it is stored for."""
+    """A code reference, `path#symbol`, relative to the root of the note."""
     path, mark, symbol = code.partition("#")
     return f"{workspace.roots.locate(path, root)[1]}{mark}{symbol}"
 

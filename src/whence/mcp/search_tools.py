@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from whence.graph.names import NamedSymbol
 
 USUAL_RESULTS = 8
-#: Files that are guessed at while nothing better is known.
-MOST_GUESSES = 5
+#: Files that are guessed while the index is being built.
+MAX_GUESSES = 5
 SECONDS_FOR_GUESSES = 1.0
 QUESTIONS = ("callers", "callees", "impact", "tests", "path")
 
 
 @dataclass(slots=True)
 class RootAnswer:
-    """What one root has to say to a search."""
+    """The results of one root for a search."""
 
     results: list[tuple[float, list[str]]] = field(default_factory=list)  # score and lines, without a number
     low_confidence: LowConfidence | None = None
@@ -47,9 +47,9 @@ class RootAnswer:
 
 
 async def search(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
-    """Ranked files for a query, from one root or all of them; notes, where the query says so."""
+    """Ranked files for a query, from one root or all; notes, if the query asks for them."""
     if given.get("fleet"):
-        return await _of_fleet(workspace, given)
+        return await _search_fleet(workspace, given)
     request = SearchRequest(**{"k": USUAL_RESULTS, **pick_fields(SearchRequest, given)})
     if request.parsed.is_for_notes:
         return await search_notes(workspace, given, request.parsed)
@@ -60,8 +60,8 @@ async def search(workspace: Workspace, given: dict[str, Any], report: Report) ->
     return "\n".join(_joined_answer(parts, request.k or USUAL_RESULTS)) + "\n"
 
 
-async def _of_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
-    """The same of all repositories that the server's caller may see."""
+async def _search_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
+    """Search all repositories of the fleet that the server may see."""
     if wrong := [name for name in ("path", "root") if given.get(name)]:
         raise UsageError(
             f"a search of the fleet takes no {wrong[0]}", hint="repo:PATTERN in the query chooses repositories, path:GLOB files"
@@ -84,7 +84,7 @@ async def _of_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
 async def _part(
     workspace: Workspace, session: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool
 ) -> RootAnswer:
-    """What one root has to say. One of several that cannot be read does not silence the others."""
+    """Search one root. If one of several cannot be read, the others still answer."""
     inner = () if alone else workspace.nested_roots(session)
     try:
         return await session.ask(partial(_searched, session, workspace.label(session), request, why, inner), report)
@@ -95,7 +95,7 @@ async def _part(
 
 
 def _where(workspace: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession], tuple[str, ...]]:
-    """The sessions of a call, and the path below the root that it is narrowed to."""
+    """The sessions of a call, and the path that it is limited to."""
     if path := given.get("path"):
         root, below = workspace.roots.locate(path, workspace.named_root(given))
         return [workspace.session(root)], (below,) if below else ()
@@ -118,7 +118,7 @@ def _searched(
         answer = index.search(request)
         own = [one for one in answer if not one.path.startswith(inner)]
         part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
-        part.has_index = not progress.building  # what is not indexed yet may be what is asked for
+        part.has_index = not progress.building  # the answer may not be indexed yet
         part.low_confidence = (
             low_confidence_of([(index, answer.confidence)], request.filters(index.settings.search.content).content)
             if part.has_index
@@ -130,25 +130,25 @@ def _searched(
         below = request.paths
         paths = [path for path in session.unindexed_files() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
         until = time.monotonic() + SECONDS_FOR_GUESSES
-        found = guesses(session.root, paths, request.query, MOST_GUESSES, in_time=lambda: time.monotonic() < until)
+        found = guesses(session.root, paths, request.query, MAX_GUESSES, in_time=lambda: time.monotonic() < until)
         part.closing[:0] = guess_lines(*found, len(paths))
     return part
 
 
 def _joined_answer(parts: Sequence[RootAnswer], k: int) -> Iterator[str]:
-    """The answer of all roots as one."""
+    """The answer of all roots together."""
     best, doubt = merge_roots([part.results for part in parts], [part.low_confidence for part in parts], k, lambda pair: pair[0])
     yield from dict.fromkeys(chain.from_iterable(part.opening for part in parts))
     if all(part.has_index for part in parts):
-        yield from _doubted(doubt, found=bool(best))
+        yield from _confidence_lines(doubt, found=bool(best))
     for place, (_, lines) in enumerate(best, 1):
         yield f"{place}. {lines[0]}"
         yield from lines[1:]
     yield from chain.from_iterable(part.closing for part in parts)
 
 
-def _doubted(doubt: LowConfidence | None, *, found: bool) -> Iterator[str]:
-    """That an answer may be none, where that is so (Z1)."""
+def _confidence_lines(doubt: LowConfidence | None, *, found: bool) -> Iterator[str]:
+    """A warning that the answer is probably not here (Z1)."""
     if doubt is not None and not doubt.confidence.here:
         yield f"NOT HERE{safe(str(doubt)).removeprefix('not here')}" + (". The nearest:" if found else "")
     elif not found:
@@ -162,7 +162,7 @@ def _hints(index: Index, shown: Shown) -> list[str]:
 
 # Symbols of a task.
 async def context(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
-    """A pack of the symbols that a task needs."""
+    """The context pack of a task."""
     root = workspace.root_of(given, given.get("files", ()))
     files = tuple(workspace.roots.locate(path, root)[1] for path in given.get("files", ()))
     request = ContextRequest(
@@ -193,7 +193,7 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
 
 # Neighbours.
 async def related(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
-    """Units like the one at a line."""
+    """Units similar to the one at a line."""
     path, _, line = given["place"].rpartition(":")
     if not path or not line.isdecimal() or len(line) > 9:
         raise UsageError(f"{given['place'][:200]!r} names no line", hint="write FILE:LINE, for instance src/app.py:40")
@@ -213,7 +213,7 @@ async def related(workspace: Workspace, given: dict[str, Any], report: Report) -
 
 
 async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
-    """Who calls a symbol, what it calls, what depends on it, which tests know it, or the way to another."""
+    """The callers or callees of a symbol, what depends on it, its tests, or the path to another symbol."""
     root, symbol = workspace.locate_symbol(given["symbol"], workspace.named_root(given))
     asked = {**given, "symbol": symbol, "to": workspace.locate_symbol(given.get("to", ""), root)[1]}
     if root is None:
@@ -224,7 +224,7 @@ async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> 
 
 
 def _known(name: str, index: Index | None, _: BuildProgress) -> int:
-    """Whether a root knows a name: 0 not, 1 in other letters, 2 as it is written."""
+    """How well a root knows a name: 0 not at all, 1 ignoring case, 2 exactly."""
     try:
         return 0 if index is None else 2 - any(one.case_differs for one in index.questions().resolve(name))
     except UsageError:
@@ -247,7 +247,7 @@ def _query_graph(given: dict[str, Any], label: str, index: Index | None, progres
 
 
 def _only(index: Index, name: str, progress: BuildProgress) -> NamedSymbol:
-    """The one symbol that a name means; that a name is unknown says little while the index is being built."""
+    """The only symbol with a name; the error mentions a build in progress."""
     try:
         return index.questions().resolve_one(name)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""Answers as agents read them: few tokens, one fact to a line, what is uncertain said first."""
+"""Answers for agents: few tokens, one fact per line, warnings first."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from whence.search.unindexed import UnindexedMatch
     from whence.text.injection import Instruction
 
-#: Neighbours of a symbol that are listed; the rest is counted.
-MOST_NEIGHBOURS = 60
+#: Neighbours of a symbol that are listed; the rest are counted.
+MAX_NEIGHBOURS = 60
 TOP_LEVEL = "(top level)"
-#: Characters of what a note says of where it is from.
-LONGEST_SOURCE = 60
+#: Characters of a note's source.
+MAX_SOURCE = 60
 
 
 def result_lines(result: SearchResult, prefix: str = "", *, why: bool = False) -> Iterator[str]:
@@ -44,7 +44,7 @@ def result_lines(result: SearchResult, prefix: str = "", *, why: bool = False) -
 
 
 def flag_lines(flags: Sequence[Instruction], what: str = "this file") -> Iterator[str]:
-    """That something shown reads like an instruction: no line of an excerpt can begin like this one (Z11)."""
+    """A warning that an excerpt reads like an instruction; no line of an excerpt can begin like it (Z11)."""
     from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the first answer
 
     if flags:
@@ -52,7 +52,7 @@ def flag_lines(flags: Sequence[Instruction], what: str = "this file") -> Iterato
 
 
 def name_flags(lines: Iterable[str]) -> Iterator[str]:
-    """The same for lines that hold names and places alone."""
+    """The same warning for lines of names and paths."""
     from whence.parse.provenance import warning_of  # noqa: PLC0415  -- as above
     from whence.text.injection import Instruction, find_instructions  # noqa: PLC0415  -- as above
 
@@ -62,7 +62,7 @@ def name_flags(lines: Iterable[str]) -> Iterator[str]:
 
 
 def why_lines(why: Sequence[LedgerLine]) -> Iterator[str]:
-    """The parts of a score, without those that change nothing."""
+    """The contributions to a score that change it."""
     for entry in why:
         if entry.is_visible:
             amount = f"{entry.contribution:+.3f}" if entry.operation == "+" else f"{entry.operation}{entry.contribution:.3f}"
@@ -70,7 +70,7 @@ def why_lines(why: Sequence[LedgerLine]) -> Iterator[str]:
 
 
 def freshness_line(index: Index, label: str = "") -> str:
-    """What an answer is of, in one line."""
+    """The state of the index, in one line."""
     freshness: Freshness = index.freshness
     of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
     state = f"{_files(freshness.changed)} changed since" if freshness.changed else "behind" if freshness.note else "up to date"
@@ -79,7 +79,7 @@ def freshness_line(index: Index, label: str = "") -> str:
 
 
 def fleet_line(searched: Sequence[Repository]) -> str:
-    """The same of a fleet: how much was searched, and how old the oldest of it is."""
+    """What was searched in a fleet, and the age of the oldest index."""
     times = [one.indexed_at for one in searched if one.indexed_at]
     count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
     oldest = f", the oldest indexed {ago(time.time() - min(times))}" if times else ""
@@ -101,7 +101,7 @@ def progress_lines(progress: BuildProgress, label: str = "") -> Iterator[str]:
 
 
 def guess_lines(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterator[str]:
-    """Files that are not indexed yet and hold words of the question."""
+    """Files that are not indexed yet and contain words of the question."""
     if guesses:
         from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the first answer
 
@@ -113,17 +113,17 @@ def guess_lines(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterat
 
 # The graph.
 def neighbour_lines(answer: GraphAnswer, question: str, label: str = "") -> Iterator[str]:
-    """What was found of one symbol, surest or nearest first, and where the graph stops."""
+    """The neighbours of a symbol, surest or nearest first, and unresolved calls."""
     symbol, found = answer.symbol, answer.rows
     sure = ", each with how sure it is" if len(found.node) else ""
     where = f"{symbol.kind} {label}{safe(symbol.path)}:{symbol.line}"
     yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({where}): {len(found.node)}{sure}"
     import numpy as np  # noqa: PLC0415  -- loaded with the graph
 
-    for one in found.take(np.arange(len(found.node))[:MOST_NEIGHBOURS]).neighbours():
+    for one in found.take(np.arange(len(found.node))[:MAX_NEIGHBOURS]).neighbours():
         yield f"- {_neighbour(one, label, defined=question == 'callees')}"
-    if len(found.node) > MOST_NEIGHBOURS:
-        yield f"and {len(found.node) - MOST_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
+    if len(found.node) > MAX_NEIGHBOURS:
+        yield f"and {len(found.node) - MAX_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
     by_name = int(found.by_name.sum())
     if by_name:
         yield f"{by_name} of them by name alone: another of the same name may be meant"
@@ -142,7 +142,7 @@ def _neighbour(one: Neighbour, label: str, *, defined: bool) -> str:
 
 
 def way_lines(way: Sequence[PathStep], label: str = "") -> Iterator[str]:
-    """A way from one symbol to another."""
+    """A path from one symbol to another."""
     if way:
         yield safe(way[0].source or TOP_LEVEL)
     for step in way:
@@ -152,14 +152,14 @@ def way_lines(way: Sequence[PathStep], label: str = "") -> Iterator[str]:
 
 # Notes.
 def recalled_lines(found: Sequence[RecalledNote], became: Iterable[str], *, why: bool = False) -> Iterator[str]:
-    """Notes with how they were found, when and where they are from, and whether their code is as it was. Their text is whole."""
+    """Recalled notes in full: score, date, source, and whether their code changed."""
     from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
 
     for place, (one, changed) in enumerate(zip(found, became, strict=True), 1):
         note = one.note
         day = f", {note.updated:%Y-%m-%d}" if note.updated else ""
         topic = f" {note.topic!r}" if note.topic else ""
-        source = f", from {note.source[:LONGEST_SOURCE]}" if note.source else ""
+        source = f", from {note.source[:MAX_SOURCE]}" if note.source else ""
         held = ", its code is as it was" if note.about and not changed else ""
         yield f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}{safe(source)}{held}"
         if changed:
@@ -167,7 +167,7 @@ def recalled_lines(found: Sequence[RecalledNote], became: Iterable[str], *, why:
         lines = note.text.strip("\n").split("\n")
         yield from flag_lines(flags_of(enumerate(lines, 1), (note.key, note.topic, note.source)), "this note")
         for line in lines:
-            yield f"  | {safe(line)}"  # so that no line of a note can look like one of ours
+            yield f"  | {safe(line)}"  # no line of a note can pass for ours
         if one.alike:
             yield f"  (and {len(one.alike)} alike)"
         if why:

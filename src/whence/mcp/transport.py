@@ -1,7 +1,7 @@
-"""Standard streams as the wire of the protocol: nothing else may write there, and a bad line costs only itself.
+"""MCP over standard streams and over HTTP.
 
-The SDK drops a line that is no message without a word. Here it is answered with an
-error, as JSON-RPC wants it, and the next one is served.
+Nothing else may write to the streams. The SDK silently drops a line that is not a message; here it is answered with an
+error, as JSON-RPC requires.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from whence.app.http_server import Limits
 
 
-#: A message longer than this is refused: nothing an agent has to say is so long.
-MOST_BYTES = 8 << 20
+#: The longest message.
+MAX_BYTES = 8 << 20
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-#: Seconds between two looks at who started this process.
+#: Seconds between two checks for the parent process.
 SECONDS_BETWEEN_LOOKS = 2.0
 
 
 class Wire:
-    """Two streams of bytes: unless others are given, the standard ones, which nobody else may use from then on."""
+    """Two byte streams: by default the standard ones, which nobody else may use afterwards."""
 
     def __init__(self, read: BinaryIO | None = None, write: BinaryIO | None = None) -> None:
         if read is None or write is None:
@@ -46,7 +46,7 @@ class Wire:
         self._read, self._write = read, write
         self._turn: anyio.Lock | None = None
 
-    # What the SDK's transport takes for standard output.
+    # What the SDK uses as standard output.
     async def write(self, text: str) -> None:
         """Send a line: whole, and one at a time."""
         if self._turn is None:
@@ -61,39 +61,39 @@ class Wire:
         try:
             self._write.write(data)
             self._write.flush()
-        except OSError:  # nobody reads any more: the caller is gone
+        except OSError:  # the caller is gone
             os._exit(0)
 
-    # What it takes for standard input.
+    # What the SDK uses as standard input.
     def __aiter__(self) -> AsyncIterator[str]:
         return self._messages()
 
     async def _messages(self) -> AsyncIterator[str]:
-        """Lines that are messages; every other is answered here."""
+        """Lines that are messages; others are answered with an error."""
         while True:
             line, whole = await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True)
             if not line:
                 return
             if line.strip():
-                trouble = fault_in(line) if whole else (INVALID_REQUEST, f"the message is longer than {MOST_BYTES} bytes", None)
-                if trouble is None:
+                fault = fault_in(line) if whole else (INVALID_REQUEST, f"the message is longer than {MAX_BYTES} bytes", None)
+                if fault is None:
                     yield line.decode("utf-8", "replace")
                 else:
-                    await self.write(_error(*trouble))
+                    await self.write(_error(*fault))
 
     def _line(self) -> tuple[bytes, bool]:
-        """The next line, and whether it was short enough to be kept whole."""
-        line = self._read.readline(MOST_BYTES)
-        if len(line) < MOST_BYTES or line.endswith(b"\n"):
+        """The next line, and whether it is complete; the rest of one too long is skipped."""
+        line = self._read.readline(MAX_BYTES)
+        if len(line) < MAX_BYTES or line.endswith(b"\n"):
             return line, True
-        while rest := self._read.readline(MOST_BYTES):
+        while rest := self._read.readline(MAX_BYTES):
             if rest.endswith(b"\n"):
                 break
         return line[:1], False
 
 
 def _standard_streams() -> tuple[BinaryIO, BinaryIO]:
-    """The streams that were there at the start; from now on descriptor 0 reads nothing and 1 is standard error."""
+    """Take over the standard streams; from now on descriptor 0 reads nothing and 1 is standard error."""
     read, write = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -106,7 +106,7 @@ def _standard_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def fault_in(line: bytes) -> tuple[int, str, Any] | None:
-    """What is wrong with a line: a code, a message and the id of what it should have been; None when it is a message."""
+    """What is wrong with a line: code, message and id; None if it is a message."""
     import mcp_types  # noqa: PLC0415  -- loaded with the server
     from pydantic_core import from_json  # noqa: PLC0415  -- the SDK's own reader of JSON: what it cannot read, the SDK would drop
 
@@ -131,7 +131,7 @@ def _error(code: int, message: str, known: Any) -> str:
 
 
 def end_with_parent() -> None:
-    """End when the process that started this one is gone: its end of the pipe may be held open by others."""
+    """Exit when the parent process is gone: others may hold its end of the pipe open."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -145,7 +145,7 @@ def end_with_parent() -> None:
 def run_stdio(
     wire: Wire, folders: Sequence[Path], settings: Mapping[str, str], session_id: str, *, call_seconds: float = CALL_SECONDS
 ) -> NoReturn:
-    """Serve one caller over the streams that were standard input and output."""
+    """Serve one caller over the original standard streams."""
     workspace = Workspace(folders, settings, session_id)
 
     async def serve() -> None:
@@ -168,7 +168,7 @@ def run_http(
     limits: Limits | None = None,
     call_seconds: float = CALL_SECONDS,
 ) -> NoReturn:
-    """Serve callers on this machine who show the token, within limits."""
+    """Serve callers on this machine that have the token, within limits."""
     from whence.app.http_server import HttpGuard, Limits, http_server, listening_socket, url_of  # noqa: PLC0415  -- for HTTP only
 
     workspace, chosen = Workspace(folders, settings, session_id), limits or Limits()
@@ -184,7 +184,7 @@ def run_http(
 
 
 def _application(workspace: Workspace, limits: Limits, call_seconds: float) -> ASGIApp:
-    """The SDK's application, to stand behind our guard."""
+    """The SDK's application, for use behind our guard."""
     from mcp.server.transport_security import TransportSecuritySettings  # noqa: PLC0415  -- for HTTP only
 
     return make_server(workspace, call_seconds).streamable_http_app(

@@ -12,45 +12,45 @@ from whence.query.vocabulary import abbreviations_of
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS, stop_words
 
-#: Of a pasted text only the first words are read, prose before quoted code.
-MOST_WORDS = 400
-#: No tier is longer than this, so no task can make a search endless.
+#: Words of a task that are read, prose before quoted code.
+MAX_WORDS = 400
+#: The most keywords in a tier.
 MOST_IN_A_TIER = 200
 LONGEST_NAME = 100
 SHORTEST = 2
 #: Two words are joined when each has this many letters and one has more (K4).
 SHORTEST_JOINED = 3
 
-#: Verbs that ask for a change or a search; a task speaks of them, its code seldom does.
+#: Verbs that ask for a change or a search, which code seldom contains.
 ACTION_VERBS = stop_words("classic_verbs")
 #: The first word of a task is a verb also when it could elsewhere be a noun (`test`, `report`).
 OPENING_VERBS = ACTION_VERBS | stop_words("change_verbs")
-#: What may stand before the verb: "please add", "we should fix".
+#: Words before the verb: "please add", "we should fix".
 COURTESIES = frozenset("please we i you need needs want wants to should must can could would let us lets help me".split())
 ENGLISH_STOP_WORDS = QUERY_STOP_WORDS | stop_words("classic")
 STOP_WORDS = ENGLISH_STOP_WORDS | stop_words("classic_programming") | ACTION_VERBS
-#: Nouns that say what sort of thing is wanted, not which: the noun that matters comes after "a tool for", and nothing is named by them.
+#: Generic nouns that never name the thing itself: the one that matters comes after "a tool for".
 FRAME_NOUNS = frozenset("ability capability feature features functionality mechanism support tool tools way".split())
 
 _QUOTED = re.compile(r"(?<!`)(`{1,2})([^`\s]{1,%d})\1(?!`)" % LONGEST_NAME)  # noqa: UP031 - braces mean repetition here
-#: A name with all that is joined to it. Nothing after the first letter is required, so no text makes it go back.
+#: A name with everything joined to it. Only the first letter is required, so matching never backtracks.
 _NAME = re.compile(r"(?<![\w$])[^\W\d][\w$]*(?:(?:::|->|[.#])[^\W\d][\w$]*)*(?:\(\))?")
 _SEPARATOR = re.compile(r"::|->|[.#]")
 _SURE_SEPARATOR = re.compile(r"::|->")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
-#: Between two words that belong together stand only these, and no empty line.
+#: The characters between two words that belong together.
 _SOFT = frozenset(" \t\r\n-'\"`")
 _LONGEST_GAP = 8
-#: A long run of blanks says no more than a short one, and would be costly to look for quoted lines in.
+#: Long runs of blanks, which would make the search for quoted lines slow.
 _LONG_BLANK = re.compile(r"[^\S\n]{9,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """What a task names, each tier in the order in which it should be asked for, at most MOST_IN_A_TIER in each.
+    """The keywords of a task, each tier in the order to look them up.
 
-    `priority` is the thing that the task is about, where its first words say so:
-    it leads the components, or the compounds when it is an identifier.
+    `priority` is the subject of the task, if its first words name it: it comes first among the components, or among the
+    compounds if it is an identifier.
     """
 
     exact: tuple[str, ...]
@@ -64,7 +64,7 @@ class _Word:
     """One name of the text, its segments joined by dots."""
 
     text: str
-    code: bool  # its form says that it is code (K2)
+    code: bool  # it looks like code (K2)
     follows: bool  # it belongs to the word before it
 
 
@@ -72,7 +72,7 @@ def keywords(task: str) -> Keywords:
     """The keywords of a task: names in back quotes, compound names, and single words."""
     text = _LONG_BLANK.sub(" " * (_LONGEST_GAP + 1), task.replace("\0", " "))
     prose, code = split_prose(text)
-    found = list(islice(chain(_words(prose), _words(code)), MOST_WORDS))
+    found = list(islice(chain(_words(prose), _words(code)), MAX_WORDS))
     exact = _exact(text)
     verb = _opening_verb(found)
     spoken = found if verb is None else found[verb + 1 :]
@@ -88,12 +88,12 @@ def keywords(task: str) -> Keywords:
 
 
 def _words(text: str) -> Iterator[_Word]:
-    """The names of a text in order; a dotted one that is not surely code comes as its single words."""
+    """The names of a text in order; a dotted one that may be prose is split into words."""
     end = -1
     for match in _NAME.finditer(text):
         whole = match.group()
         if not whole.isascii():
-            whole = whole[:LONGEST_NAME]  # a sentence in a script without spaces is one name
+            whole = whole[:LONGEST_NAME]  # a sentence in a script without spaces matches as one name
         follows = end >= 0 and _is_soft(text[end : min(match.start(), end + _LONGEST_GAP + 1)])
         end = match.end()
         if len(whole) > LONGEST_NAME:
@@ -114,7 +114,7 @@ def _is_soft(gap: str) -> bool:
 
 
 def _is_code_path(whole: str, segments: list[str]) -> bool:
-    """Whether a name of several segments is code and not prose: not `e.g`, and not `foo.bar`, which may be a missing space."""
+    """Whether a dotted name is code and not prose: not `e.g`, nor `foo.bar`, which may be a missing space."""
     if len(segments) < 2 or max(map(len, segments)) < 2:
         return False
     return (
@@ -133,7 +133,7 @@ def _is_identifier(name: str) -> bool:
 
 
 def _exact(text: str) -> tuple[str, ...]:
-    """Names in back quotes, as written and lower-cased; a call stands for the name that is called."""
+    """Names in back quotes, as written and in lower case; of a call, the called name."""
     found = []
     for match in _QUOTED.finditer(text):
         quoted = match.group(2)
@@ -145,7 +145,7 @@ def _exact(text: str) -> tuple[str, ...]:
 
 
 def _opening_verb(found: list[_Word]) -> int | None:
-    """The place of the action verb with which the task begins, courtesies aside."""
+    """The position of the action verb that begins the task, after courtesies."""
     for place, word in enumerate(found):
         lowered = word.text.lower()
         if not word.code and lowered in OPENING_VERBS:
@@ -156,7 +156,7 @@ def _opening_verb(found: list[_Word]) -> int | None:
 
 
 def _priority_noun(after: list[_Word]) -> _Word | None:
-    """The first word after the verb that says what is meant, or the first that says anything."""
+    """The first specific word after the verb, else the first that is not a stop word."""
     first = None
     for word, following in zip_longest(after, after[1:]):
         lowered = word.text.lower()

@@ -1,8 +1,7 @@
-"""What use taught, on disk: one database for each index, which no rebuild touches (L6).
+"""The feedback store: one database per index, which survives rebuilds (L6).
 
-It appears with the first write, readable by its owner only. Reading where there
-is none costs a look at the folder and creates nothing. No other file can give it
-back: a damaged one is read no further and left as it is, for its owner to decide.
+It is created by the first write, readable by its owner only; reading creates nothing. It cannot be derived from other
+files, so a damaged one is left as it is for its owner to decide.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ _UPGRADE = (
 
 
 def stored(text: str) -> bytes:
-    """Text as it is kept: names of files need not be Unicode, and SQLite's own text must be."""
+    """Text as stored: file names need not be Unicode, which SQLite text must be."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -86,7 +85,7 @@ def loaded(kept: bytes) -> str:
 
 
 class FeedbackStore:
-    """The database of what use taught about one index. Several processes and threads may write to it at once."""
+    """The feedback on one index. Several processes and threads may write at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -106,13 +105,13 @@ class FeedbackStore:
                 self._database = None
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
-        """The rows of a query; none where nothing was ever learned."""
+        """The rows of a query; none if there is no store."""
         with self._lock, self._damage_explained():
             database = self._open()
             return [] if database is None else database.rows(sql, values)
 
     def rows_of(self, symbols: Iterable[str], sql: Callable[[str], str]) -> list[Any]:
-        """The rows of a query for some symbols; `sql` is given their placeholders."""
+        """The rows of a query for some symbols; `sql` takes their placeholders."""
         keys = [stored(symbol) for symbol in symbols]
         found: list[Any] = []
         for start in range(0, len(keys), VALUES_AT_ONCE):
@@ -122,7 +121,7 @@ class FeedbackStore:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all or nothing, with no other process in between."""
+        """Write all or nothing, while no other process writes."""
         with self._lock, self._damage_explained():
             database = self._open() or self._create()
             with database.transaction() as db:
@@ -133,7 +132,7 @@ class FeedbackStore:
             database.checkpoint()
 
     def reset(self) -> None:
-        """Forget everything, and leave nothing of it in the file. A damaged file is deleted."""
+        """Delete everything, also from free pages. A damaged file is removed."""
         if not os.path.lexists(self.path):
             return
         try:
@@ -150,7 +149,7 @@ class FeedbackStore:
                 path.unlink(missing_ok=True)
 
     def compact(self) -> None:
-        """Give back free space, so that no file contains what was deleted."""
+        """Vacuum, so that the file contains nothing deleted."""
         with self._lock, self._damage_explained():
             if (database := self._open()) is not None:
                 database.rows("VACUUM")
@@ -168,7 +167,7 @@ class FeedbackStore:
         return self._database
 
     def _exists(self) -> bool:
-        """Whether there is a file. Whatever cannot be one of ours is damage: none of ours is ever empty."""
+        """Whether there is a file. One that cannot be ours counts as damaged: ours are never empty."""
         try:
             found = os.stat(self.path)  # noqa: PTH116  -- called before every query
         except (FileNotFoundError, NotADirectoryError):
@@ -196,7 +195,7 @@ class FeedbackStore:
         return database
 
     def _create(self) -> Database:
-        """Make the database under another name and link it in whole, so that no process ever sees a part of it."""
+        """Create the database under another name and link it, so that no process ever sees part of it."""
         from tempfile import mkstemp  # noqa: PLC0415  -- once in the life of an index
 
         try:
@@ -225,14 +224,14 @@ class FeedbackStore:
         return database
 
     def _remove_leftovers(self) -> None:
-        """Remove drafts of processes that were killed; the database exists by now."""
+        """Remove drafts of killed processes."""
         with suppress(OSError):
             for draft in self.path.parent.glob(f"{self.path.name}.*.new*"):
                 draft.unlink(missing_ok=True)
 
     @contextmanager
     def _damage_explained(self) -> Iterator[None]:
-        """Nothing can rebuild this file, unlike an index: damage is an error that says what the user can do."""
+        """Raise damage as an error with a hint: unlike an index, this file cannot be rebuilt."""
         try:
             yield
         except IndexDamaged as damage:
