@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from memory.stores import by_hand, opened, slugs, texts
 from sample_trees import git, write
 from whence import Memory
 from whence.memory.note import CATEGORIES, KINDS
+from whence.memory.request import RecallOptions, RecallRequest
 from whence.memory.result import RecalledNote, RecallResponse
 
 NOON = datetime.now(timezone.utc).replace(hour=12, minute=0, second=0, microsecond=0)
@@ -50,6 +52,10 @@ def strengths(found: list[RecalledNote]) -> dict[str, float]:
 
 def ago(**how_long: float) -> datetime:
     return NOON - timedelta(**how_long)
+
+
+def test_the_keywords_of_a_recall_are_the_fields_of_its_request():
+    assert list(RecallOptions.__annotations__) == [field.name for field in fields(RecallRequest)][1:]
 
 
 # The classic profile, by numbers (M3).

@@ -20,15 +20,13 @@ from whence.core.errors import UsageError
 from whence.core.request import check_choice
 from whence.memory.index import MAX_WORDS
 from whence.memory.memory import Memory
-from whence.memory.note import GENERATED, Note
+from whence.memory.note import GENERATED, HANDOFF, Note
 from whence.memory.recall import FEW_WORDS
 from whence.source.git import list_branches
 from whence.text.analyzer import ProseLanguage
 from whence.text.slugs import first_words, normalize_topic
 
 ACTIONS = ARCHIVE, MERGE, PRUNE = ("archive", "merge", "prune")
-#: The topic of a handoff is this and the name of its branch.
-HANDOFF = "handoff "
 #: Sets of words are grouped by size in steps of at least this factor.
 _MIN_STEP = 1.05
 #: Rare words that two notes must share to be compared. More cost memory, fewer cost time.
@@ -41,7 +39,7 @@ _EARLIEST = datetime.min.replace(tzinfo=timezone.utc)
 
 @dataclass(frozen=True, slots=True)
 class CompactionStep:
-    """What is done with one note."""
+    """A change to one note."""
 
     action: str  # archive | merge | prune
     key: str
@@ -145,8 +143,9 @@ def _expiry_reason(note: Note, rules: _Rules) -> str:
     if last and last < rules.handoffs_since:
         return f"a handoff that was not updated since {last:%Y-%m-%d}"
     branch = note.topic.removeprefix(HANDOFF) if note.topic.startswith(HANDOFF) else ""
-    known = branch and not _DETACHED.fullmatch(branch) and rules.branches is not None and note.project == rules.project
-    return f"the branch {branch} is gone" if known and branch not in (rules.branches or ()) else ""
+    if not branch or _DETACHED.fullmatch(branch) or rules.branches is None or note.project != rules.project:
+        return ""
+    return f"the branch {branch} is gone" if branch not in rules.branches else ""
 
 
 def _archive(memory: Memory, step: CompactionStep, rules: _Rules) -> CompactionStep | None:

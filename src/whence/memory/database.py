@@ -115,7 +115,7 @@ class NoteFacts(NamedTuple):
 
 
 def file_name(identity: str) -> str:
-    """The name of the database for an analyzer: language, model and format decide what is stored."""
+    """The name of the database for an analyzer: language, model and format affect the stored rows."""
     return f"notes-{zlib.crc32(f'{FORMAT} {identity}'.encode()):08x}.db"
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from whence.core.errors import UsageError
+from whence.core.request import check_choice
 from whence.memory.exporter import MANIFEST, MARKS, note_from_line, redacted_note
 from whence.memory.front_matter import FENCE, normalized, parse, render
 from whence.memory.memory import Memory
@@ -239,8 +240,7 @@ def _note_with_topic(memory: Memory, folder: str, topic: str) -> Note | None:
 # Reading drafts.
 def drafts_of(path: Path, *, project: str, topic: str, kind: str | None, max_bytes: int) -> NoteDrafts:
     """The drafts in a file, or in a folder and everything below it. Exported notes keep their project and kind."""
-    if kind is not None and kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}", hint=f"one of {', '.join(KINDS)}")
+    check_choice("kind", kind, KINDS)
     is_file = not os.path.isdir(path)  # noqa: PTH112  -- pathlib raises on odd names
     if is_file and not os.path.isfile(path):  # noqa: PTH113
         raise UsageError(f"{path}: no such file or folder")

@@ -61,7 +61,7 @@ class NoteAnalyzer:
 
     @property
     def identity(self) -> str:
-        """Changes with everything that decides what is stored."""
+        """Changes with everything that affects the stored rows."""
         return f"{self.language.name} {self.encoder.fingerprint if self.encoder else 'none'}"
 
     @property
@@ -74,7 +74,7 @@ class NoteAnalyzer:
         return self.language.stem(word), int(self.encoder.rows_of([word])[0]) if isinstance(self.encoder, ProseEncoder) else UNKNOWN
 
     def rows(self, notes: Sequence[tuple[Note, NoteFile]]) -> list[NoteRow]:
-        """What is stored of some notes; their passages are encoded in one batch."""
+        """The rows to store for some notes; their passages are encoded in one batch."""
         texts = [searchable_text(note) for note, _ in notes]
         secrets = [find_secrets(text) for text in texts]
         # A secret that was written by hand stays in its file and goes nowhere else.
@@ -178,7 +178,7 @@ class NoteIndex:
         )
 
     def verify(self) -> list[str]:
-        """What is damaged."""
+        """A line for everything that is damaged."""
         found = self.database.verify()
         file = None if found else self.database.array_file()
         problem = describe_difference(self._directory / file[0], file[1]) if file else ""

@@ -22,7 +22,7 @@ from whence.embed.registry import open_note_encoder
 from whence.index.layout import Layout, default_data_dir
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
 from whence.memory.location import TEAM_FOLDER, is_team_folder, notes_directory
-from whence.memory.note import KINDS, CodeRef, Note
+from whence.memory.note import HANDOFF, KINDS, CodeRef, Note
 from whence.memory.recall import RankedNotes, RecallRun, rank, recall, scope_of
 from whence.memory.request import MAX_NOTES, RecallRequest, parse_time, strings
 from whence.memory.result import RecallResponse
@@ -173,7 +173,7 @@ class Memory:
         if not name:
             raise UsageError("a handoff needs a branch, and there is none here", hint="name it with --branch, or run it in a repository")
         project = fields.pop("project", None) or (root.name if root is not None else None)
-        topic = fields.pop("topic", None) or f"handoff {name}"
+        topic = fields.pop("topic", None) or HANDOFF + name
         return self.remember(text, kind="handoff", project=project, topic=topic, repository=repository, **fields)
 
     def edit(self, key: str, *, text: str | None = None, redact: bool = False, expected: Note | None = None, **fields: Any) -> Note:

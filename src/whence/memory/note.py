@@ -21,6 +21,8 @@ CATEGORIES = ("memories", "handoffs", "resources", "skills")
 GENERATED = frozenset(kind for kind, category in CATEGORY_OF.items() if category not in CATEGORIES)
 #: The fields of a note that hold a time, in the order of its front matter.
 TIMES = ("created", "updated", "valid_from", "valid_until", "archived")
+#: The topic of a handoff is this and the name of its branch.
+HANDOFF = "handoff "
 #: The folder for notes without a project.
 GENERAL = "general"
 

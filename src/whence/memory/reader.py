@@ -21,7 +21,7 @@ from whence.storage.rows import spread, unique_counts
 
 #: The columns of the database that a segment is built from.
 COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
-#: Stands for a kind that does not exist.
+#: Marks a kind that does not exist.
 UNKNOWN_KIND = len(KINDS)
 #: Letters in a character n-gram, and how many numbers n-grams are hashed to.
 NGRAM, NGRAM_NUMBERS = 4, 1 << 16

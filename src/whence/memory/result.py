@@ -39,7 +39,7 @@ class RecalledNote:
 
 
 class RecallResponse(list[RecalledNote]):
-    """The notes that answer a request, by category and then best first, with what is to be known of the whole."""
+    """The notes that answer a request, by category and then best first, with facts about the whole answer."""
 
     def __init__(self, notes: Iterable[RecalledNote] = (), *, words: Sequence[str] = (), searched: int = 0, remark: str = "") -> None:
         super().__init__(notes)

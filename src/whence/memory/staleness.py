@@ -75,8 +75,7 @@ class _Unreadable(Exception):
 
     def __init__(self, state: CodeState, reason: str) -> None:
         super().__init__(reason)
-        self.state = state
-        self.reason = reason
+        self.state, self.reason = state, reason
 
 
 @dataclass(frozen=True, slots=True)

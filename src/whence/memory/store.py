@@ -56,7 +56,7 @@ class NoteFile(NamedTuple):
     folder: str
     slug: str
     size: int
-    changed_ns: int  # ctime: describe_difference mtime, nobody can set it
+    changed_ns: int  # ctime: unlike mtime, nobody can set it
     inode: int
 
     @property

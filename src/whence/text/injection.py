@@ -24,7 +24,7 @@ from whence.text.tables import content_lines, indented_entries, insert_patterns
 KINDS = OVERRIDE, ROLE, MARKUP, ADDRESSED, COMMAND, EXFILTRATE, CONCEAL, AUTHORITY, HIDDEN, ENCODED = (
     "override", "role", "markup", "addressed", "command", "exfiltrate", "conceal", "authority", "hidden", "encoded",
 )  # fmt: skip
-#: Only this much of a text is read: what is shown is far shorter.
+#: Only this much of a text is read: excerpts are far shorter.
 MAX_CHARACTERS = 400_000
 #: Results for texts up to this length are cached.
 MAX_CACHED = 2_000
@@ -158,7 +158,7 @@ def _normalize(text: str) -> str:
     """Lower case, as it looks to a reader."""
     if text.isascii():
         return text.lower()
-    import unicodedata  # noqa: PLC0415  -- little of what is shown needs it
+    import unicodedata  # noqa: PLC0415  -- few excerpts need it
 
     seen = unicodedata.normalize("NFKC", _regex(REMOVABLE).sub("", text)).lower()
     bare = _regex("[\u0300-\u036f]").sub("", unicodedata.normalize("NFD", seen))

@@ -1,4 +1,4 @@
-"""Invisible characters that can carry text of their own, and characters that reorder what is displayed (Z11)."""
+"""Invisible characters that can carry text of their own, and characters that change the displayed order (Z11)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAG = re.compile(f"[{_TAGS}]")
 
 
 def describe_hidden(line: str) -> str:
-    """Say what is hidden in a line; empty if nothing is."""
+    """How a line hides text; empty if it does not."""
     rest = _LEGITIMATE.sub("", line)
     if _TAG.search(rest):
         return "contains invisible letters"
