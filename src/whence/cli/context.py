@@ -20,10 +20,10 @@ from whence.cli.shared import (
     color_option,
     json_option,
     no_refresh_option,
-    open_indexes,
+    open_index,
     path_option,
+    print_notes,
     request_options,
-    say_notes,
     styler,
     tracing,
 )
@@ -91,7 +91,7 @@ def context(task: str, place: str, **options: Any) -> int:
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
-        open_indexes([target], refresh=not options["no_refresh"], values=values, trace=trace) as (index,),
+        open_index(target.root, values, quiet=True, refresh=not options["no_refresh"], trace=trace) as index,
     ):
         return print_context(index, replace(request, freshness=freshness_facts(index)), options)
 
@@ -103,7 +103,7 @@ def print_context(index: Index, request: ContextRequest, options: dict[str, Any]
         _print_list(index, pack, options)
     else:
         _print_pack(index, pack, options)
-    say_notes([index])
+    print_notes([index])
     if warning := task_warning(pack):
         click.echo(f"whence: {safe(warning)}", err=True)
     if not pack.symbols:

@@ -12,7 +12,7 @@ import click
 from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import color_option, json_option, styler
+from whence.cli.shared import color_option, data_dir, json_option, styler
 
 if TYPE_CHECKING:
     from whence.app.doctor.checks import DoctorContext
@@ -76,12 +76,11 @@ def doctor(path: str, questions: int | None, fix: bool, as_json: bool, color: st
 def _context(path: str, questions: int | None, assignments: tuple[str, ...]) -> DoctorContext:
     from whence.app.doctor.checks import DoctorContext  # noqa: PLC0415
     from whence.core.settings import Layer, merge  # noqa: PLC0415
-    from whence.index.layout import default_data_dir  # noqa: PLC0415
 
     environment, values = dict(os.environ), settings_of(assignments)
     merge([Layer("command line", values)])  # a wrong name here is a usage error; in a file it is a finding
     root = targets_of((path,))[0].root
-    return DoctorContext(root, default_data_dir(environment, Path.home()), Path.home(), environment, time.time_ns(), values, questions)
+    return DoctorContext(root, data_dir(), Path.home(), environment, time.time_ns(), values, questions)
 
 
 def _print(one: Finding, style: Any) -> None:

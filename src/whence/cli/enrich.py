@@ -15,7 +15,7 @@ from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import ProgressBar, json_option, open_indexes, say_notes
+from whence.cli.shared import ProgressBar, json_option, open_index
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 
@@ -59,8 +59,7 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
     if options["command"] is not None and options["language"] is None:
         raise UsageError("--server needs --lang", hint="name the language that the server is for")
     target = targets_of((path,))[0]
-    with open_indexes([target], refresh=True, values=settings_of(assignments)) as (index,):
-        say_notes([index])
+    with open_index(target.root, settings_of(assignments)) as index:
         runs = [_ServerRun(index, kind, options) for kind in _kinds(index, options["language"])]
         if not runs:
             raise UsageError("there is nothing here to ask a language server about", hint="python and typescript are known")
@@ -272,8 +271,7 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
         Observations,
     )
 
-    with open_indexes(targets_of((root,))[:1], refresh=True, values=settings_of(assignments)) as (index,):
-        say_notes([index])
+    with open_index(targets_of((root,))[0].root, settings_of(assignments)) as index:
         symbols = IndexSymbols(index)
         with Observations(index.layout.directory / DATABASE_FILE) as observations:
             try:

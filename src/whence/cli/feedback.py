@@ -18,7 +18,7 @@ from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import json_option, no_refresh_option, open_indexes, path_option, say_notes
+from whence.cli.shared import json_option, layout_of, no_refresh_option, open_index, path_option
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple
     with _open_feedback(place, assignments) as (target, chosen, learned):
         held: list[VerdictSummary] = []
         if learned.rows("SELECT 1 FROM records LIMIT 1"):
-            with open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,):
-                say_notes([index])
+            with open_index(target.root, settings_of(assignments), refresh=not no_refresh) as index:
                 held = opinions(learned, lambda symbol: _package_hash(index, symbol), chosen)
         words = pairs(learned, chosen)
     if as_json:
@@ -216,14 +215,12 @@ def _open_feedback(
     """Open the feedback on the repository around a place, with the settings that weigh it."""
     from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
     from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target = targets_of((place,))[0]
     chosen = load_settings(target.root, command_line=settings_of(assignments))[0].learn
     if enabled_only and not chosen.enabled:
         raise UsageError("learning is switched off", hint="set learn.enabled=true")
-    layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
-    with closing(FeedbackStore.beside(layout.directory)) as learned:
+    with closing(FeedbackStore.beside(layout_of(target.root).directory)) as learned:
         yield target, chosen, learned
 
 
@@ -284,9 +281,8 @@ def _record_verdicts(
 
     with (
         _open_feedback(place, assignments, enabled_only=True) as (target, chosen, learned),
-        open_indexes([target], refresh=not no_refresh, values=settings_of(assignments)) as (index,),
+        open_index(target.root, settings_of(assignments), refresh=not no_refresh) as index,
     ):
-        say_notes([index])
         keys = list(dict.fromkeys(_only_one(name, index.symbol_keys(name)) for name in symbols))
         now = time.time()
         records = [Verdict(key, useful, index.package_hash(key), task, now) for key in keys]

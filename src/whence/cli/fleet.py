@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +22,7 @@ from whence.cli.context import print_context
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_document, print_foot, print_item, print_json, print_more
 from whence.cli.search import print_bare, print_low_confidence
-from whence.cli.shared import ProgressBar, color_option, complaint, json_option, styler
+from whence.cli.shared import ProgressBar, color_option, complaint, data_dir, json_option, styler
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.search.request import SearchRequest
@@ -124,7 +124,7 @@ def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) 
         for one in found:
             rows = {name: count for name in SCHEMAS if (count := engine.count(name, equals("repo", one.name)))}
             registry.remove(one.name)
-            checkout = one.source not in other_sources and remove_checkout(one.source, _data_dir())
+            checkout = one.source not in other_sources and remove_checkout(one.source, data_dir())
             done.append({"name": one.name, "source": one.source, "rows": rows, "checkout": checkout})
         refresh_totals(engine)
     if as_json:
@@ -170,7 +170,7 @@ def index(patterns: tuple[str, ...], force: bool, worker: str, watch: float | No
     from whence.fleet.leases import Leases  # noqa: PLC0415
     from whence.fleet.worker import WorkerOptions, work  # noqa: PLC0415
 
-    options = WorkerOptions(_data_dir(), settings_of(assignments), force, lambda one: _is_selected(one, patterns), _progress_bar)
+    options = WorkerOptions(data_dir(), settings_of(assignments), force, lambda one: _is_selected(one, patterns), _progress_bar)
     with _open_engine(assignments) as (engine, registry):
         if watch is None and not any(options.selects(one) for one in registry.all()):
             return _report_no_repository(patterns, as_json)
@@ -312,12 +312,6 @@ def _is_selected(one: Repository, patterns: tuple[str, ...]) -> bool:
     return not patterns or any(matches(one.name, pattern) for pattern in patterns)
 
 
-def _data_dir() -> Path:
-    from whence.index.layout import default_data_dir  # noqa: PLC0415
-
-    return default_data_dir(dict(os.environ), Path.home())
-
-
 @contextmanager
 def _progress_bar(label: str) -> Iterator[ProgressBar]:
     progress = ProgressBar(safe(label))
@@ -420,14 +414,13 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
 def context_fleet(request: ContextRequest, place: str, options: dict[str, Any]) -> int:
     """Print the context that a task needs from one repository of the fleet."""
     from whence.app.fleet_checkout import open_checkout  # noqa: PLC0415  -- only with --fleet
-    from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
 
     _check_options(options)
     if place != "." or request.diff is not None:
         raise UsageError(f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="the repository is used as it was indexed")
     if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in request.files):
         raise UsageError("with --fleet, --files are paths inside the repository", hint="for instance src/app.py")
-    progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), default_data_dir(dict(os.environ), Path.home())
+    progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), data_dir()
     try:
         with _open_fleet(options) as fleet, open_checkout(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
             for warning in found.warnings:

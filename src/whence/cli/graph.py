@@ -15,7 +15,7 @@ from whence.app.presenters.graph import PathAnswer, answers_document, answers_js
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_document, print_json
-from whence.cli.shared import color_option, json_option, no_refresh_option, open_indexes, path_option, say_notes, styler
+from whence.cli.shared import color_option, json_option, no_refresh_option, open_index, path_option, styler
 from whence.core.errors import UsageError
 from whence.core.types import SYMBOL_IN_FILE
 
@@ -146,8 +146,7 @@ def _ask(
 def _open_repository(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
     """Open the index of the repository that `--path` names."""
     where = targets_of((options["place"],))[0]
-    with open_indexes([where], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
-        say_notes([index])
+    with open_index(where.root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
         yield index, where
 
 

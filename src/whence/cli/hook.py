@@ -18,6 +18,7 @@ import click
 
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
+from whence.cli.shared import layout_of
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -121,7 +122,6 @@ def _start_session(event: dict[str, Any], agent: str) -> None:
 def _repository_notes(root: Path) -> str:
     from whence.app.agents.hooks import REMINDER, latest_notes, notes_summary  # noqa: PLC0415
     from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
     from whence.memory.location import TEAM_FOLDER, notes_directory  # noqa: PLC0415
     from whence.source.git import current_branch  # noqa: PLC0415
 
@@ -129,7 +129,7 @@ def _repository_notes(root: Path) -> str:
     own = notes_directory(settings, provenance, root, os.environ, Path.home())
     directories = [one for one in dict.fromkeys((own, root / TEAM_FOLDER)) if one.is_dir()]
     notes = latest_notes(directories, root.name, datetime.now(timezone.utc))
-    indexed = Layout(default_data_dir(dict(os.environ), Path.home()), root).database.exists()
+    indexed = layout_of(root).database.exists()
     return "\n\n".join(filter(None, [REMINDER if indexed else "", _flag_instructions(notes_summary(notes, current_branch(root)))]))
 
 
@@ -191,9 +191,8 @@ def _record_use(event: dict[str, Any], agent: str) -> None:
 
 
 def _record_in_root(root: Path, touches: list[tuple[str, FileTouch]], text: str, session: str) -> None:
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
-    directory = Layout(default_data_dir(dict(os.environ), Path.home()), root).directory
+    directory = layout_of(root).directory
     if not directory.is_dir():
         return  # never searched, so nothing to learn
     from whence.context.feedback.session import EditedRange, PendingFeedback  # noqa: PLC0415  -- loads SQLite

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
 from whence.cli.output import print_item, print_json
-from whence.cli.shared import json_option, open_index, open_indexes, say_notes
+from whence.cli.shared import data_dir, json_option, layout_of, open_index, open_indexes, print_notes
 from whence.core.errors import StorageError, UsageError
 from whence.source import git
 
@@ -33,16 +32,14 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
     """
     from whence.app.build_process import remove_index, remove_index_folder  # noqa: PLC0415
     from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
-    data_dir = default_data_dir(dict(os.environ), Path.home())
     if everything:
-        folder = data_dir / "indexes"
+        folder = data_dir() / "indexes"
         found = sorted(folder.iterdir()) if folder.is_dir() else []
         removed = [str(path) for path in found if remove_index_folder(path, learned=learned)]
     else:
         roots = [target.root for target in targets_of(paths)]
-        found = [Layout(data_dir, root).directory for root in roots]
+        found = [layout_of(root).directory for root in roots]
         removed = [str(path) for root in roots if (path := remove_index(root, learned=learned))]
     kept = [str(path / FILE_NAME) for path in found if (path / FILE_NAME).exists()]
     if as_json:
@@ -75,10 +72,10 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
             remove_index(target.root)
     began = time.monotonic()
     values = {"index.verify_after": "0"} | ({"index.adopt": "false"} if force else {})  # asked for by name: nothing is taken on trust
-    with open_indexes(targets, refresh=True, values=values | settings_of(assignments)) as opened:
+    with open_indexes(targets, values | settings_of(assignments)) as opened:
         graphs = [one.open_graph() for one in opened]  # made now, so that the first question does not wait for it
         seconds = time.monotonic() - began
-        say_notes(opened)
+        print_notes(opened)
         done: list[dict[str, Any]] = []
         for one, graph in zip(opened, graphs, strict=True):
             did, snapshot = one.last_refresh, one.snapshot
@@ -135,7 +132,6 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
     if head is None:
         raise UsageError(f"{target.root} has no commit", hint="a pack belongs to a commit of git")
     with open_index(target.root, settings_of(assignments)) as index:
-        say_notes([index])
         chosen, blobs = index.settings.index, list_blobs(index.root, head.commit)
         if blobs is None:
             raise StorageError("git cannot tell what is in the commit", hint="whence needs the git program for this")
@@ -170,10 +166,9 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     """
     from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.index.archive import unpack_archive  # noqa: PLC0415
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
 
     target, values = _target(path), settings_of(assignments)
-    layout = Layout(default_data_dir(dict(os.environ), Path.home()), target.root)
+    layout = layout_of(target.root)
     if layout.exists() and layout.database.stat().st_size:
         raise UsageError(f"{target.root} is indexed already", hint="whence clear removes that index, then a pack can be taken in")
     if not Path(file).is_file():
@@ -182,7 +177,6 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     with unpack_archive(Path(file), layout, made_with, expect) as (manifest, estate):
         index = open_index(target.root, values, reuse=estate)
     with index:
-        say_notes([index])
         did, here = index.last_refresh, index.freshness.commit
     if as_json:
         print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.reused, "read": did.read})

@@ -17,7 +17,17 @@ from whence.app.presenters.search import Shown, grep_document, index_lines, rece
 from whence.app.presenters.text import relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.output import print_document, print_foot, print_item, print_json
-from whence.cli.shared import color_option, json_option, no_refresh_option, open_indexes, request_options, say_notes, styler, tracing
+from whence.cli.shared import (
+    color_option,
+    json_option,
+    no_refresh_option,
+    open_index,
+    open_indexes,
+    print_notes,
+    request_options,
+    styler,
+    tracing,
+)
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
@@ -80,9 +90,9 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
-        open_indexes(targets, refresh=not options["no_refresh"], values=values, trace=trace) as indexes,
+        open_indexes(targets, values, refresh=not options["no_refresh"], trace=trace) as indexes,
     ):
-        say_notes(indexes)
+        print_notes(indexes)
         found, remarks, judged = _ask_each(request, targets, indexes)
         if len(indexes) > 1:
             k = options["k"] or (indexes[0].settings.search.k if query.strip() else len(found))
@@ -177,8 +187,7 @@ def related(place: str, **options: Any) -> int:
         raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
     filters = pick_fields(SearchRequest, options)
     SearchRequest(**filters)  # refused before an index is opened
-    with open_indexes([target], refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
-        say_notes([index])
+    with open_index(target.root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
         results = index.related(target.paths[0], int(found["line"]), **filters)
         print_answer(place, [index], [(index, result) for result in results], options)
     return FOUND if results else NOTHING_FOUND
@@ -214,9 +223,8 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
         from whence.cli.fleet import why_fleet  # noqa: PLC0415  -- it needs this module
 
         return why_fleet(query, target, path, options)
-    targets = targets_of((path,))
-    with open_indexes(targets, refresh=not options["no_refresh"], values=settings_of(options["assignments"])) as (index,):
-        say_notes([index])
+    root = targets_of((path,))[0].root
+    with open_index(root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
         if options["for_task"]:
             found = index.why_symbol(query, target, profile=options["profile"])
             _say_others(target, index.symbol_keys(target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +20,7 @@ from whence.core.trace import Trace
 
 if TYPE_CHECKING:
     from whence.app.index import Index
+    from whence.index.layout import Layout
 
 
 @contextmanager
@@ -103,25 +104,28 @@ class ProgressBar:
         self._stack.close()
 
 
-def open_index(root: Path, values: dict[str, str], **how: Any) -> Index:
-    """Open the index of a root, with a progress bar if it takes a while."""
+def open_index(root: Path, values: Mapping[str, str], *, quiet: bool = False, **how: Any) -> Index:
+    """Open the index of a root, with a progress bar if it takes a while, and print its notes unless `quiet`."""
     from whence.app.index import Index  # noqa: PLC0415
 
     progress = ProgressBar(f"indexing {safe(root.name)}")
     try:
-        return Index.open(root, command_line=values, progress=progress, **how)
+        index = Index.open(root, command_line=values, progress=progress, **how)
     finally:
         progress.close()
+    if not quiet:
+        print_notes([index])
+    return index
 
 
 @contextmanager
-def open_indexes(targets: list[Target], *, refresh: bool, values: dict[str, str], trace: Any = None) -> Iterator[list[Index]]:
-    """Open the index of every root, and close them in the end."""
+def open_indexes(targets: Sequence[Target], values: Mapping[str, str], **how: Any) -> Iterator[list[Index]]:
+    """Open the indexes of some roots without printing their notes, and close them in the end."""
     with ExitStack() as stack:
-        yield [stack.enter_context(open_index(target.root, values, refresh=refresh, trace=trace)) for target in targets]
+        yield [stack.enter_context(open_index(target.root, values, quiet=True, **how)) for target in targets]
 
 
-def say_notes(indexes: list[Index]) -> None:
+def print_notes(indexes: list[Index]) -> None:
     """Print the notes of some indexes on standard error."""
     for index in indexes:
         for note in index.notes:
@@ -140,3 +144,17 @@ def styler(color: str) -> Callable[..., str]:
     """Return `click.style`, or a function that styles nothing if there should be no colour."""
     colored = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     return click.style if colored else plain
+
+
+def data_dir() -> Path:
+    """The folder of all indexes."""
+    from whence.index.layout import default_data_dir  # noqa: PLC0415
+
+    return default_data_dir(dict(os.environ), Path.home())
+
+
+def layout_of(root: Path) -> Layout:
+    """Where the index of a root lies."""
+    from whence.index.layout import Layout  # noqa: PLC0415
+
+    return Layout(data_dir(), root)

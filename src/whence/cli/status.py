@@ -14,7 +14,7 @@ import click
 from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
 from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import color_option, json_option, open_indexes, say_notes, styler
+from whence.cli.shared import color_option, json_option, layout_of, open_index, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def status(path: str, list_files: bool, plan: bool, verify: bool, as_json: bool,
     if verify and (damaged := _damaged(target.root)):
         _distrust(target.root)
         return _print_damaged(target.root, damaged, as_json)
-    with open_indexes([target], refresh=False, values=values) as (index,):
-        say_notes([index])
+    with open_index(target.root, values, refresh=False) as index:
         facts = _facts(index, verify=verify)
     if as_json:
         print_json(facts)
@@ -72,20 +71,12 @@ def _walk(root: Path, values: dict[str, str]) -> FileTree:
     return Walker(str(root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns()).walk()
 
 
-def _layout_of(root: Path) -> Layout:
-    import os  # noqa: PLC0415
-
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415
-
-    return Layout(default_data_dir(dict(os.environ), Path.home()), root)
-
-
 def _unfit_files(root: Path) -> dict[str, str]:
     """Files that indexing left out after reading them (binary, minified, too much for the grammar), by the index if there is one."""
     from whence.app.doctor.index_files import ReadOnlyIndexStore  # noqa: PLC0415
     from whence.core.errors import StorageError  # noqa: PLC0415
 
-    layout = _layout_of(root)
+    layout = layout_of(root)
     try:
         store = ReadOnlyIndexStore(layout.database) if layout.exists() else None
     except StorageError:
@@ -149,7 +140,7 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
 def _distrust(root: Path) -> None:
     """Have the next process that opens the index verify all checksums and repair the damage."""
     with suppress(OSError):
-        _layout_of(root).clean_marker_file.unlink(missing_ok=True)
+        layout_of(root).clean_marker_file.unlink(missing_ok=True)
 
 
 def _damaged(root: Path) -> list[str]:
@@ -159,7 +150,7 @@ def _damaged(root: Path) -> list[str]:
     from whence.index.integrity import describe_difference  # noqa: PLC0415
     from whence.index.store import FORMAT  # noqa: PLC0415
 
-    layout = _layout_of(root)
+    layout = layout_of(root)
     if not layout.exists():
         return []
     checked = check_database(layout.database)

@@ -83,7 +83,7 @@ def watch(paths: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -
     values = settings_of(assignments)
     signal.signal(signal.SIGTERM, _end)
     print_one = _print_json if as_json else _print_text
-    for event in watch_roots([target.root for target in targets_of(paths)], lambda root: open_index(root, values)):
+    for event in watch_roots([target.root for target in targets_of(paths)], lambda root: open_index(root, values, quiet=True)):
         print_one(event)
     return FOUND
 
