@@ -59,7 +59,7 @@ EXCLUDED_SECONDS = 0.3
 class Index:
     """An index of one root. Open it with `Index.open`; it is a context manager.
 
-    Each question is answered from one generation, also where another thread refreshes the index meanwhile.
+    Each call answers from one generation, even if another thread refreshes the index meanwhile.
     """
 
     def __init__(self, writer: IndexWriter, trace: Trace | None = None) -> None:
@@ -80,8 +80,8 @@ class Index:
     ) -> Self:
         """Open the index of a folder, building or refreshing it first.
 
-        `settings` are dotted names with values, for instance `{"search.k": 5}`. A first build begins with what it
-        inherits (`index.archive`), else with what the index of another worktree has.
+        `settings` maps dotted names to values, such as `{"search.k": 5}`. A first build starts from an index archive
+        (`index.archive`), else from the index of another worktree.
         """
         writer = IndexWriter.open(
             path, data_dir=data_dir, settings=settings, command_line=command_line, refresh=refresh, progress=progress, reuse=reuse
@@ -95,19 +95,19 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         self.writer.close()
 
     def refresh(self, progress: Progress | None = None) -> RefreshSummary:
-        """Take in what changed on disk since the index was opened or last refreshed."""
+        """Index what changed on disk since the index was opened or last refreshed."""
         return self.writer.refresh(progress)
 
     def poll(self) -> PendingWork:
-        """See what changed on disk and what other processes indexed, without indexing anything: what a refresh would do."""
+        """Check what changed on disk and what other processes indexed, and return what a refresh would do."""
         return self.writer.poll()
 
     def add_edges(self, provenance: str, edges: Sequence[Edge], *, paths: Sequence[str] | None = None) -> None:
-        """Keep edges that something other than the parser found, in place of those of the same provenance (of some files, or of all)."""
+        """Store edges from a source other than the parser; they replace those of the same provenance, in some files or all."""
         self.writer.add_edges(provenance, edges, paths=paths)
 
     @property
@@ -117,7 +117,7 @@ class Index:
 
     @property
     def root(self) -> Path:
-        """The folder that is indexed."""
+        """The indexed folder."""
         return self.writer.layout.root
 
     @property
@@ -127,17 +127,17 @@ class Index:
 
     @property
     def settings(self) -> Settings:
-        """The settings that hold for this root."""
+        """The settings of this root."""
         return self.writer.settings
 
     @property
     def provenance(self) -> list[Setting]:
-        """Each setting with where its value came from."""
+        """Each setting with the source of its value."""
         return self.writer.provenance
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of how this index came to be."""
+        """Remarks for the user on how this index was built."""
         return self.writer.notes
 
     @property
@@ -147,12 +147,12 @@ class Index:
 
     @property
     def tree(self) -> FileTree:
-        """The files of the root, as they were last seen."""
+        """The files of the root, as last seen."""
         return self.writer.tree
 
     @property
     def store(self) -> IndexStore:
-        """The truth, opened."""
+        """The index store, opened."""
         return self.writer.store
 
     @property
@@ -162,15 +162,15 @@ class Index:
 
     @property
     def freshness(self) -> Freshness:
-        """What answers are of: commit, time, and whether files changed since."""
+        """The commit and time of the index, and whether files changed since."""
         return self.writer.freshness
 
     def read_text(self, path: str) -> str | None:
-        """The text of a file as it is on disk now, without its secrets; None when it is gone or no text."""
+        """The current text of a file on disk, without its secrets; None if it is gone or not text."""
         return self.reader.read_text(path)
 
     def parsed(self, path: str) -> ParsedFile | None:
-        """What a file holds, as it was indexed."""
+        """The units of a file, as indexed."""
         return self.reader.parsed(path)
 
     # Search.
@@ -183,23 +183,23 @@ class Index:
         return reader.compute_once("searcher", lambda: Searcher(reader, named, self.trace))
 
     def search(self, query: str | SearchRequest = "", **options: Unpack[SearchOptions]) -> SearchResponse:
-        """The best files for a query, best first: exactly k of them when that many match.
+        """The best files for a query, best first: k of them if that many match.
 
-        A query may hold operators (docs/query.md); `plain` reads it as words alone. The options are the fields of
-        `SearchRequest`, which may be given instead of a query.
+        A query may contain operators (docs/query.md), unless it is `plain`. The options are the fields of `SearchRequest`,
+        which may be given instead of a query.
         """
         return self._searcher().search(SearchRequest.of(query, **options))
 
     def why(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Why:
-        """Why a file (or `file:line`, or a symbol) stands where it stands in the answer to a query, or is not in it."""
+        """Why a file (or `file:line`, or a symbol) has its rank for a query, or is missing."""
         return self._searcher().why(SearchRequest.of(query, **options), target)
 
     def rival(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Rival | None:
-        """What a file lacks against the last of k results, or against the first where it is one of them; None for the first."""
+        """Compare a file with the last of k results, or with the first if it is one of them; None for the first itself."""
         return self._searcher().rival(SearchRequest.of(query, **options), target)
 
     def absence(self, query: str | SearchRequest, target: str, **options: Unpack[SearchOptions]) -> Absence | None:
-        """Why something has no place in the answer to a query at all; None where it has one."""
+        """Why something is not ranked for a query at all; None if it is."""
         searcher, request = self._searcher(), SearchRequest.of(query, **options)
         try:
             units = searcher.find(target)
@@ -211,7 +211,7 @@ class Index:
         return searcher.absence(request, units)
 
     def related(self, path: str, line: int, **options: Unpack[SearchOptions]) -> list[SearchResult]:
-        """Units like the one at a line of a file, best first (Q9); options are filters as in `search`."""
+        """Units similar to the one at a line of a file, best first (Q9); options are filters as in `search`."""
         check_related(options)
         reader = self.reader
         request = SearchRequest.of("related", **options)
@@ -223,7 +223,7 @@ class Index:
         return self._searcher().ranked(query, profile)
 
     def excluded(self, words: Sequence[str]) -> ExcludedMatches:
-        """How many files that are not indexed hold all of some words, as far as can be told in a moment (Z1)."""
+        """How many files that are not indexed contain all of some words, as far as time allows (Z1)."""
         from whence.source.excluded import count_excluded_matches  # noqa: PLC0415  -- only where an answer is in doubt
 
         until = time.monotonic() + EXCLUDED_SECONDS
@@ -232,7 +232,7 @@ class Index:
         )
 
     def _named_units(self, reader: IndexReader, parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
-        """The units that `sym:`, `callers:` or `callees:` stands for, surest first; a name that nothing bears is refused."""
+        """The units of `sym:`, `callers:` or `callees:`, surest first; an unknown name is refused."""
         if leaf.field == "sym" and len(units := reader.snapshot.definitions(leaf.value)):
             return units, []
         questions = self._questions_of(reader)
@@ -257,15 +257,15 @@ class Index:
     def context(self, task: str | ContextRequest = "", **options: Unpack[ContextOptions]) -> ContextPack:
         """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
 
-        Instead of a task, `files=[...]` asks for what depends on files, and `diff="HEAD"` for what a change reaches. The
-        options are the fields of `ContextRequest`, which may be given instead of a task.
+        Instead of a task, `files=[...]` gives what depends on files, and `diff="HEAD"` what a change affects. The options
+        are the fields of `ContextRequest`, which may be given instead of a task.
         """
         from whence.context.request import ContextRequest  # noqa: PLC0415  -- a search does without
 
         return self._context_builder(self.reader).build(ContextRequest.of(task, **options), time.time())
 
     def why_symbol(self, task: str | ContextRequest, name: str, **options: Unpack[ContextOptions]) -> Why:
-        """Why a symbol stands where it stands among those for a task, or is not there."""
+        """Why a symbol has its rank for a task, or is missing."""
         from whence.context.request import ContextRequest  # noqa: PLC0415
 
         reader = self.reader
@@ -281,13 +281,13 @@ class Index:
             "context", lambda: ContextBuilder(reader, graph, lambda key: self._package_hash(reader, key), self.notes, self.trace)
         )
 
-    # Questions to the graph (W5). A name that several symbols bear, or none, is a UsageError that lists them, or the nearest.
+    # Questions to the graph (W5). A name of several symbols, or of none, is a UsageError that lists them, or the nearest.
     def open_graph(self) -> Graph:
-        """The symbol graph of the latest generation; made and stored where it is not there yet."""
+        """The symbol graph of the latest generation; built and stored if it does not exist yet."""
         return self._graph_of(self.reader)
 
     def questions(self) -> Questions:
-        """The graph, ready to be asked; what was worked out is kept as long as the generation is the same."""
+        """Questions to the graph; answers are cached per generation."""
         return self._questions_of(self.reader)
 
     def _graph_of(self, reader: IndexReader) -> Graph:
@@ -302,12 +302,12 @@ class Index:
         return reader.compute_once("questions", lambda: Questions(graph))
 
     def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
-        """Who calls a symbol, surest first; with other kinds of edge, who uses it so; with depth, through others."""
+        """The callers of a symbol, surest first; with other kinds of edge its users; with depth also indirect ones."""
         questions = self.questions()
         return questions.callers(questions.resolve_one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
     def callees(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
-        """What a symbol calls, surest first."""
+        """The symbols that a symbol calls, surest first."""
         questions = self.questions()
         return questions.callees(questions.resolve_one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 

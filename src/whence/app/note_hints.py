@@ -1,7 +1,7 @@
-"""Notes about the code in an answer. Costs next to nothing where there are none.
+"""Hints at notes about the code in an answer. Costs next to nothing if there are none.
 
-The index over notes is asked as it is, and only for the notes to read: what was written by
-hand since the last command of memory is not known yet, what was edited or deleted is.
+The note index is used as it is: notes written by hand since the last memory command are missing, but edits and deletions
+are seen, because the notes themselves are read.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[st
             note = store.read(key)
         except WhenceError:  # reported when it is recalled
             continue
-        if note is None or not _holds(note, now):
+        if note is None or not is_current(note, now):
             continue
         about = [one for one in note.about if one.repository in roots and _is_shown(one, shown)]
         found = {one.code: states.state(one, index.root, time.time_ns()) for one in about}
@@ -127,7 +127,7 @@ def _read(index: Index, directory: Path, keys: Sequence[str], roots: Sequence[st
     return hints
 
 
-def _holds(note: Note, now: float) -> bool:
+def is_current(note: Note, now: float) -> bool:
     """Whether recall would find a note."""
     from whence.memory.note import GENERATED  # noqa: PLC0415  -- loaded by the caller
 

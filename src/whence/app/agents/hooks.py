@@ -155,7 +155,8 @@ _HEAD = "Notes that whence keeps on this repository (written earlier: they infor
 
 def latest_notes(directories: Iterable[Path], project: str, now: datetime) -> list[Note]:
     """The latest valid notes of a project, latest first. Only their files are read: no index is opened or built."""
-    from whence.core.errors import WhenceError  # noqa: PLC0415  -- tool calls are reported without loading the notes
+    from whence.app.note_hints import is_current  # noqa: PLC0415  -- tool calls are reported without loading the notes
+    from whence.core.errors import WhenceError  # noqa: PLC0415  -- as above
     from whence.memory.store import NoteStore  # noqa: PLC0415  -- as above
     from whence.text.slugs import project_folder  # noqa: PLC0415  -- as above
 
@@ -165,17 +166,10 @@ def latest_notes(directories: Iterable[Path], project: str, now: datetime) -> li
         try:
             files = sorted(store.scan(project_folder(project)), key=lambda one: -one.changed_ns)[:MAX_NOTES_READ]
             notes = ((one.changed_ns, store.read(one.key)) for one in files)
-            found += [(changed, note) for changed, note in notes if note is not None and _is_valid(note, now)]
+            found += [(changed, note) for changed, note in notes if note is not None and is_current(note, now.timestamp())]
         except (WhenceError, OSError):
             continue  # commands that work with notes report this
     return [note for _, note in sorted(found, key=lambda one: (-(one[1].updated or now).timestamp(), -one[0]))][:MAX_NOTES_READ]
-
-
-def _is_valid(note: Note, now: datetime) -> bool:
-    from whence.memory.note import GENERATED  # noqa: PLC0415  -- as above
-
-    ended = note.archived is not None or (note.valid_until is not None and note.valid_until <= now)
-    return not (ended or note.kind in GENERATED or (note.valid_from is not None and note.valid_from > now))
 
 
 def notes_summary(notes: Sequence[Note], branch: str, lines: int = MAX_NOTES_LISTED) -> str:
