@@ -50,7 +50,7 @@ class Leases:
 
     def acquire(self, repo: str) -> Lease | None:
         """Lease a repository, or return None if another worker has it or is first."""
-        self._delete_expired(repo)
+        self.engine.delete(CLAIMS.name, equals("repo", repo) & below("until", self.now() - 2 * GRACE * self.seconds))  # expired
         if self.claims(equals("repo", repo)):  # taken; numbers only settle ties between workers that arrive together
             return None
         lease = Lease(self, repo)
@@ -80,10 +80,6 @@ class Leases:
         every = (_claim(key, found) for key, found in rows.items())
         return [claim for claim in every if claim.until + GRACE * self.seconds > self.now()]
 
-    def _delete_expired(self, repo: str) -> None:
-        """Delete expired claims."""
-        self.engine.delete(CLAIMS.name, equals("repo", repo) & below("until", self.now() - 2 * GRACE * self.seconds))
-
     def _next_number(self, repo: str) -> int:
         return 1 + max((claim.number for claim in self.claims(equals("repo", repo))), default=0)
 
@@ -105,14 +101,9 @@ class Lease:
     """The right to work on one repository until it expires. Another thread may renew it."""
 
     def __init__(self, leases: Leases, repo: str) -> None:
-        self.repo = repo
-        self.id = uuid.uuid4().hex
-        self.number = 0
-        self.until = float("inf")
-        self._leases = leases
-        self._version = 0
-        self._lock = threading.Lock()
-        self._ended = False
+        self.repo, self.id, self._leases = repo, uuid.uuid4().hex, leases
+        self.number, self.until = 0, float("inf")
+        self._version, self._ended, self._lock = 0, False, threading.Lock()
 
     @property
     def held(self) -> bool:

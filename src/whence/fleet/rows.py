@@ -58,16 +58,6 @@ def part_key(key: str, part: int) -> str:
     return f"{key}.{part}"
 
 
-def unit_key(file: str, number: int) -> str:
-    """The key of a unit."""
-    return f"{file}.u{number}"
-
-
-def passage_key(file: str, number: int) -> str:
-    """The key of a passage."""
-    return f"{file}.p{number}"
-
-
 def passage_number(key: str) -> int:
     """The number of a passage within its file."""
     return int(key.rpartition(".p")[2])
@@ -186,7 +176,7 @@ def unit_rows(owner: Owner, blob: FileBlob) -> Iterator[Row]:
     names = StringTable(np.ascontiguousarray(arrays["units.name.blob"]), arrays["units.name.ends"])
     for number, (words, kind) in enumerate(zip(blob.unit_words, arrays["units.kind"].tolist(), strict=True)):
         yield owner.row(
-            unit_key(key, number),
+            f"{key}.u{number}",
             file=key,
             number=number,
             name=truncate(names[number], MAX_NAME),
@@ -205,7 +195,7 @@ def passage_rows(owner: Owner, blob: FileBlob) -> Iterator[Row]:
     signs = blob.arrays["passages.rows"].reshape(count, -1)[:, :SKETCH_BITS] > 0
     signs = np.pad(signs, ((0, 0), (0, SKETCH_BITS - signs.shape[1])))
     for number, bits in enumerate(np.packbits(signs, axis=1)):
-        yield owner.row(passage_key(key, number), file=key, sketch=bits.tobytes())
+        yield owner.row(f"{key}.p{number}", file=key, sketch=bits.tobytes())
 
 
 def passage_count(blob: FileBlob) -> int:

@@ -250,7 +250,8 @@ class Completion:
         scope, _, last = name.rpartition(".")
         rows: Iterable[int] = self._folded_names if not last else (unit for unit, one in self._folded_names.items() if last in one)
         units = np.array([unit for unit in rows if not (scope or path) or self._is_in(unit, scope, path)], np.int64)
-        fit = np.array([_match_rank(self._folded_names[unit], last) for unit in units.tolist()], np.int64)
+        names = [self._folded_names[unit] for unit in units.tolist()]
+        fit = np.array([0 if one == last or not last else 1 if one.startswith(last) else 2 for one in names], np.int64)
         order = units[np.lexsort((units, -self._graph.referrers[units], fit))]
         return self._first(order.tolist(), limit)
 
@@ -274,8 +275,3 @@ class Completion:
             if len(found) == limit:
                 break
         return list(found.values())
-
-
-def _match_rank(name: str, text: str) -> int:
-    """0 if a name is the text, 1 if it starts with it, 2 if it contains it."""
-    return 0 if name == text or not text else 1 if name.startswith(text) else 2

@@ -156,41 +156,40 @@ class SymbolTable:
         return np.searchsorted(names, self.name, side="right") - np.searchsorted(names, self.name)
 
     # Tables of definitions.
+    def _table(self, chosen: Array, place: Array, name: Array) -> NameTable:
+        """Some units by (place, name)."""
+        rows = np.flatnonzero(chosen)
+        return NameTable(scoped_key(place[rows], name[rows]), rows)
+
     @cached_property
     def in_file(self) -> NameTable:
         """Definitions by (file, name), members of types left out."""
-        rows = np.flatnonzero(self.defines & (self.owner < 0))
-        return NameTable(scoped_key(self.file[rows], self.name[rows]), rows)
+        return self._table(self.defines & (self.owner < 0), self.file, self.name)
 
     @cached_property
     def in_folder(self) -> NameTable:
         """Definitions by (folder, name), members of types left out."""
-        rows = np.flatnonzero(self.defines & (self.owner < 0))
-        return NameTable(scoped_key(self.folder[self.file[rows]], self.name[rows]), rows)
+        return self._table(self.defines & (self.owner < 0), self.folder[self.file], self.name)
 
     @cached_property
     def of_type(self) -> NameTable:
         """Members by (type, name)."""
-        rows = np.flatnonzero(self.owner >= 0)
-        return NameTable(scoped_key(self.owner[rows], self.name[rows]), rows)
+        return self._table(self.owner >= 0, self.owner, self.name)
 
     @cached_property
     def anywhere(self) -> NameTable:
         """Callables and types outside tests by (family, name)."""
-        rows = np.flatnonzero(self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file])
-        return NameTable(scoped_key(self.family[self.file[rows]], self.name[rows]), rows)
+        return self._table(self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file], self.family[self.file], self.name)
 
     @cached_property
     def types(self) -> NameTable:
         """Types outside tests by (family, name)."""
-        rows = np.flatnonzero(self.container & ~self.test[self.file])
-        return NameTable(scoped_key(self.family[self.file[rows]], self.name[rows]), rows)
+        return self._table(self.container & ~self.test[self.file], self.family[self.file], self.name)
 
     @cached_property
     def types_by_folded_name(self) -> NameTable:
         """Types by (family, name without case and underscores), so that `http_client` finds HttpClient."""
-        rows = np.flatnonzero(self.container & ~self.test[self.file])
-        return NameTable(scoped_key(self.family[self.file[rows]], self.sound[rows]), rows)
+        return self._table(self.container & ~self.test[self.file], self.family[self.file], self.sound)
 
     @cached_property
     def by_folded_name(self) -> NameTable:

@@ -24,8 +24,6 @@ from whence.source.ignore import RULE_FILES, IgnoreRules
 from whence.source.walk import FileTree, Walker
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 # From <sys/inotify.h>, the same on every Linux.
@@ -119,7 +117,7 @@ class TreeWatcher:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property

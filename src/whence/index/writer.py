@@ -29,8 +29,6 @@ from whence.source import git
 from whence.source.walk import FileTree, Walker
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from whence.index.reuse import ReusableIndex
@@ -101,7 +99,7 @@ class IndexWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -184,7 +184,7 @@ def _palette(language: str) -> _Palette:
         kind = compiled.node_kind_for_id(number)
         if kind and compiled.node_kind_is_visible(number):
             named = compiled.node_kind_is_named(number)
-            what = exceptions.get(kind if named else f'"{kind}"') or (_kind_by_name(kind, rules) if named else _kind_of_token(kind))
+            what = exceptions.get(kind if named else f'"{kind}"') or _kind(kind, rules if named else None)
             (colours if what in _COLOURS else roles)[number] = what
     return _Palette(
         colours=colours,
@@ -198,12 +198,11 @@ def _palette(language: str) -> _Palette:
     )
 
 
-def _kind_by_name(kind: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
+def _kind(kind: str, rules: Sequence[tuple[re.Pattern[str], str]] | None) -> str:
+    """The colour or role of a node kind; without rules, of a token."""
+    if rules is None:
+        return CONSTANT if kind.encode() in _VALUES else KEYWORD if _KEYWORD.fullmatch(kind) else PLAIN
     return next((what for pattern, what in rules if pattern.search(kind)), PLAIN)
-
-
-def _kind_of_token(token: str) -> str:
-    return CONSTANT if token.encode() in _VALUES else KEYWORD if _KEYWORD.fullmatch(token) else PLAIN
 
 
 def _fields(grammar: Language, names: tuple[str, ...]) -> frozenset[int]:

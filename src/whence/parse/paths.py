@@ -1,4 +1,4 @@
-"""What a path says by itself: its words, and the part its file plays in a project."""
+"""What a path tells about a file: its words, and its role in a project."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 from whence.parse.languages import CODE, language_of
 from whence.text.analyzer import parts
 
-#: Directories closest to the file say what it is about; those further up are the project's own.
+#: So many folders right above a file tell what it is about.
 NEAR_DIRECTORIES = 2
 
 
 class Role(IntFlag):
-    """Parts a file can play, told by its path alone."""
+    """Roles of a file, by its path alone."""
 
     TEST = 1
     COMPAT = 2
@@ -28,38 +28,37 @@ class Role(IntFlag):
     LEGACY = 256  # what SPEC R1 calls compat: narrower than COMPAT, which also knows vendored trees
 
 
-# Plain text: compiled when a path is first read, which a search never does.
 _TEST_FILE = (
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_tests|[^/]*[a-z0-9]Tests?|[^/]*[a-z0-9]TestCase|[^/]*[a-z0-9](?:Spec|Specs|Suite|IT)|[^/]*[._-](?:test|tests|spec|specs|bench|cy|e2e)"
     r"|[^/]*_spec|[^/]*_benchmark|[^/]*Benchmark|conftest|runtests|test_?helpers?[^/]*|tests?|spec_helper)\.[A-Za-z]+$"
     r"|\.bats$|\.t$|\.Tests\.ps1$|(?:^|/)[A-Z][A-Za-z0-9]*_test\.[a-z]+$"
 )
-_TEST_DIRECTORY = r"(?i)(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/"
-_COMPAT = r"(?i)(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$"
-_LEGACY = r"(?i)(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)"
-_EXAMPLE = r"(?i)(?:^|/)(?:_?examples?|docs?_src)/"
-_DOCS = r"(?i)(?:^|/)(?:docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/"
-_INTERNAL = r"(?i)internal|impl\b|private|detail"
-_PLATFORM = r"(?i)(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)"
-_BARREL = r"(?:^|/)(?:__init__\.pyi?|package-info\.java|module-info\.java|mod\.rs|index\.(?:ts|js|tsx|jsx|mjs))$"
+#: How paths announce roles. Plain text: compiled when a path is first read, which a search never does.
+_ROLES = (
+    (Role.TEST, _TEST_FILE),
+    (Role.TEST, r"(?i)(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|fixtures?|benchmarks?|bench|mocks?|__mocks__|[a-z]+[-_]tests?)/"),
+    (Role.COMPAT, r"(?i)(?:^|/)(?:_?compat|legacy|deprecated|_?vendor|third_party)/|(?:^|/)[^/]*(?:compat|deprecated|legacy)[^/]*$"),
+    (Role.LEGACY, r"(?i)(?:^|/)_?(?:compat|legacy)(?:/|\.[^/]*$)"),
+    (Role.EXAMPLE, r"(?i)(?:^|/)(?:_?examples?|docs?_src)/"),
+    (Role.DOCS, r"(?i)(?:^|/)(?:docs?|samples?|demos?|galler(?:y|ies)|tutorials?)/"),
+    (Role.INTERNAL, r"(?i)internal|impl\b|private|detail"),
+    (
+        Role.PLATFORM,
+        r"(?i)(?:^|/)(?:win|windows|win32|mingw|msvc|aix|sunos|os390|haiku|cygwin|ibmi|qnx|hurd|android|wasm|wasi)(?:[/._-]|$)",
+    ),
+    (Role.BARREL, r"(?:^|/)(?:__init__\.pyi?|package-info\.java|module-info\.java|mod\.rs|index\.(?:ts|js|tsx|jsx|mjs))$"),
+    (Role.HEADER, r"\.(?:h|hpp|hh|hxx)\Z"),
+    (Role.DECLARATION, r"\.d\.[mc]?ts\Z"),
+)
 _VERSION = r"(?:^|/)v(\d{1,2})(?=/)"
 
 
 def roles(path: str) -> Role:
     """Every role that a path announces."""
     found = Role(0)
-    if re.search(_TEST_FILE, path) or re.search(_TEST_DIRECTORY, path):
-        found |= Role.TEST
-    for pattern, role in (
-        (_COMPAT, Role.COMPAT), (_LEGACY, Role.LEGACY), (_EXAMPLE, Role.EXAMPLE), (_DOCS, Role.DOCS), (_INTERNAL, Role.INTERNAL),
-        (_PLATFORM, Role.PLATFORM), (_BARREL, Role.BARREL),
-    ):  # fmt: skip
+    for role, pattern in _ROLES:
         if re.search(pattern, path):
             found |= role
-    if path.endswith((".h", ".hpp", ".hh", ".hxx")):
-        found |= Role.HEADER
-    if path.endswith((".d.ts", ".d.mts", ".d.cts")):
-        found |= Role.DECLARATION
     return found
 
 
@@ -76,7 +75,7 @@ def version(path: str) -> int:
 
 
 def depth(path: str) -> int:
-    """How many directories stand above a file."""
+    """How many folders are above a file."""
     return path.count("/")
 
 

@@ -51,11 +51,7 @@ def schema_of(tables: Mapping[str, tuple[str, str]], indexes: Mapping[str, str])
 
 def register_row_sum(db: sqlite3.Connection) -> None:
     """Give a connection the function that computes the checksum of a row."""
-    db.create_function(CHECKSUM, -1, _row_sum, deterministic=True)
-
-
-def _row_sum(*values: Any) -> int:
-    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+    db.create_function(CHECKSUM, -1, lambda *values: zlib.crc32(repr(values).encode("utf-8", "surrogatepass")), deterministic=True)
 
 
 def altered_rows(db: sqlite3.Connection, table: str, columns: str) -> list[str]:
@@ -206,7 +202,8 @@ class Database:
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
     """A connection whose transactions are explicit; `mode` is SQLite's: rwc, rw or ro."""
-    address = f"file:{_quote(os.fsencode(path))}?mode={mode}"
+    quoted = "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(path))  # without loading a library
+    address = f"file:{quoted}?mode={mode}"
     db = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         register_row_sum(db)
@@ -243,11 +240,6 @@ def _create_private(path: Path) -> None:
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-
-
-def _quote(path: bytes) -> str:
-    """A path for a `file:` address, without loading a library for it."""
-    return "".join(chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in path)
 
 
 # What SQLite's errors mean.

@@ -35,7 +35,8 @@ class TextPositions:
     def position(self, byte: int) -> tuple[int, int]:
         """Line and column, both from 0, of a byte."""
         line = bisect_right(self._starts, byte) - 1
-        return line, _utf16_length(self.text[self._starts[line] : byte])
+        before = self.text[self._starts[line] : byte]
+        return line, len(before) if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
     def byte(self, line: int, column: int) -> int | None:
         """The byte at a line and column; None if the text has no such place."""
@@ -53,10 +54,6 @@ class TextPositions:
             counted += 2 if ord(character) > 0xFFFF else 1
             start += len(character.encode("utf-8"))
         return start if counted == column else None
-
-
-def _utf16_length(text: bytes) -> int:
-    return len(text) if text.isascii() else len(text.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
 
 def path_of_uri(address: str) -> bytes | None:

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from whence.core.errors import StorageError
@@ -215,7 +214,7 @@ class Observations:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._db.close()
 
     @contextmanager
@@ -288,14 +287,10 @@ def relation_of(span: Span) -> tuple[str, str] | None:
         method = (said.get("http.request.method") or said.get("http.method") or "ANY").upper()
         return _printable("consumes_endpoint" if span.kind == "client" else "handles_route", f"route:{method} {route}")
     if said.get("rpc.method") and span.kind in ("client", "server"):
-        return _printable("consumes_rpc" if span.kind == "client" else "implements_rpc", f"rpc:{_procedure(said)}")
+        service, method = said.get("rpc.service", ""), said["rpc.method"].lstrip("/")
+        procedure = method if "/" in method or not service else f"{service}/{method}"
+        return _printable("consumes_rpc" if span.kind == "client" else "implements_rpc", f"rpc:{procedure}")
     return None
-
-
-def _procedure(said: Mapping[str, str]) -> str:
-    """`package.Service/Method`, whichever way it was reported."""
-    service, method = said.get("rpc.service", ""), said["rpc.method"].lstrip("/")
-    return method if "/" in method or not service else f"{service}/{method}"
 
 
 def _printable(kind: str, target: str) -> tuple[str, str] | None:

@@ -12,6 +12,7 @@ from whence.graph.import_rules import Binding, PathTree, Rule, aliased, folder_o
 #: Folders that a build writes; the sources are in `src`.
 _BUILD_FOLDERS = frozenset({"dist", "build", "lib", "out", "es", "esm", "cjs", "types"})
 _BUILD_EXTENSIONS = (".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs")
+_CONFIGURATION = re.compile(r"jsconfig\.json|tsconfig.*\.json", re.DOTALL)
 _ENTRY_FIELDS = ("source", "types", "typings", "module", "main")
 #: At most so many values of a map of exports are read, and so many tsconfig files that extend one another.
 MAX_TARGETS = 50
@@ -39,7 +40,9 @@ class _Packages:
         if name.startswith("#"):
             yield from self._subpath_imports(folder, name)
         for aliases in self._aliases_for(folder):
-            yield from _substituted(aliases.patterns, name)
+            for pattern, places in aliases.patterns:
+                if (middle := _middle(pattern, name)) is not None:
+                    yield from (place.replace("*", middle, 1) for place in places)
         yield from self._in_workspace(name)
         for aliases in self._aliases_for(folder):
             path = joined(aliases.base, name) if aliases.base is not None else None
@@ -51,7 +54,7 @@ class _Packages:
         """The aliases of the nearest folder that has a configuration with any."""
         known = self._aliases.get(folder)
         if known is None:
-            paths = [path for path in self._tree.sources(folder, (".json",)) if _is_configuration(path.rpartition("/")[2])]
+            paths = [path for path in self._tree.sources(folder, (".json",)) if _CONFIGURATION.fullmatch(path.rpartition("/")[2])]
             paths.sort(key=lambda path: (not path.endswith(("tsconfig.json", "jsconfig.json")), path))
             found = [self._read_aliases(path, set()) for path in paths]
             here = tuple(one for one in dict.fromkeys(found) if one.patterns or one.base is not None)
@@ -137,10 +140,6 @@ def _table(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _is_configuration(name: str) -> bool:
-    return name == "jsconfig.json" or (name.startswith("tsconfig") and name.endswith(".json"))
-
-
 def _patterns(paths: dict[object, object], folder: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found = []
     for pattern, targets in paths.items():
@@ -150,13 +149,6 @@ def _patterns(paths: dict[object, object], folder: str) -> tuple[tuple[str, tupl
             found.append((pattern, tuple(places)))
     found.sort(key=lambda one: (-len(one[0].partition("*")[0]), one[0]))
     return tuple(found)
-
-
-def _substituted(patterns: Iterable[tuple[str, tuple[str, ...]]], name: str) -> Iterator[str]:
-    for pattern, places in patterns:
-        middle = _middle(pattern, name)
-        if middle is not None:
-            yield from (place.replace("*", middle, 1) for place in places)
 
 
 def _middle(pattern: str, name: str) -> str | None:
