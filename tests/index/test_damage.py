@@ -25,7 +25,6 @@ from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import IndexBusy, StorageError
 from whence.core.settings_schema import Settings
 from whence.index.layout import Layout
-from whence.memory import database as note_store
 from whence.memory import index as note_index
 from whence.memory.memory import Memory
 from whence.storage import sqlite
@@ -83,8 +82,7 @@ def test_databases_that_another_process_holds_are_busy_and_not_damaged(
     tree: Path, layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for module in (sqlite, note_store):
-        monkeypatch.setattr(module, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
     monkeypatch.setattr("whence.index.writer.OPENING_SECONDS", 0.2)
     with Memory.open(tmp_path / "notes") as memory:
         memory.remember("The walrus sleeps", topic="walrus")
