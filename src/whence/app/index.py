@@ -219,7 +219,7 @@ class Index:
         return self._searcher().related(_example(reader, unit), request)
 
     def ranked(self, query: str, profile: Profile) -> RankedPool:
-        """Every candidate of a query with its ledger, under a profile that need not be among the settings."""
+        """Every candidate of a query with its ledger, under any profile."""
         return self._searcher().ranked(query, profile)
 
     def excluded(self, words: Sequence[str]) -> ExcludedMatches:
@@ -255,7 +255,7 @@ class Index:
 
     # Context.
     def context(self, task: str | ContextRequest = "", **options: Unpack[ContextOptions]) -> ContextPack:
-        """The symbols that a task needs, ranked, and a text of them within a budget of tokens.
+        """Rank the symbols a task needs and pack them into a token budget.
 
         Instead of a task, `files=[...]` gives what depends on files, and `diff="HEAD"` what a change affects. The options
         are the fields of `ContextRequest`, which may be given instead of a task.
@@ -317,35 +317,35 @@ class Index:
         return questions.impact(questions.resolve_one(name), depth=depth).neighbours()
 
     def tests(self, name: str, *, depth: int = 4) -> list[Neighbour]:
-        """The tests that call a symbol, those that do so directly first."""
+        """The tests that call a symbol, direct callers first."""
         questions = self.questions()
         return questions.tests(questions.resolve_one(name), depth=depth).neighbours()
 
     def path(self, source: str, target: str, *, hops: int = 12) -> list[PathStep] | None:
-        """The shortest way from one symbol to another, edge by edge; None when there is none."""
+        """The shortest path from one symbol to another, edge by edge; None if there is none."""
         questions = self.questions()
         return questions.path([questions.resolve_one(source)], [questions.resolve_one(target)], hops=hops)
 
     def around(self, symbol: NamedSymbol, **how: Any) -> Neighbourhood:
-        """What a walk from a symbol comes to most, and the edges among that; `how` as in `NeighbourhoodFinder.around`."""
+        """The neighbourhood of a symbol by random walk, with the edges within it; `how` as in `NeighbourhoodFinder.around`."""
         from whence.graph.neighbourhood import NeighbourhoodFinder  # noqa: PLC0415
 
         reader, graph = self.reader, self.open_graph()
         return reader.compute_once("neighbourhoods", lambda: NeighbourhoodFinder(graph)).around(symbol, **how)
 
     def completed(self, text: str, most: int) -> list[tuple[NamedSymbol, int]]:
-        """Symbols for the beginning or a part of a name, the most used first, each with how often it is used."""
+        """Complete a name or part of one: symbols with their number of uses, most used first."""
         from whence.graph.names import Completion  # noqa: PLC0415
 
         reader, graph = self.reader, self.open_graph()
         return reader.compute_once("completion", lambda: Completion(graph)).symbols(text, most)
 
     def symbol_keys(self, name: str) -> list[str]:
-        """The keys, `path#qualified.name`, of every symbol that a name may mean."""
+        """The keys (`path#qualified.name`) of every symbol a name may mean."""
         return [one.key for one in self.questions().resolve(name)]
 
     def package_hash(self, key: str) -> str:
-        """A hash of the code of a symbol's package; empty when the symbol is gone (L3)."""
+        """A hash of the code in a symbol's package; empty if the symbol is gone (L3)."""
         return self._package_hash(self.reader, key)
 
     def _package_hash(self, reader: IndexReader, key: str) -> str:
