@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import is_nightly
 from fleet_workers import rows_in, run_and_kill, unlike
 from sample_histories import commit
 from sample_trees import git, write
@@ -218,7 +219,8 @@ def test_when_one_of_two_is_killed_the_other_finishes_and_nothing_is_missing_or_
     fleet: FleetSettings, engine: Engine, server: str, prefix: str, tmp_path: Path
 ):
     fleet = replace(fleet, lease=2.0)
-    sources = {f"r{number}": str(repository(tmp_path, f"r{number}", files=60)) for number in range(6)}
+    count, files = (6, 60) if is_nightly() else (4, 30)
+    sources = {f"r{number}": str(repository(tmp_path, f"r{number}", files=files)) for number in range(count)}
     for name, source in sources.items():
         Registry(engine).add(name, source, ["all", name])
     survived = run_and_kill(fleet, (tmp_path / "first", tmp_path / "second"), after=1)

@@ -21,13 +21,18 @@ def opened(
     context.set_default_timeout(SECONDS * 1000)
     page = context.new_page()
     complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and excused not in said.text else None)
+    listen(page, complaints, excused)
     page.goto(f"{served.base}{address}{f'#token={served.token}' if token else ''}")
     page.wait_for_selector("#content main:not(.wait)")
     yield page
     context.close()
     assert complaints == []
+
+
+def listen(page: Any, complaints: list[str], excused: str = "status of 4") -> None:
+    """Take down what a page complains about in its console."""
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and excused not in said.text else None)
 
 
 def url_has(page: Any, *texts: str) -> None:

@@ -14,12 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcp_servers import surroundings
 
 SECONDS_TO_START = 30
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 #: axe's findings that count (its own words for how bad they are).
 BAD = ("serious", "critical")
+
+
+def looks(first: dict[str, Any], *others: dict[str, Any]) -> list[Any]:
+    """Ways to open a page: the first always, the others at night."""
+    return [first, *(pytest.param(one, marks=pytest.mark.nightly) for one in others)]
 
 
 @dataclass(frozen=True, slots=True)

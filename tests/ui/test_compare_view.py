@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ui.pages import PHONE
+from ui.pages import PHONE, looks
 from whence.search.metrics import ndcg
 
 A_AND_B = {"a": {}, "b": {"factors": {"meaning": 0}}}
@@ -119,7 +119,7 @@ def test_weights_that_were_moved_in_the_search_are_offered_as_b(show):
     assert page.locator(".side").nth(0).get_by_role("slider").count() == 0
 
 
-@pytest.mark.parametrize("page", [{}, {"color_scheme": "dark", "viewport": PHONE}], indirect=True, ids=["wide", "dark phone"])
+@pytest.mark.parametrize("page", looks({}, {"color_scheme": "dark", "viewport": PHONE}), indirect=True, ids=["wide", "dark phone"])
 def test_everybody_can_compare(show, accessible):
     page = show("/compare?wb=meaning*0&wa=test*2")
     page.fill("#queries", LIST + "cart => walrus.py\nlang:pythn x")

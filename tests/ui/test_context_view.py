@@ -222,7 +222,7 @@ def test_a_task_too_long_for_an_address_is_packed_all_the_same(show):
     [
         ({}, "open=shop/cart.py%23Cart.total&panel=why"),
         ({"color_scheme": "dark"}, "tab=left"),
-        ({"viewport": PHONE}, "open=shop/cart.py%23Cart.total&panel=why"),
+        pytest.param({"viewport": PHONE}, "open=shop/cart.py%23Cart.total&panel=why", marks=pytest.mark.nightly),
     ],
     indirect=["page"],
     ids=["light", "dark", "phone"],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mcp_servers import until
 from sample_shop import FILES
 from sample_trees import git, write
 from ui.pages import Served, serving
@@ -256,8 +257,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (root / "link.py").symlink_to(place / "outside" / "other.py")
     (root / "linked").symlink_to(place / "outside")
     with serving(root, home=place / "home") as one:
-        status, answer = one.ask("source?path=till.py")  # waits until it is indexed
-        assert status == 200, answer
+        until(lambda: one.ask("source?path=till.py")[0] == 200, 30)  # it is being indexed
         yield one
 
 

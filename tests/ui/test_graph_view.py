@@ -208,8 +208,8 @@ def test_a_symbol_of_one_file_alone_is_linked_by_its_key(show):
     ("page", "address"),
     [
         ({}, "/graph?symbol=Cart.total&panel=code"),
-        ({"color_scheme": "dark"}, "/graph?symbol=Cart.total&panel=code"),
-        ({"viewport": PHONE}, "/graph?symbol=Cart.total"),
+        pytest.param({"color_scheme": "dark"}, "/graph?symbol=Cart.total&panel=code", marks=pytest.mark.nightly),
+        pytest.param({"viewport": PHONE}, "/graph?symbol=Cart.total", marks=pytest.mark.nightly),
         ({}, "/graph"),
     ],
     indirect=["page"],

@@ -16,7 +16,7 @@ from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, whence, write
 from ui.opened import counts, opened, url_has
-from ui.pages import PHONE, Served, serving
+from ui.pages import PHONE, Served, looks, serving
 from whence.ui.api.index import part_of
 
 HOSTILE = "<img src=x onerror=alert(1)>.py"
@@ -290,7 +290,7 @@ def test_an_index_is_built_anew_only_when_that_is_confirmed(browser, own, access
         counts(page, ".files tbody tr", 50)
 
 
-@pytest.mark.parametrize("page", [{}, {"color_scheme": "dark"}, {"viewport": PHONE}], indirect=True, ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("page", looks({}, {"color_scheme": "dark"}, {"viewport": PHONE}), indirect=True, ids=["light", "dark", "phone"])
 def test_everybody_can_use_it(show, accessible):
     page = show("/index")
     page.wait_for_selector(".files tbody tr")

@@ -11,7 +11,7 @@ import pytest
 
 from ui.kept_notes import HOSTILE, SECRET, Kept, keeping
 from ui.opened import SECONDS, counts, opened, url_has
-from ui.pages import PHONE
+from ui.pages import PHONE, looks
 
 Opens = Callable[..., AbstractContextManager[Any]]
 RULE = "shop/discount-rule"
@@ -401,7 +401,7 @@ def test_on_a_phone_a_note_lies_over_the_list_and_others_can_be_ticked_to_merge(
 LOOKS = [{}, {"color_scheme": "dark"}, {"viewport": PHONE}, {"viewport": PHONE, "color_scheme": "dark"}]
 
 
-@pytest.mark.parametrize("options", LOOKS, ids=["light", "dark", "phone", "dark phone"])
+@pytest.mark.parametrize("options", looks(*LOOKS), ids=["light", "dark", "phone", "dark phone"])
 @pytest.mark.parametrize(
     ("query", "ready"),
     [
@@ -421,7 +421,7 @@ def test_everybody_can_use_it(memory, accessible, query, ready, options):
         assert page.evaluate("[...document.querySelectorAll('.panel')].every((one) => one.scrollWidth <= one.clientWidth)")
 
 
-@pytest.mark.parametrize("options", LOOKS[:2], ids=["light", "dark"])
+@pytest.mark.parametrize("options", looks(*LOOKS[:2]), ids=["light", "dark"])
 def test_everybody_can_merge_and_forget(memory, accessible, kept, options):
     with memory("project=shop&state=stale", **options) as page:
         page.wait_for_selector(".notes > li:nth-child(2)")

@@ -16,7 +16,7 @@ from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, write
 from ui.opened import counts, opened, url_has
-from ui.pages import PHONE, Served, serving
+from ui.pages import PHONE, Served, looks, serving
 
 FIRST, HERE = ".results li:first-child h3 a", ".results li.at h3 a"
 #: A second repository, in other languages, with a folder whose name has a blank in it.
@@ -357,7 +357,7 @@ def test_more_results_are_given_when_asked_for(show: Any):
     url_has(page, "k=12")
 
 
-@pytest.mark.parametrize("page", [{}, {"color_scheme": "dark"}, {"viewport": PHONE}], indirect=True, ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("page", looks({}, {"color_scheme": "dark"}, {"viewport": PHONE}), indirect=True, ids=["light", "dark", "phone"])
 def test_everybody_can_use_it(show: Any, accessible: Any):
     page = show("/?q=cart+total")
     page.wait_for_selector(".results li")

@@ -16,12 +16,14 @@ from playwright.sync_api import expect
 from mcp_servers import surroundings
 from sample_histories import commit
 from sample_trees import git, whence, write
-from ui.opened import opened, url_has
-from ui.pages import BAD, PHONE, Served, serving
+from ui.opened import listen, opened, url_has
+from ui.pages import BAD, PHONE, Served, looks, serving
 from ui.views import VIEWS, View, show
 from whence.ui.app import STATIC
 
 MOST_BYTES = 400_000
+#: Pages that are opened at once.
+TABS = 4
 NUMBERED = [view for view in VIEWS if view.number]
 
 
@@ -136,7 +138,7 @@ def requested() -> dict[str, int]:
     return {}
 
 
-@pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"viewport": PHONE}], ids=["light", "dark", "phone"])
+@pytest.mark.parametrize("options", looks({}, {"color_scheme": "dark"}, {"viewport": PHONE}), ids=["light", "dark", "phone"])
 def test_everybody_can_use_every_view(options: dict[str, Any], browser: Any, served: Served, requested: dict[str, int]):
     """Axe finds nothing bad, nothing is wider than the screen, and nothing is asked of another machine."""
     from axe_playwright_python.sync_playwright import Axe
@@ -243,12 +245,20 @@ def test_names_code_and_notes_that_are_markup_are_shown_as_text(browser: Any, ho
     views += [View("", view.address, "main") for view in VIEWS]
     wrong: list[str] = []
     with opened(browser, hostile) as page:
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        for view in views:
-            page.goto(f"{hostile.base}{view.address}")
-            page.wait_for_selector("#content main:not(.wait)")
-            page.wait_for_load_state("networkidle")
-            wrong += [f"{view.address}: {one}" for one in made_of_text(page)]
+        tabs = [page, *(page.context.new_page() for _ in range(TABS - 1))]
+        for tab in tabs:
+            tab.on("dialog", lambda dialog: wrong.append(dialog.message))
+            listen(tab, wrong)
+            tab.goto(hostile.link)
+            tab.wait_for_selector("#content main")
+        for at in range(0, len(views), TABS):  # some at once: a page counts as idle only when it was for half a second
+            together = list(zip(tabs, views[at : at + TABS], strict=False))
+            for tab, view in together:
+                tab.goto(f"{hostile.base}{view.address}")
+            for tab, view in together:
+                tab.wait_for_selector("#content main:not(.wait)")
+                tab.wait_for_load_state("networkidle")
+                wrong += [f"{view.address}: {one}" for one in made_of_text(tab)]
         page.goto(f"{hostile.base}/?q=cart+total")
         page.wait_for_selector(".results li")
         assert EVIL in page.inner_text("main")

@@ -8,7 +8,7 @@ import pytest
 
 from sample_shop import FILES
 from sample_trees import write
-from ui.pages import PHONE
+from ui.pages import PHONE, looks
 from whence import Index
 from whence.core.profiles import PROFILES
 
@@ -170,7 +170,7 @@ def test_a_key_asks_why_something_is_not_there(show):
     page.wait_for_selector(".missing", state="detached")
 
 
-@pytest.mark.parametrize("page", [{}, {"color_scheme": "dark", "viewport": PHONE}], indirect=True, ids=["wide", "dark phone"])
+@pytest.mark.parametrize("page", looks({}, {"color_scheme": "dark", "viewport": PHONE}), indirect=True, ids=["wide", "dark phone"])
 def test_everybody_can_use_the_receipt(show, accessible):
     page = show("/?q=cart+total&open=shop:shop/checkout.py&weights=all&w=meaning*0.5,test*0")
     page.wait_for_selector(".contribution .doc")
