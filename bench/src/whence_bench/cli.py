@@ -437,6 +437,22 @@ def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
 
 
 @click.command()
+@over_a_corpus
+def exact(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files) -> int:
+    """Whether text that occurs in the tree is found first, on its own line.
+
+    Messages, names, numbers and URLs that occur once are drawn from each
+    repository by a fixed seed and searched for as a user would type them.
+    """
+    from whence_bench.search import exact as benchmark  # noqa: PLC0415
+
+    done, loaded = _measured(benchmark.run, corpus, names, index_dir)
+    print_text(f"{benchmark.as_text(done)}\n")
+    files.write(benchmark.as_json(done, loaded))
+    return 0
+
+
+@click.command()
 @click.argument("names", nargs=-1, metavar="[PART]...")
 @click.option("--seconds", type=click.FloatRange(min=1), help="The most time for each part (default: its own).")
 @click.option("--small", is_flag=True, help="A sample of everything, in a minute or two.")
@@ -551,5 +567,5 @@ def ui(tree: str | None, files: Files) -> int:
     return 1 if any(row.kept is False for row in room.rows) else 0
 
 
-for one in (agents, bench_fleet, confidence, faults, pastes, scale, ui):
+for one in (agents, bench_fleet, confidence, exact, faults, pastes, scale, ui):
     bench.add_command(one)

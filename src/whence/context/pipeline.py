@@ -144,7 +144,9 @@ def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePo
     statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
     path_match = PathMatch(statistics)
     dense = dense_matches(snapshot, run.encoder, plan.text)
-    bare = CandidatePool(statistics, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), CommitMatches(snapshot, plan), dense, run.graph)
+    bare = CandidatePool(
+        statistics, path_match, np.empty(0, np.int64), {}, 0, np.zeros(0), CommitMatches(snapshot, plan), dense, graph=run.graph
+    )
     _ = bare.names  # cached for all later pools, so that names are matched once
     found = {
         "words": lexical.best_units(statistics, BY_WORDS, allowed),

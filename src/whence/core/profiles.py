@@ -99,7 +99,9 @@ def _learned(name: str) -> Mapping[str, Weight]:
     return MappingProxyType({signal: Weight(*pair) for signal, pair in found.items()})
 
 
-DEFAULT = Profile(signals=_learned("default"))
+#: Text that occurs as typed outweighs everything else: whoever pastes it wants the place, not something like it.
+EXACT_WEIGHT = Weight(12.0, 12.0)
+DEFAULT = Profile(signals=MappingProxyType({**_learned("default"), "exact": EXACT_WEIGHT}))
 
 CLASSIC = Profile(
     fields=ColumnWeights(name=10.0, parents=3.0, signature=1.0, doc=3.0, body=1.0, stem=5.0, directory=4.0),

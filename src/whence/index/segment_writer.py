@@ -83,6 +83,11 @@ def fold_name(name: str) -> str:
     return name if name.startswith("__") else analyzer.normalize_identifier(name)
 
 
+def word_runs(text: str) -> list[str]:
+    """The runs of word characters that a text is indexed by, as written and in order."""
+    return [raw.decode("utf-8", "replace") for raw in text.encode("utf-8", "surrogateescape").translate(_SPACED_OUT).split()]
+
+
 @lru_cache(maxsize=MAX_CACHED_WORDS)
 def _terms_of(raw: bytes) -> tuple[str, ...]:
     """The terms of a run of word characters."""

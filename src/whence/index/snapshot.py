@@ -15,7 +15,7 @@ import numpy as np
 
 from whence.core.types import DocumentFrequency
 from whence.index.segment import SegmentReader
-from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, name_hash
+from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, fold_name, name_hash
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
@@ -326,6 +326,14 @@ class Snapshot:
         live = self.alive[self.file_of_unit[rows]] if len(rows) else rows
         pairs = zip(rows.tolist(), np.asarray(live).tolist(), strict=True)
         return np.array([row for row, alive in pairs if alive and flags[row] & DEFINES and self.unit_name(row) == name], np.int64)
+
+    def definitions_like(self, name: str) -> Array:
+        """The units that define a name when case and underscores are ignored."""
+        folded = fold_name(name)
+        rows = np.flatnonzero(self.column("units.sound_hash") == name_hash(folded))
+        flags, files = self.column("units.flags"), self.file_of_unit
+        alike = (row for row in rows.tolist() if self.alive[files[row]] and flags[row] & DEFINES)
+        return np.array([row for row in alike if fold_name(self.unit_name(row)) == folded], np.int64)
 
     @cached_property
     def path_parts(self) -> PathParts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import check_choice
@@ -103,25 +104,43 @@ _SET = re.compile(r"\[\^?\]?(?:[^\]\\\[]|\\.|\[:\w+:\]|\[)*\]", re.DOTALL)
 #: The same in Python's syntax, which has no classes inside.
 _PYTHON_SET = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
 _QUANTIFIER = re.compile(r"[*?]|\{(\d*)(?:,\d*)?\}")
-_WORD_EDGES = {r"\<": r"\b(?=\w)", r"\>": r"\b(?<=\w)"}
+_WORD_EDGES = {r"\<": r"\b", r"\>": r"\b"}
+#: Classes of Python, which know all scripts, in the syntax of RE2, whose own know ASCII only. Those of the second table may be in sets.
+_CLASSES = {
+    r"\d": r"\p{Nd}", r"\D": r"\P{Nd}", r"\w": r"[\p{L}\p{N}_]", r"\W": r"[^\p{L}\p{N}_]",
+    r"\s": r"[\s\x0b\x1c-\x1f\x85\p{Z}]", r"\S": r"[^\s\x0b\x1c-\x1f\x85\p{Z}]", r"\Z": r"\z",
+}  # fmt: skip
+_CLASSES_IN_SETS = {r"\d": r"\p{Nd}", r"\D": r"\P{Nd}", r"\w": r"\p{L}\p{N}_", r"\s": r"\s\x0b\x1c-\x1f\x85\p{Z}"}
+_NO_WORD = _CLASSES[r"\W"]
+_FIRST_EDGE, _LAST_EDGE = re.compile(r"\\b(?=\w)"), re.compile(r"(?<![\\\w])\w+\\b$|^\w+\\b$")
+_CODE_POINT = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
+_UP_TO = re.compile(r"\{,(\d+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern, tried line by line, and a literal that every matching line contains."""
+    """A compiled pattern, which matches within lines, and a literal that every matching line contains."""
 
-    regex: re.Pattern[str]
+    regex: Any  # of RE2: linear time, whatever the pattern
     literal: str
 
     def matching_lines(self, text: str) -> list[int]:
         """The numbers (from 1) of the lines that match."""
         if self.literal and self.literal not in text:
             return []
-        search = self.regex.search
-        lines = text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-        return [number for number, line in enumerate(lines, 1) if search(line)]
+        data, search = text.encode("utf-8", "replace"), self.regex.search
+        found: list[int] = []
+        at, counted, line = 0, 0, 1
+        while (match := search(data, at)) is not None:
+            start = match.start()
+            if start == len(data) and (not data or data.endswith(b"\n")):  # there is no line after the last newline
+                break
+            line, counted = line + data.count(b"\n", counted, start), start
+            found.append(line)
+            at = data.find(b"\n", start) + 1
+            if not at:
+                break
+        return found
 
 
 def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ignore_case: bool = False) -> Pattern:
@@ -132,15 +151,29 @@ def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ig
     try:
         with warnings.catch_warnings():  # warnings about a later Python are not for users
             warnings.simplefilter("ignore", FutureWarning)
-            re.compile(text)
-            regex = re.compile(rf"(?<!\w)(?:{text})(?!\w)" if word else text, re.IGNORECASE if ignore_case else 0)
+            re.compile(text)  # for its error messages, which have a position
     except re.error as error:
         is_shown = error.pos is not None and text == pattern and "\n" not in pattern
         caret = f"\n  {pattern}\n  {' ' * min(error.pos or 0, len(pattern))}^" if is_shown else ""
         raise QueryError(f"bad pattern {pattern!r}: {error.msg}{caret}") from error
     except (OverflowError, RecursionError) as error:
         raise QueryError(f"bad pattern {pattern[:80]!r}: too large") from error
+    linear = _to_re2(text)
+    regex = _compile_re2(pattern, rf"(?:^|{_NO_WORD})(?:{linear})(?:{_NO_WORD}|$)" if word else linear, ignore_case=ignore_case)
     return Pattern(regex, "" if ignore_case else (pattern if fixed else required_literal(text)))
+
+
+def _compile_re2(pattern: str, linear: str, *, ignore_case: bool) -> Any:
+    import re2  # noqa: PLC0415  -- only for patterns
+
+    options = re2.Options()
+    options.log_errors, options.never_nl, options.case_sensitive = False, True, not ignore_case
+    try:
+        return re2.compile(f"(?m:{linear})".encode("utf-8", "replace"), options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        hint = "patterns take linear time: no look-around, no back-references, at most 1000 repetitions"
+        raise QueryError(f"bad pattern {pattern[:80]!r}: {reason}", hint=hint) from error
 
 
 def _to_python(pattern: str) -> str:
@@ -161,6 +194,44 @@ def _to_python(pattern: str) -> str:
             out.append(pattern[at])
             at += 1
     return "".join(out)
+
+
+def _to_re2(pattern: str) -> str:
+    """Translate Python's syntax to RE2's. Its word edges know ASCII only; the first and the last need not be edges."""
+    out, at = [], 0
+    if _FIRST_EDGE.match(pattern):
+        out, at = [f"(?:^|{_NO_WORD})"], 2
+    if _LAST_EDGE.search(pattern, at):
+        return f"{''.join(out)}{_to_re2(pattern[at:-2])}(?:{_NO_WORD}|$)"
+    while at < len(pattern):
+        if found := _CODE_POINT.match(pattern, at):
+            out.append(rf"\x{{{found.group(1) or found.group(2)}}}")
+        elif pattern[at] == "\\":
+            pair = pattern[at : at + 2]
+            out.append(_CLASSES.get(pair, pair))
+            at += 2
+            continue
+        elif found := _PYTHON_SET.match(pattern, at) if pattern[at] == "[" else None:
+            out.append(_set_to_re2(found.group()))
+        elif found := _UP_TO.match(pattern, at):
+            out.append(f"{{0,{found.group(1)}}}")
+        else:
+            out.append(pattern[at])
+            at += 1
+            continue
+        at = found.end()
+    return "".join(out)
+
+
+def _set_to_re2(members: str) -> str:
+    def translate(match: re.Match[str]) -> str:
+        if match.group() == "[":
+            return r"\["
+        code = _CODE_POINT.fullmatch(match.group())
+        return rf"\x{{{code.group(1) or code.group(2)}}}" if code else _CLASSES_IN_SETS.get(match.group(), match.group())
+
+    opening = members[:2] if members.startswith("[^") else "["
+    return opening + re.sub(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\.|\[", translate, members[len(opening) : -1], flags=re.DOTALL) + "]"
 
 
 def required_literal(pattern: str) -> str:

@@ -40,6 +40,14 @@ ASKED_FOR = {
 #: The classic profile spares tests only when one of these is in the query (R1).
 ASKS_FOR_TESTS = re.compile(r"\b(?:tests?|testing|specs?|benchmarks?)\b", re.IGNORECASE)
 
+#: Literals of a query: so many texts and so many names, each at most so long. Among more words than a few, names are only words.
+MAX_LITERALS, MAX_LITERAL, FEW_WORDS = 8, 300, 3
+_QUOTATION = re.compile(r"\"([^\"\n]{8,300})\"|'([^'\n]{8,300})'|`([^`\n]{4,300})`|\u201c([^\u201d\n]{8,300})\u201d")
+
+#: Numbers, hashes and names too long to be terms: they are looked for only as written.
+_EDGES = "`'\".,:;()[]{}"
+_LONG_WORD = re.compile(r"\w{4,}")
+
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _QUOTED_CODE = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\]:|at \S+\(|File \"[^\"]+\", line \d+|#\d+\s+0x|\^+\s*$)|^(?: {4,}|\t)\S")
 #: A word that can only be an identifier: in back quotes, before a bracket, after a dot or `::`, or with `_` or a capital inside.
@@ -90,6 +98,7 @@ class QueryPlan:
     paths: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     identifiers: frozenset[str] = frozenset()  # words that can only be names
+    literals: tuple[str, ...] = ()  # texts and names to look for exactly as written
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -113,7 +122,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
     text = text.replace("\0", " ")
     prose, code = split_prose(text)
     prose_words = _content_words(prose)
-    words = [*prose_words, *_content_words(code)][:MAX_WORDS]
+    words = [*prose_words, *_content_words(code)][:MAX_WORDS] or _LONG_WORD.findall(text)[:MAX_WORDS]
     if not words:
         raise QueryError("the query contains no words to search for", hint="give at least one word, or a pattern")
     weights = [(quoted if number >= len(prose_words) else 1.0) / (1 + decay * number) for number in range(len(words))]
@@ -131,6 +140,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         paths=tuple(dict.fromkeys(_PATH.findall(text)))[:MAX_PLACES],
         modules=tuple(dict.fromkeys(_MODULE.findall(text)))[:MAX_PLACES],
         identifiers=frozenset(_identifiers(text[:MAX_SCANNED])),
+        literals=_literals(text[:MAX_SCANNED], words),
     )
 
 
@@ -155,6 +165,15 @@ def split_prose(text: str) -> tuple[str, str]:
 def _identifiers(text: str) -> Iterator[str]:
     for found in _IDENTIFIER.finditer(text):
         yield next(group for group in found.groups() if group)
+
+
+def _literals(text: str, words: list[str]) -> tuple[str, ...]:
+    """The texts of a query that may occur in the tree as typed: the whole, its lines, what it quotes, and its names."""
+    lines = [line.strip() for line in text.split("\n")]
+    quoted = [next(filter(None, found)) for found in _QUOTATION.findall(text)]
+    texts = [line for line in (*quoted, *lines) if line and len(line) <= MAX_LITERAL]
+    names = [*words, *(token.strip(_EDGES) for token in text.split())] if len(words) <= FEW_WORDS else []
+    return tuple(dict.fromkeys([*texts[:MAX_LITERALS], *filter(None, names)]))
 
 
 def _content_words(text: str) -> list[str]:

@@ -105,11 +105,13 @@ def confidence_of(leading: LeadingFiles, line: float, *, shipped_model: bool = T
 
     Only the shipped model's similarities were fitted: with another model the words alone decide.
     """
-    if not leading.pool.plan.terms:
+    if not leading.pool.plan.words:
         return None
     features = features_of(leading)
     by_vectors = shipped_model and features.has_vectors
     probability = probability_of(features, fitted_weights()["meaning" if by_vectors else "words"])
+    exact = leading.pool.exact
+    probability = max(probability, exact.certainty if exact is not None else 0.0)  # text found as typed is here
     if probability >= line:
         return Confidence(probability, line)
     return Confidence(probability, line, "; ".join(_reasons(leading, features, by_vectors=by_vectors)), _sought(leading.pool, features))

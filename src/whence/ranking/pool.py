@@ -14,6 +14,7 @@ from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches
+from whence.retrieval.exact import ExactMatches
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
@@ -64,6 +65,7 @@ class CandidatePool:
     scores: Array
     commits: CommitMatches
     dense: DenseMatches | None = None  # None without vectors or without a known word
+    exact: ExactMatches | None = None  # where the query occurs as typed
     graph: Graph | None = None
     # For symbols only.
     walk_scores: Array | None = None  # how near the walk found each candidate

@@ -24,8 +24,10 @@ class ShownLine:
     marks: tuple[tuple[int, int], ...] = ()
 
 
-def choose_lines(lines: Sequence[str], first: int, last: int, weights: Mapping[str, float], count: int) -> list[ShownLine]:
-    """The `count` best lines of first..last (from 1), in their order; the first line when none speaks of the query."""
+def choose_lines(
+    lines: Sequence[str], first: int, last: int, weights: Mapping[str, float], count: int, leading: Sequence[int] = ()
+) -> list[ShownLine]:
+    """The `count` best lines of first..last (from 1), in their order: `leading` ones first; the first line when none matches."""
     scored = []
     likely = _beginnings(frozenset(weights)).search
     for number in range(first, min(last, len(lines), first + MOST_LINES_READ) + 1):
@@ -34,7 +36,8 @@ def choose_lines(lines: Sequence[str], first: int, last: int, weights: Mapping[s
         found = {term for word in analyzer.words(lines[number - 1][:LONGEST_SHOWN]) for term in analyzer.terms(word) if term in weights}
         if found:
             scored.append((-sum(weights[term] for term in found), number))
-    best = sorted(number for _, number in sorted(scored)[:count]) or [first][: max(count, 0)]
+    ordered = dict.fromkeys([*(number for number in leading if number <= len(lines)), *(number for _, number in sorted(scored))])
+    best = sorted(list(ordered)[: max(count, 0)]) or [first][: max(count, 0)]
     return [shown_line(number, lines[number - 1], weights) for number in best if number <= len(lines)]
 
 

@@ -22,6 +22,7 @@ from whence.ranking.scoring import score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
+from whence.retrieval.exact import find_exact
 from whence.retrieval.filters import ReadText, Restriction, file_mask, lines_in_units, matching_lines, unit_mask, units_with_lines
 from whence.retrieval.paths import PathMatch
 from whence.retrieval.term_statistics import FieldWeights, TermStatistics
@@ -270,13 +271,18 @@ def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> Ran
     found = _candidates(statistics, path_match, commits, scope, count) if run.request.strategy != "vector" else {}
     if dense is not None and run.request.strategy != "lexical":
         found[DENSE] = _by_meaning(run, dense, statistics, _unit_mask(snapshot, scope), count)
+    exact = find_exact(statistics, scope.files, run.read) if "exact" in run.profile.signals and run.request.strategy != "vector" else None
+    if exact is not None:
+        found["exact"] = exact.candidates(_unit_mask(snapshot, scope))
     if run.request.max_distance is not None:
         found = within(found, run.request.max_distance)
     if run.include is not None:
         found[INCLUDED] = (run.include, np.zeros(len(run.include)))
     units, retrieved = union(found)
     shallow = snapshot.column("files.depth")[scope.files]
-    pool = CandidatePool(statistics, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), commits, dense)
+    pool = CandidatePool(
+        statistics, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), commits, dense, exact
+    )
     ledger = score(pool)
     return RankedPool(pool, ledger, collapse(pool, ledger.scores()))
 

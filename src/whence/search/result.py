@@ -128,7 +128,9 @@ class SearchResult:
         weights = {found.term.text: found.term.weight * found.unit_idf for found in terms}
         if self.matching_lines:
             return [shown_line(number, every[number - 1], weights, whole=True) for number in self.matching_lines if number <= len(every)]
-        return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines)
+        exact, pool = self._found.ranked.pool.exact, self._found.ranked.pool
+        leading = exact.lines.get(int(pool.units[self._found.hit.row]), ()) if exact is not None else ()
+        return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines, leading)
 
     @cached_property
     def qualified_name(self) -> str:
