@@ -72,7 +72,7 @@ class SearchRequest:
     exclude: tuple[str, ...] = option((), "No files that match.", "--exclude", metavar="GLOB")
     languages: tuple[str, ...] = option((), "Only files of a language.", "--lang", metavar="NAME")
     kinds: tuple[str, ...] = option((), "Only units of a kind: function, class, method, ...", "--kind", metavar="NAME")
-    content: str | None = option(None, "Which files (default: code).", "--content", choices=CONTENTS)
+    content: str | None = option(None, "Which files (default: code; all for a pattern alone).", "--content", choices=CONTENTS)
     paths: tuple[str, ...] = option((), "Only below these files or folders, relative to the root.")
     strategy: str | None = option(None, "Which retrievers to use (default: words and vectors).", "--strategy", choices=STRATEGIES)
     max_distance: float | None = option(None, "Only results within this vector distance (1 - similarity).", "--max-distance", metavar="D")
@@ -132,8 +132,9 @@ class SearchRequest:
         return int(found.group(1))
 
     def filters(self, default_content: str) -> Filters:
-        """Which files and units may be returned; a query that names documents searches them, too."""
-        content = self.content or ("all" if self.parsed.reaches_beyond_code else default_content)
+        """Which files and units may be returned; a pattern alone, or a query that names documents, searches them, too."""
+        beyond_code = self.parsed.reaches_beyond_code or (self.pattern is not None and not self.query.strip())
+        content = self.content or ("all" if beyond_code else default_content)
         return Filters(self.include, self.exclude, self.languages, self.kinds, content, self.paths)
 
     def ranked_by(self, profile: Profile, name: str) -> Profile:
