@@ -54,7 +54,18 @@ def test_what_would_take_more_than_linear_time_is_refused_with_a_clear_line(patt
     assert "patterns take linear time: no look-around, no back-references" in refusal(pattern)
 
 
-CATASTROPHES = ["(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*a){20}", "^(a?){25}a{25}$", "(x+x+)+y", r"(\w+\s?)+$", "(a*)*b", "([a-z]+)*[0-9]", "(.+)+,"]
+CATASTROPHES = [
+    "(a+)+$",
+    "(a|a)*$",
+    "(a|aa)+$",
+    "(.*a){20}",
+    "^(a?){25}a{25}$",
+    "(x+x+)+y",
+    r"(\w+\s?)+$",
+    "(a*)*b",
+    "([a-z]+)*[0-9]",
+    "(.+)+,",
+]
 
 
 @pytest.mark.parametrize("pattern", CATASTROPHES)

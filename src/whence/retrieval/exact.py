@@ -38,6 +38,8 @@ MIN_COVERAGE = 0.4
 MIN_RUN, MIN_SHARE, CHANCE = 3, 0.6, 0.5
 #: A run of words counts for less than the text itself; a run of two counts if nearly all words occur around it.
 BY_WORDS, NEARLY_ALL = 0.95, 0.75
+#: Without numbers, paths or quoted names the query may be no message at all.
+WITHOUT_VALUES = 0.85
 #: A line or a quotation counts for its share of the query, but at least for this much.
 MIN_PART = 0.4
 #: Two plain words occur together by chance.
@@ -271,12 +273,13 @@ def align(text: str, literal: str, words: Sequence[str], weights: Mapping[str, f
     if len(words) < 2 or not any(map(str.isspace, literal)):
         return 0.0, []
     best, line = 0.0, 0
+    worth = BY_WORDS if _VALUE.search(literal) else BY_WORDS * WITHOUT_VALUES
     every = text.split("\n")
     for number in _likely_lines(text, words, weights):
         if not _QUOTE.search(every[number - 1]):
             continue  # a message with values filled in comes from a string
         # It may go on in the next line.
-        share = _run_share(words, word_runs("\n".join(every[number - 1 : number + 1])), weights)
+        share = worth * _run_share(words, word_runs("\n".join(every[number - 1 : number + 1])), weights)
         if share > best + 1e-6:
             best, line = share, number
     return best, [line] if line else []
@@ -288,7 +291,7 @@ def _run_share(words: Sequence[str], line: Sequence[str], weights: Mapping[str, 
     matched = [word for block in blocks for word in words[block.a : block.a + block.size]]
     share = max(len(matched) / len(words), sum(map(weights.__getitem__, matched)) / sum(map(weights.__getitem__, words)))
     longest = max(block.size for block in blocks)
-    return share * BY_WORDS if longest >= MIN_RUN or (longest > 1 and share >= NEARLY_ALL) else 0.0
+    return share if longest >= MIN_RUN or (longest > 1 and share >= NEARLY_ALL) else 0.0
 
 
 def _likely_lines(text: str, words: Iterable[str], weights: Mapping[str, float]) -> list[int]:
