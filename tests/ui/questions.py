@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,7 +109,10 @@ def asked_server(place: Path) -> Iterator[Served]:
     git("init", "-q", cwd=root)
     commit(root, "The shop opens")
     with serving(root, home=place / "home") as one:
-        assert one.ask("source?path=shop/cart.py")[0] == 200  # waits until it is indexed
+        deadline = time.monotonic() + 60
+        while one.ask("source?path=shop/cart.py")[0] != 200:  # until it is indexed
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         yield one
 
 
