@@ -189,7 +189,7 @@ def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callabl
     places: dict[str, list[tuple[int, str]]] = {}
     for one in symbols:
         places.setdefault(one.path, []).append(_place(one))
-    texts = {path: _Lines(source.read_text(path) or "") for path in places}
+    texts = {path: _TextLines(source.read_text(path) or "") for path in places}
     units = {path: source.units_at(path, wanted) for path, wanted in places.items()}
     found = []
     for one in symbols:
@@ -218,7 +218,7 @@ def _place(one: Symbol) -> tuple[int, str]:
     return one.start_line, one.key.rpartition("#")[2].rpartition(".")[2]
 
 
-class _Lines:
+class _TextLines:
     """A text from which some lines are taken without splitting all of it."""
 
     def __init__(self, text: str) -> None:

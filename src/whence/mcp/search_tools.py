@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots, nothing_for, task_warning
-from whence.app.note_hints import Shown, by_file, hint_lines, hints_of
+from whence.app.note_hints import by_file, hint_lines, hints_of
 from whence.app.presenters.text import safe
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
@@ -125,7 +125,7 @@ def _searched(
             else None
         )
         part.opening += [f"note: {note}" for note in answer.notes]
-        part.closing = [*_hints(index, {one.path: None for one in answer}), freshness_line(index, label)]
+        part.closing = [*hint_lines(hints_of(index, {one.path: None for one in answer})), freshness_line(index, label)]
     if progress.building:
         below = request.paths
         paths = [path for path in session.unindexed_files() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
@@ -155,11 +155,6 @@ def _confidence_lines(doubt: LowConfidence | None, *, found: bool) -> Iterator[s
         yield "nothing found in code; in:docs looks into documentation"
 
 
-def _hints(index: Index, shown: Shown) -> list[str]:
-    """Notes that speak of what is shown."""
-    return hint_lines(hints_of(index, shown))
-
-
 # Symbols of a task.
 async def context(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
     """The context pack of a task."""
@@ -187,7 +182,7 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
         return f"{above}{nothing_for(request.diff)}; search reads every file\n"
     text = above + pack.text
     shown = [one.item.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
-    hints = "".join(f"{line}\n" for line in _hints(whole, by_file(shown)))
+    hints = "".join(f"{line}\n" for line in hint_lines(hints_of(whole, by_file(shown))))
     return text + hints if count_tokens(text + hints) <= budget else text
 
 

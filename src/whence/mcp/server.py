@@ -15,7 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from whence.app.budget import fit_document
-from whence.app.presenters.text import Document, freshness_json
+from whence.app.presenters.text import Document, freshness_json, sendable
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError, WhenceError
@@ -177,11 +177,11 @@ def make_server(workspace: Workspace, seconds: float = CALL_SECONDS) -> Server[A
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         text, form = await _or_refused(read(workspace, uri), seconds)
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=_sendable(text))])
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=form, text=sendable(text))])
 
     async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         text = await _or_refused(prompt_text(workspace, params.name, params.arguments or {}), seconds)
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=_sendable(text)))
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=sendable(text)))
         return types.GetPromptResult(messages=[message])
 
     return Server(
@@ -251,7 +251,7 @@ def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
 
 
 def _tool_result(text: str, *, wrong: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=_sendable(text))], is_error=wrong)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))], is_error=wrong)
 
 
 def _rising(report: Report) -> Report:
@@ -266,11 +266,6 @@ def _rising(report: Report) -> Report:
     return report_more
 
 
-def _sendable(text: str) -> str:
-    """A text without lone surrogates, which file names may contain and JSON may not."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 async def _or_refused(answer: Awaitable[_T], seconds: float) -> _T:
     """An answer, or an error of the protocol."""
     try:
@@ -278,5 +273,5 @@ async def _or_refused(answer: Awaitable[_T], seconds: float) -> _T:
             return await answer
     except Exception as error:
         code, text = _failure(error, "a resource or prompt failed")
-        raise MCPError(code, _sendable(text)) from error
+        raise MCPError(code, sendable(text)) from error
     raise MCPError(types.INTERNAL_ERROR, f"this took longer than {seconds:g} s and was given up")

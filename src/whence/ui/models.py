@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 
+from whence.app.presenters.text import sendable
 from whence.app.workspace import Workspace
 from whence.core.request import options_of
 from whence.ui.field_docs import field_doc
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from whence.core.types import Freshness
-
-
-def sendable(text: str) -> str:
-    """A text without lone surrogates, which file names may contain and JSON may not."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 #: Text from a tree.

@@ -46,6 +46,11 @@ def safe(text: str) -> str:
     return "".join(character if character.isprintable() or character in " \t" else f"\\x{ord(character):02x}" for character in shown)
 
 
+def sendable(text: str) -> str:
+    """A text without lone surrogates, which file names may contain and JSON may not."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def plain(text: str, **_style: object) -> str:
     """Style nothing: what presenters use where there is no colour."""
     return text
