@@ -34,7 +34,7 @@ class Scale:
     def at(self, value: float) -> float:
         """The place of a value; one that lies beyond an end is drawn there."""
         low, high, given = (math.log10(max(one, 1e-12)) if self.powers else one for one in (self.low, self.high, value))
-        share = min(max((given - low) / (high - low), 0.0), 1.0)
+        share = min(max((given - low) / (high - low), 0.0), 1.0) if high > low else 0.0
         return self.start + share * (self.end - self.start)
 
     def wording(self, mark: float) -> str:
