@@ -97,12 +97,12 @@ def settings() -> str:
     return "\n".join(
         [
             f"# Settings\n\n{MADE}",
-            "The first of these that sets a value wins: the call from Python, `--set NAME=VALUE`, a variable of the environment,",
+            "The first source that sets a value wins: the Python call, `--set NAME=VALUE`, an environment variable,",
             f"`{PROJECT_FILE}` in the repository, `config.toml` in the user's configuration folder, the default.",
             "`whence config` prints every value and where it came from.\n",
             "| setting | default | what it does | allowed | variable |\n|---|---|---|---|---|",
             *rows,
-            "\nThe weight of each signal is a setting too, for short questions and for long ones:",
+            "\nSignal weights are settings too, one for short questions and one for long ones:",
             "`profiles.PROFILE.signals.SIGNAL.short` and `.long`. See [signals.md](signals.md).\n",
         ]
     )
@@ -119,8 +119,8 @@ def signals() -> str:
     return "\n".join(
         [
             f"# Signals\n\n{MADE}",
-            "A score is what its signals add up to, phase by phase. A weight is given once where it is the same for short questions and",
-            "for long ones, else as short / long. A signal without a weight is not computed.\n",
+            "Signals add up to the score, phase by phase. A weight that differs between short and long questions is written short / long.",
+            "A signal without a weight is not computed.\n",
             f"| signal | phase | how | {heads} | what it says |\n|---|---|---|{'---|' * len(PROFILES)}---|",
             *rows,
             "",

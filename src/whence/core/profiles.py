@@ -1,4 +1,4 @@
-"""Ranking profiles: which signals weigh what. Numbers only; what a signal does is in `rank/signals`.
+"""Ranking profiles: which signals weigh what. Numbers only; what a signal does is in `ranking/signals`.
 
 `default` is learned (weights/CARD.md); `classic` has the weights of
 the rules it is named after (I5, Q1, F2, R1 to R4); `semantic` goes by vectors alone. A signal that a profile does not
