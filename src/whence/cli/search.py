@@ -207,7 +207,7 @@ Examples:
 @click.argument("path", required=False, default=".")
 @click.option("--fleet", is_flag=True, help="Search the fleet; TARGET is REPOSITORY/PATH, optionally with :LINE.")
 @click.option("--context", "for_task", is_flag=True, help="Explain a symbol's rank for a task, as whence context ranks it.")
-@click.option("--content", metavar="code|docs|config|all", default="all", help="Which files to rank against (default: all).")
+@click.option("--content", metavar="code|docs|config|all", help="Which files to rank against (default: as whence search).")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
 @no_refresh_option
 @json_option
@@ -229,12 +229,24 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
             found = index.why_symbol(query, target, profile=options["profile"])
             _say_others(target, index.symbol_keys(target))
         else:
-            found = index.why(query, target, profile=options["profile"], content=options["content"])
+            found = index.why(query, target, profile=options["profile"], content=_ranked_content(index, query, target, options["content"]))
         if options["as_json"]:
             print_json({**asdict(found), "path": relative(index.root, found.path)})
         else:
             print_document(receipt_document(found, styler(options["color"]), lambda path: relative(index.root, path)))
     return 0
+
+
+def _ranked_content(index: Index, query: str, target: str, content: str | None) -> str | None:
+    """The content to rank among: what was asked for, or everything if a search would leave the target out, which is said."""
+    absence = index.absence(query, target, content=content)
+    if absence is None:
+        return content
+    if absence.kind != "kept_out":
+        raise UsageError(absence.message, hint=absence.hint)
+    if content is None:
+        click.echo(f"whence: a search leaves it out: {absence.message} ({absence.hint}); ranked among all files", err=True)
+    return content or "all"
 
 
 def _say_others(name: str, keys: list[str]) -> None:
