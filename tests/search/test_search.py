@@ -539,7 +539,7 @@ def test_the_order_of_signals_inside_a_phase_does_not_matter(sample):
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     root = tmp_path_factory.mktemp("sample") / "project"
-    shutil.copytree(Path(__file__).parent / "golden/project", root)
+    shutil.copytree(Path(__file__).parents[1] / "golden/project", root)
     with Index.open(root, data_dir=tmp_path_factory.mktemp("data")) as index:
         yield index
 
@@ -547,7 +547,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 VOCABULARY = sorted(
     {
         word
-        for path in (Path(__file__).parent / "golden/project").rglob("*.*")
+        for path in (Path(__file__).parents[1] / "golden/project").rglob("*.*")
         for word in re.findall(r"\w{2,}", path.read_text(encoding="utf-8"))
     }
 )
