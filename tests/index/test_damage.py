@@ -170,7 +170,7 @@ def test_a_verdict_with_a_flipped_bit_is_refused_and_its_file_kept(tree: Path, l
         records(FeedbackStore(path))
     with Index.open(tree) as index:
         assert index.context("feed the walrus").text
-        assert "what was learned has no part" in index.notes[0]
+        assert "feedback is not used for this answer" in index.notes[0]
     with pytest.raises(StorageError, match="damaged"):
         say(FeedbackStore(path), [VERDICT], index.settings.learn)
     assert path.read_bytes() == damaged
