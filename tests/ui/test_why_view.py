@@ -111,16 +111,16 @@ def test_weights_that_are_copied_as_settings_rank_the_same_way(served, tmp_path,
 def test_a_signal_that_is_switched_off_reorders_the_results_at_once(show):
     page = show("/?q=cart+total")
     page.wait_for_selector(".results li")
-    assert "test_cart" in page.inner_text(".results li:nth-child(2)")
+    assert "checkout" in page.inner_text(".results li:nth-child(2)")
     page.keyboard.press("Escape")
     page.click(".results li:nth-child(2) .why")
-    page.get_by_role("switch", name="meaning counts").click()
-    page.wait_for_selector(".results li:nth-child(2):has-text('checkout')")
+    page.get_by_role("switch", name="exact counts").click()
+    page.wait_for_selector(".results li:nth-child(2):has-text('test_cart')")
     assert page.inner_text(".results li:nth-child(2) .move") == "▲1\none place up"
-    page.wait_for_url("**w=meaning*0**")
+    page.wait_for_url("**w=exact*0**")
     assert "switched off" in page.inner_text(".contribution.off")
     page.click("text=Put back")
-    page.wait_for_selector(".results li:nth-child(2):has-text('test_cart')")
+    page.wait_for_selector(".results li:nth-child(2):has-text('checkout')")
     assert page.query_selector(".move") is None
 
 

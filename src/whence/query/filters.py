@@ -14,6 +14,7 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.request import check_choice
 from whence.core.types import KINDS
 from whence.parse.languages import KNOWN_NAMES
+from whence.source.ignore import BACKEND
 
 OPERATORS = ("or", "and")
 CONTENTS = ("code", "docs", "config", "all")
@@ -79,7 +80,7 @@ def _check_sets(glob: str) -> None:
     try:
         with warnings.catch_warnings():  # warnings about a later Python are not for users
             warnings.simplefilter("ignore")
-            GitIgnoreSpec.from_lines([glob.lstrip("!")])
+            GitIgnoreSpec.from_lines([glob.lstrip("!")], backend=BACKEND)
     except (ValueError, re.error) as error:
         raise QueryError(f"bad glob {glob!r}: {error}", hint=r"write \[ or \\ for the character itself") from error
 

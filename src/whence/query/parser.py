@@ -28,6 +28,7 @@ from whence.query.lexer import (
     tokenize,
 )
 from whence.query.paste import clean_paste
+from whence.source.ignore import BACKEND
 from whence.source.read import strip_secrets
 from whence.text import analyzer
 
@@ -418,7 +419,7 @@ def path_predicate(value: str) -> Callable[[str], bool]:
     if any(mark in value for mark in "*?["):
         from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where globs are given
 
-        match = GitIgnoreSpec.from_lines([value.removeprefix("./").lstrip("!")]).match_file
+        match = GitIgnoreSpec.from_lines([value.removeprefix("./").lstrip("!")], backend=BACKEND).match_file
         return lambda path: bool(match(path))
     wanted = value.casefold()
     rooted = wanted.startswith(("/", "./"))

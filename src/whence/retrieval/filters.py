@@ -12,6 +12,7 @@ from whence.index.segment_writer import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters, Pattern
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
+from whence.source.ignore import BACKEND
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
@@ -45,7 +46,7 @@ def _is_below(path: str, folders: tuple[str, ...]) -> bool:
 def _glob_mask(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:
     from pathspec import GitIgnoreSpec  # noqa: PLC0415  -- only where globs are given
 
-    spec = GitIgnoreSpec.from_lines(glob.lstrip("!") for glob in globs)
+    spec = GitIgnoreSpec.from_lines((glob.lstrip("!") for glob in globs), backend=BACKEND)
     return np.array([spec.match_file(path) for path in snapshot.paths], bool)
 
 

@@ -30,6 +30,8 @@ GENERATED_ENDINGS = (".min.js", ".min.css", ".min.mjs", ".bundle.js", ".js.map",
 #: No one writes more: each is asked for every file, and a path can be divided among double stars in very many ways.
 MOST_RULES = 5_000
 MOST_DOUBLE_STARS = 3
+#: Of the library: it would choose RE2 where that is installed, which takes no file name that is not UTF-8.
+BACKEND = "simple"
 #: What a star and a double star between slashes are in the expressions that the library makes.
 _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
 
@@ -87,7 +89,7 @@ def _patterns(text: str) -> GitIgnoreSpec | None:
     kept: list[Any] = []
     for line in lines[:MOST_RULES]:
         try:
-            (pattern,) = GitIgnoreSpec.from_lines([_with_single_stars(line)]).patterns
+            (pattern,) = GitIgnoreSpec.from_lines([_with_single_stars(line)], backend=BACKEND).patterns
         except (ValueError, re.error):  # a pattern git would not understand either is no rule
             continue
         if (expression := getattr(pattern, "regex", None)) is not None:
@@ -95,7 +97,7 @@ def _patterns(text: str) -> GitIgnoreSpec | None:
                 continue
             pattern.regex = re.compile(_steady(expression.pattern))
         kept.append(pattern)
-    return GitIgnoreSpec(kept)
+    return GitIgnoreSpec(kept, backend=BACKEND)
 
 
 def _with_single_stars(line: str) -> str:
