@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-#: Set by `pytest --nightly`, before any test is imported.
-VARIABLE = "WHENCE_NIGHTLY"
+#: Set by `pytest --nightly`, before any test is imported. No `WHENCE_` name: those are settings of the commands under test.
+VARIABLE = "NIGHTLY_TESTS"
 MIN_EXAMPLES = 20
 
 
