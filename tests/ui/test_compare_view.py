@@ -9,7 +9,7 @@ import pytest
 from ui.pages import PHONE, looks
 from whence.search.metrics import ndcg
 
-A_AND_B = {"a": {}, "b": {"factors": {"meaning": 0}}}
+A_AND_B = {"a": {"factors": {"exact": 0}}, "b": {}}
 LIST = "cart total => shop/checkout.py\ndiscount\tprice.py\npay the card\n"
 
 
@@ -18,7 +18,7 @@ def test_both_ways_are_those_of_the_search_and_measured_as_the_benchmark_does(se
     answers = ["shop/checkout.py", "cart.py"]
     _, found = served.ask("compare", {"queries": [{"query": "cart total", "answers": answers}], **A_AND_B})
     [row] = found["queries"]
-    for side, factors in (("a", {}), ("b", {"meaning": 0})):
+    for side, factors in (("a", {"exact": 0}), ("b", {})):
         _, searched = served.ask("search", {"query": "cart total", "factors": factors})
         files = [(one["path"], one["score"]) for one in searched["results"]]
         assert [(one["path"], one["score"]) for one in row[side]["files"]] == files
@@ -71,7 +71,7 @@ def test_a_weighting_that_is_wrong_is_refused_as_a_whole(served, asked, said):
 
 # What the page does.
 def test_a_list_is_compared_and_a_row_shows_both_answers(show):
-    page = show("/compare?wb=meaning*0")
+    page = show("/compare?wa=exact*0")
     page.fill("#queries", LIST)
     page.click("text=Compare 3 queries")
     page.wait_for_selector(".compared tbody tr:nth-child(3)")

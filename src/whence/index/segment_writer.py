@@ -85,7 +85,11 @@ def fold_name(name: str) -> str:
 
 def word_runs(text: str) -> list[str]:
     """The runs of word characters that a text is indexed by, as written and in order."""
-    return [raw.decode("utf-8", "replace") for raw in text.encode("utf-8", "surrogateescape").translate(_SPACED_OUT).split()]
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a surrogate pair, as above
+        raw = text.encode("utf-8", "replace")
+    return [run.decode("utf-8", "surrogateescape") for run in raw.translate(_SPACED_OUT).split()]
 
 
 @lru_cache(maxsize=MAX_CACHED_WORDS)

@@ -74,7 +74,7 @@ def _paste(_: Path) -> Try:
         question = paste.clean_paste(text)
         assert question.text.strip() or not text.strip()
         made = plan.make_plan(text, decay=0.05, quoted=0.5, boilerplate=0.7)
-        assert made.terms
+        assert made.words
         assert len(made.words) <= plan.MAX_WORDS
         assert all(term.weight > 0 for term in made.terms)
         keywords.keywords(text)
