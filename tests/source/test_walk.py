@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sample_trees import git, write
+from sample_trees import write
 from whence.source.walk import MAX_DEPTH, RACY_NS, FileTree, Walker, list_entries
 
 LATER = 10 * RACY_NS  # a walk that asks this much later trusts the stamps it reads
@@ -228,52 +228,3 @@ def test_a_refresh_sees_that_git_got_private_rules(tmp_path: Path) -> None:
     known = walker(tmp_path, after_ns=LATER).walk()
     write(tmp_path, {".git/info/exclude": "b.py\n"})
     assert walker(tmp_path, after_ns=LATER).refresh(known).deleted == ["b.py"]
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    root = write(
-        tmp_path / "repository",
-        {
-            ".gitignore": "made/\n*.gen.py\n",
-            "src/bin/main.rs": "fn main() {}\n",
-            "build/rules.py": "def rule():\n    pass\n",
-            "made/kept.py": "x = 1\n",
-            "one.gen.py": "x = 1\n",
-            "own/secret.py": "x = 1\n",
-        },
-    )
-    git("init", "-q", cwd=root)
-    git("add", "-f", ".", cwd=root)
-    write(root, {"build/output.py": "x = 2\n", "made/fresh.py": "x = 2\n", "two.gen.py": "x = 2\n", "src/bin/deep/new.rs": "fn new() {}\n"})
-    return root
-
-
-def test_what_git_tracks_is_in_whatever_its_folder_is_called_or_a_rule_says(repository: Path) -> None:
-    tree = walked(repository)
-    assert sorted(tree.files) == ["build/rules.py", "made/kept.py", "one.gen.py", "own/secret.py", "src/bin/main.rs"]
-    assert reasons(tree)["build/output.py"] == "in an excluded folder, and not tracked by git"
-    assert reasons(tree)["two.gen.py"] == "ignored by .gitignore"
-
-
-def test_our_own_rules_exclude_what_git_tracks(repository: Path) -> None:
-    write(repository, {".whenceignore": "own/\nbuild/\n"})
-    assert sorted(walked(repository).files) == ["made/kept.py", "one.gen.py", "src/bin/main.rs"]
-
-
-def test_a_refresh_sees_that_git_tracks_another_file(repository: Path) -> None:
-    known = walker(repository, after_ns=LATER).walk()
-    git("add", "-f", "made/fresh.py", cwd=repository)
-    assert walker(repository, after_ns=2 * LATER).refresh(known).changed == ["made/fresh.py"]
-
-
-def test_a_refresh_of_an_excluded_folder_takes_only_what_git_tracks(repository: Path) -> None:
-    known = walker(repository, after_ns=LATER).walk()
-    write(repository, {"build/more.py": "x = 3\n"})
-    tree = walker(repository, after_ns=2 * LATER).refresh(known)
-    assert "build/more.py" not in tree.files
-    assert "build/rules.py" in tree.files
-
-
-def test_outside_git_folders_that_never_hold_source_are_out(tmp_path: Path) -> None:
-    assert sorted(walked(write(tmp_path, {"build/rules.py": "x = 1\n", "a.py": "x = 1\n"})).files) == ["a.py"]

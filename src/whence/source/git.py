@@ -93,13 +93,6 @@ def _git_dir(root: Path) -> Path | None:
     return (root / text[8:].strip()) if text.startswith("gitdir: ") else None
 
 
-def index_file(root: Path) -> Path | None:
-    """The file in which git keeps what it tracks of the repository around a folder."""
-    repository = repository_root(root)
-    git_dir = _git_dir(repository) if repository is not None else None
-    return git_dir / "index" if git_dir is not None else None
-
-
 def common_dir(root: Path) -> str:
     """Where git keeps what all worktrees of a repository share; empty where there is no git."""
     git_dir = _git_dir(root)

@@ -181,11 +181,6 @@ def _without_filters(root: Path) -> dict[str, str]:
     return told
 
 
-def tracked_files(root: Path) -> list[str]:
-    """The files below a folder that git tracks, relative to it; none where git cannot tell."""
-    return (_run_git(root, ["ls-files", "-z"]) or "").split("\0")[:-1]
-
-
 def _run_git(
     root: Path, arguments: list[str], more: Mapping[str, str] = MappingProxyType({}), *, said: str = "", seconds: float = SECONDS
 ) -> str | None:

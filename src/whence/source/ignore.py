@@ -30,8 +30,6 @@ GENERATED_ENDINGS = (".min.js", ".min.css", ".min.mjs", ".bundle.js", ".js.map",
 #: No one writes more: each is asked for every file, and a path can be divided among double stars in very many ways.
 MOST_RULES = 5_000
 MOST_DOUBLE_STARS = 3
-#: Reasons that do not hold for what git tracks.
-GIT_IGNORED, NEVER = f"ignored by {GIT_RULES}", "a folder that never holds source"
 #: Of the library: it would choose RE2 where that is installed, which takes no file name that is not UTF-8.
 BACKEND = "simple"
 #: What a star and a double star between slashes are in the expressions that the library makes.
@@ -77,7 +75,7 @@ class IgnoreRules:
 
 def _never(name: str) -> str | None:
     if name in NEVER_SOURCE or name in NEVER_SOURCE_HIDDEN or name.endswith(NEVER_SOURCE_ENDINGS):
-        return NEVER
+        return "a folder that never holds source"
     return None
 
 

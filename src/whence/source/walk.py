@@ -12,15 +12,11 @@ import os
 import stat
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 from whence.core.types import Skipped
-from whence.source import git
-from whence.source.ignore import GIT_IGNORED, GIT_RULES, NEVER, PRIVATE_GIT_RULES, RULE_FILES, IgnoreRules
+from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, IgnoreRules
 from whence.source.read import open_inside, read_prefix
 
 #: A time stamp younger than this when it was read may hide a later change (coarse clocks, FAT).
@@ -133,36 +129,8 @@ class Walker:
             return
         if folder in tree.folders or not stat.S_ISDIR(found.st_mode):
             return
-        rules, depth = self._rules_above(folder), folder.count("/") + 1 if folder else 0
-        self._visit(folder, rules, tree, depth, unless=known.folders.keys(), tracked_only=self._is_excluded(folder))
-        self._note_git_index(tree)
-
-    def _is_excluded(self, folder: str) -> bool:
-        """Whether rules exclude a walked folder or one above it: then it was walked for its tracked files."""
-        steps = folder.split("/") if folder else []
-        above = ("/".join(steps[: depth + 1]) for depth in range(len(steps)))
-        return any(
-            self._rules_above(path).exclusion_reason(path, path.rpartition("/")[2], is_folder=True, hidden=self._hidden) for path in above
-        )
-
-    @cached_property
-    def _tracked(self) -> frozenset[str]:
-        """The files that git tracks, and the folders they are in: neither ignore rules nor names of folders exclude them."""
-        from whence.source.history import tracked_files  # noqa: PLC0415  -- starts a process; only if something is excluded
-
-        if git.repository_root(Path(self.root)) is None:
-            return frozenset()
-        tracked = set(files := tracked_files(Path(self.root)))
-        for path in files:
-            while (path := _parent(path)) and path not in tracked:
-                tracked.add(path)
-        return frozenset(tracked)
-
-    def _note_git_index(self, tree: FileTree) -> None:
-        """Remember the state of git's index if it was consulted: once it changes, other files may be tracked."""
-        if "_tracked" in self.__dict__ and (place := git.index_file(Path(self.root))) is not None:
-            with suppress(OSError):
-                tree.rules[os.path.relpath(place, self.root)] = _state(os.lstat(place), self._now_ns)
+        rules = self._rules_above(folder)
+        self._visit(folder, rules, tree, folder.count("/") + 1 if folder else 0, unless=known.folders.keys())
 
     def _rules_above(self, folder: str) -> IgnoreRules:
         """The rules that hold in a folder, without those of its own files."""
@@ -193,11 +161,7 @@ class Walker:
             return False
         is_folder = stat.S_ISDIR(found.st_mode)
         fits = is_folder or (stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes)
-        reason = rules.exclusion_reason(path, path.rpartition("/")[2], is_folder=is_folder, hidden=self._hidden)
-        return fits and (reason is None or self._is_rescued(path, reason))
-
-    def _is_rescued(self, path: str, reason: str) -> bool:
-        return reason in (GIT_IGNORED, NEVER) and path in self._tracked
+        return fits and rules.exclusion_reason(path, path.rpartition("/")[2], is_folder=is_folder, hidden=self._hidden) is None
 
     def _compared(self, before: dict[str, FileState], tree: FileTree) -> FileTree:
         """Tell which files of a tree are new, changed or gone."""
@@ -231,19 +195,9 @@ class Walker:
         if private is not None:
             rules = rules.with_file(GIT_RULES, "", private)
         self._visit("", rules, tree, 0)
-        self._note_git_index(tree)
         return self._compared(known.files if known else {}, tree)
 
-    def _visit(
-        self,
-        folder: str,
-        rules: IgnoreRules,
-        tree: FileTree,
-        depth: int,
-        unless: AbstractSet[str] = frozenset(),
-        *,
-        tracked_only: bool = False,
-    ) -> None:
+    def _visit(self, folder: str, rules: IgnoreRules, tree: FileTree, depth: int, unless: AbstractSet[str] = frozenset()) -> None:
         try:
             tree.folders[folder] = _state(os.lstat(self._full(folder)), self._now_ns)
             entries = sorted(os.scandir(self._full(folder)), key=lambda entry: entry.name)
@@ -256,19 +210,9 @@ class Walker:
             if name in names and (text := self._read_rules(_join(folder, name), tree)) is not None:
                 rules = rules.with_file(name, folder, text)
         for entry in entries:
-            self._enter(entry, _join(folder, entry.name), rules, tree, depth, unless, tracked_only=tracked_only)
+            self._enter(entry, _join(folder, entry.name), rules, tree, depth, unless)
 
-    def _enter(
-        self,
-        entry: os.DirEntry[str],
-        path: str,
-        rules: IgnoreRules,
-        tree: FileTree,
-        depth: int,
-        unless: AbstractSet[str],
-        *,
-        tracked_only: bool,
-    ) -> None:
+    def _enter(self, entry: os.DirEntry[str], path: str, rules: IgnoreRules, tree: FileTree, depth: int, unless: AbstractSet[str]) -> None:
         try:
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
         except OSError as error:
@@ -277,16 +221,12 @@ class Walker:
         if is_folder and path in unless:
             return
         reason = "a symbolic link" if is_link else rules.exclusion_reason(path, entry.name, is_folder=is_folder, hidden=self._hidden)
-        if reason is not None and self._is_rescued(path, reason):
-            reason, tracked_only = None, True
-        elif reason is None and tracked_only and path not in self._tracked:
-            reason = "in an excluded folder, and not tracked by git"
         if reason is not None:
             tree.skipped.append(Skipped(path + "/" if is_folder else path, reason))
         elif is_folder and depth >= MAX_DEPTH:
             tree.skipped.append(Skipped(path + "/", f"more than {MAX_DEPTH} folders deep"))
         elif is_folder:
-            self._visit(path, rules, tree, depth + 1, tracked_only=tracked_only)
+            self._visit(path, rules, tree, depth + 1)
         else:
             self._take(entry, path, tree)
 
