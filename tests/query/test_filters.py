@@ -202,3 +202,8 @@ def test_a_fixed_pattern_finds_exactly_the_lines_that_hold_it(pattern, text):
     lines = text.split("\n")
     expected = [number for number, line in enumerate(lines if lines[-1] else lines[:-1], 1) if pattern in line]
     assert compile_pattern(pattern, fixed=True).matching_lines(text) == expected
+
+
+def test_half_a_surrogate_pair_is_a_character_like_any_other():
+    assert compile_pattern("w\udcc3ord").matching_lines("word\nw\udcc3ord\nw?ord\n") == [2]
+    assert compile_pattern("w.ord").matching_lines("word\nw\udcc3ord\n") == [2]

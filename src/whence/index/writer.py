@@ -211,7 +211,10 @@ class IndexWriter:
                 if time.monotonic() > until:
                     raise
                 time.sleep(OPENING_PAUSE)
-            except StorageError:
+            except StorageError as error:
+                if "disk I/O error" in error.message and time.monotonic() < until:  # another process is replacing the file
+                    time.sleep(OPENING_PAUSE)
+                    continue
                 if not self.layout.exists():
                     raise
                 break

@@ -112,6 +112,7 @@ _CLASSES = {
     r"\s": r"[\s\x0b\x1c-\x1f\x85\p{Z}]", r"\S": r"[^\s\x0b\x1c-\x1f\x85\p{Z}]", r"\Z": r"\z",
 }  # fmt: skip
 _CLASSES_IN_SETS = {r"\d": r"\p{Nd}", r"\D": r"\P{Nd}", r"\w": r"\p{L}\p{N}_", r"\s": r"\s\x0b\x1c-\x1f\x85\p{Z}"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_WORD = _CLASSES[r"\W"]
 _FIRST_EDGE, _LAST_EDGE = re.compile(r"\\b(?=\w)"), re.compile(r"(?<![\\\w])\w+\\b$|^\w+\\b$")
 _CODE_POINT = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})")
@@ -129,7 +130,7 @@ class Pattern:
         """The numbers (from 1) of the lines that match."""
         if self.literal and self.literal not in text:
             return []
-        data, search = text.encode("utf-8", "replace"), self.regex.search
+        data, search = _encode(text), self.regex.search
         found: list[int] = []
         at, counted, line = 0, 0, 1
         while (match := search(data, at)) is not None:
@@ -164,13 +165,21 @@ def compile_pattern(pattern: str, *, fixed: bool = False, word: bool = False, ig
     return Pattern(regex, "" if ignore_case else (pattern if fixed else required_literal(text)))
 
 
+def _encode(text: str) -> bytes:
+    """UTF-8, in which halves of surrogate pairs become characters for private use: a text that was not UTF-8 has such halves."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda half: chr(ord(half.group()) - 0xD800 + 0xE000), text).encode("utf-8")
+
+
 def _compile_re2(pattern: str, linear: str, *, ignore_case: bool) -> Any:
     import re2  # noqa: PLC0415  -- only for patterns
 
     options = re2.Options()
     options.log_errors, options.never_nl, options.case_sensitive = False, True, not ignore_case
     try:
-        return re2.compile(f"(?m:{linear})".encode("utf-8", "replace"), options)
+        return re2.compile(_encode(f"(?m:{linear})"), options)
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if error.args and isinstance(error.args[0], bytes) else str(error)
         hint = "patterns take linear time: no look-around, no back-references, at most 1000 repetitions"

@@ -60,7 +60,8 @@ def test_only_the_owner_can_read_it_whatever_the_mask(path):
     modes = {one.name: stat.S_IMODE(one.stat().st_mode) for one in path.parent.iterdir()}
     process.kill()
     process.communicate()
-    assert modes == {"learned.db": 0o600, "learned.db-wal": 0o600, "learned.db-shm": 0o600}
+    assert "learned.db" in modes
+    assert set(modes.values()) == {0o600}
 
 
 @pytest.mark.process

@@ -277,7 +277,7 @@ TARGETS = (
     Target(
         "dates", _dates, ("text/dates",), (b"yesterday", b"between March and June 2023, or last week"), words.DATES, 50_000, 400, cost=0.5
     ),
-    Target("secrets", _secrets, ("text/secrets",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
+    Target("secrets", _secrets, ("text/secrets.py",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
     Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 120_000, 800, cost=0.1),
     Target("spans", _spans, ("graph/enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 800, cost=0.06),
     Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, words.IGNORED, 40_000, 300, cost=0.15),

@@ -23,7 +23,7 @@ MIN_PYTHON = (3, 10)
 #: For this many languages, those with the most source, queries are compiled too: some take half a second.
 LANGUAGES_WITH_QUERIES = 5
 #: Packages that are imported under another name.
-IMPORT_NAMES = {"pystemmer": "Stemmer", "pyyaml": "yaml"}
+IMPORT_NAMES = {"google-re2": "re2", "pystemmer": "Stemmer", "pyyaml": "yaml"}
 #: The files behind a shipped model's fingerprint, in this order (training/).
 STATIC_FILES = ("vectors.npy", "weights.npy", "fields.npy", "vocabulary.txt")
 PROSE_FILES = ("vectors.npy", "weights.npy", "vocabulary.txt")
