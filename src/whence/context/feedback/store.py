@@ -213,8 +213,11 @@ class FeedbackStore:
                 db.executescript(";\n".join(("BEGIN IMMEDIATE", *_SCHEMA, f"PRAGMA user_version = {FORMAT}", "COMMIT;")))
             with suppress(FileExistsError):  # another process was first
                 link_new(draft, self.path)
-        except SQLITE_ERRORS as error:
+        except FileNotFoundError as error:
             if not self._exists():  # else another process was first, and removed the draft
+                raise StorageError(f"cannot write to {self.path.parent}: {error.strerror}") from error
+        except SQLITE_ERRORS as error:
+            if not self._exists():  # likewise
                 raise storage_error(self.path, error) from error
         finally:
             for end in ("", "-journal"):
