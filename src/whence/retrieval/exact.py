@@ -1,4 +1,4 @@
-"""Finds text that stands in the tree as it was typed: messages, names, constants, URLs, numbers.
+"""Finds text that occurs in the tree as typed: messages, names, constants, URLs, numbers.
 
 The index knows which files contain which word exactly as written. The few files that contain all words of a literal are
 read and searched for the literal itself, or for its longest run of words: the message in a log has values where the code
@@ -123,14 +123,16 @@ class _Finder:
     def __init__(self, statistics: TermStatistics, files: Array, read: ReadText) -> None:
         self._statistics, self._snapshot, self._plan = statistics, statistics.snapshot, statistics.plan
         self._files, self._read, self._left = files, read, MAX_READ_IN_ALL
+        self._query = statistics.plan.text.strip()
 
     def find(self, literal: str) -> Iterator[ExactMatch]:
+        """The places of one literal: of a name its definition or uses, of a text the lines that contain it or most of it."""
         words = word_runs(literal)
         if words == [literal] or len(self._snapshot.definitions(literal)):
             yield from self._name(literal)
         elif len(words) > 1 or (words and _MARK.search(literal)):
             lasting = word_runs(_VALUE.sub(" ", literal)) or words
-            yield from self._in_files(literal, lasting, self._candidates(lasting, is_query=literal == self._plan.text.strip()))
+            yield from self._in_files(literal, lasting, self._candidates(lasting, is_query=literal == self._query))
 
     def find_phrase_names(self) -> Iterator[ExactMatch]:
         """Names that spell a short query out: `is_logged_in` for "logged in", of which only `logged` is a content word."""
@@ -139,9 +141,10 @@ class _Finder:
             return
         units = np.array([unit for unit in self._named_by_terms() if _contains(parts(self._snapshot.unit_name(unit)), words)], np.int64)
         units = self._allowed(units)
-        if 0 < len(set(self._snapshot.file_of_unit[units].tolist())) <= MAX_FILES:
-            for unit in units.tolist():
-                yield ExactMatch(unit, int(self._snapshot.column("units.first")[unit]), SPELLED_OUT, plan.text.strip(), True, len(units))
+        files = len(set(self._snapshot.file_of_unit[units].tolist()))
+        if files <= MAX_FILES:
+            for unit, line in zip(units.tolist(), self._snapshot.column("units.first")[units].tolist(), strict=True):
+                yield ExactMatch(unit, line, SPELLED_OUT, self._query, is_query=True, files=files)
 
     def _named_by_terms(self) -> list[int]:
         """The units whose name contains every content word, unless they are many."""
@@ -157,7 +160,7 @@ class _Finder:
 
         Among other words a name counts for its share of them, and a field may be just a word: `timeout`.
         """
-        snapshot, is_query = self._snapshot, name == self._plan.text.strip()
+        snapshot, is_query = self._snapshot, name == self._query
         units = self._allowed(snapshot.definitions(name))
         if len(units):
             strength = 1.0 if is_query else 1 / max(len(self._plan.words), 2)
@@ -185,7 +188,7 @@ class _Finder:
         return units[self._files[self._snapshot.file_of_unit[units]]]
 
     def _in_files(self, literal: str, words: Sequence[str], files: Sequence[int]) -> Iterator[ExactMatch]:
-        weights, is_query = self._weights(words), literal == self._plan.text.strip()
+        weights, is_query = self._weights(words), literal == self._query
         strength = 1.0 if is_query else max(len(words) / max(len(word_runs(self._plan.text)), 1), MIN_PART)
         if len(words) < MIN_RUN and not _MARK.search(literal):
             strength = PAIR

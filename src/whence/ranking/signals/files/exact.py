@@ -7,7 +7,7 @@ from whence.ranking.scoring import signal
 
 @signal()
 def exact(pool: CandidatePool) -> Column:
-    """The share of the query, or of a text or name in it, that the unit contains as typed; less if more than 3 files contain it."""
+    """The share of the query, or of a text or name in it, that the unit contains as typed; 0 if more than 3 files contain it."""
     found = pool.exact.by_unit if pool.exact is not None else {}
     matches = [found.get(unit) for unit in pool.units.tolist()] if found else [None] * len(pool.units)
     values = np.array([one.strength if one is not None else 0.0 for one in matches])
