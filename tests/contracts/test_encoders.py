@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from campaigns import examples
 from embed.tiny_models import late_model, model2vec_model, said_by
-from whence.embed.encoder import Encoder, UnitText, Vectors
+from whence.embed.encoder import LATE, MODEL2VEC, SHIPPED, Encoder, UnitText, Vectors, open_encoder
 from whence.embed.late import LateEncoder
 from whence.embed.model2vec import Model2VecEncoder
 from whence.embed.prose import ProseEncoder
-from whence.embed.registry import LATE, MODEL2VEC, SHIPPED, open_encoder
 from whence.embed.static import StaticEncoder
 
 KINDS = ("shipped", "late", "model2vec")
@@ -44,7 +43,7 @@ QUESTIONS = ["read file", "", " ", "\0", "?!(", "читать", "\udcff read", "
 FRESH = """
 from hashlib import blake2b
 from whence.embed.encoder import UnitText
-from whence.embed.registry import open_encoder
+from whence.embed.encoder import open_encoder
 encoder = open_encoder(sys.argv[1])
 units = [UnitText("src/lib/read.py", "read file", b"def read(path): return open(path)"), UnitText("a.go", "main", b"socket write body name")]
 digest = blake2b(encoder.encode_units(units).rows.tobytes())

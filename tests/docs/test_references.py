@@ -16,8 +16,7 @@ from whence.app.workspace import Workspace
 from whence.cli.main import COMMANDS, cli
 from whence.core.profiles import PROFILES, Weight
 from whence.core.settings import PROJECT_FILE, merge
-from whence.ranking.ledger import Operation
-from whence.ranking.scoring import signal_named, signal_names
+from whence.ranking.ledger import Operation, signal_named, signal_names
 from whence.ui.app import make_app
 
 ROOT = Path(__file__).parents[2]

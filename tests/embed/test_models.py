@@ -13,8 +13,7 @@ from embed.tiny_models import RECIPE, late_model, model2vec_model, save_network
 from sample_trees import whence, whence_process, write
 from whence import Index
 from whence.core.errors import SettingError
-from whence.embed.encoder import UnitText
-from whence.embed.registry import LATE, MODEL2VEC, NONE, SHIPPED, open_encoder
+from whence.embed.encoder import LATE, MODEL2VEC, NONE, SHIPPED, UnitText, open_encoder
 from whence.ranking.pool import DENSE
 from whence.source.walk import RACY_NS
 

@@ -46,7 +46,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     with Index.open(root, data_dir=place / "data"):
         pass
     write(root, {"whence/text/analyzer.py": files["whence/text/analyzer.py"] + "\n# A damaged cache is noticed.\n"})
-    (root / "whence/ranking/columns.py").unlink()
+    (root / "whence/ranking/pool.py").unlink()
     commit(root, "A damaged cache is noticed")
     with Index.open(root, data_dir=place / "data") as opened:
         yield opened
@@ -79,7 +79,7 @@ def gathered(cut: list[FileBlob]) -> RemoteSnapshot:
 def test_every_live_file_is_a_piece(index, cut):
     snapshot = index.snapshot
     assert sorted(one.path for one in cut) == sorted(path for path, alive in zip(snapshot.paths, snapshot.alive, strict=True) if alive)
-    assert "whence/ranking/columns.py" not in {one.path for one in cut}
+    assert "whence/ranking/pool.py" not in {one.path for one in cut}
 
 
 @pytest.mark.parametrize("query", QUERIES)

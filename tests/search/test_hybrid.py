@@ -24,8 +24,7 @@ from whence.core.profiles import MINMAX, RRF
 from whence.core.trace import Trace
 from whence.index.store import VectorRow
 from whence.index.vectors import open_vectors
-from whence.ranking.columns import rescale
-from whence.ranking.pool import DENSE, CandidatePool
+from whence.ranking.pool import DENSE, CandidatePool, rescale
 from whence.search.result import SearchResult
 from whence.storage.arrayfile import write_arrays
 

@@ -20,7 +20,7 @@ from sample_trees import SOURCES, whence, write
 from whence import Index, SearchResult
 from whence.core.errors import UsageError
 from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
-from whence.ranking import scoring
+from whence.ranking import ledger
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.pool import collapse
 from whence.search.request import SearchRequest
@@ -392,7 +392,7 @@ def test_tests_come_after_what_they_test(tmp_path, profile):
 # R2: the file's name.
 def best_before(results: list[SearchResult], phase: str) -> float:
     """The highest score before a phase, for trees with one unit a file."""
-    phases = [one.name.lower() for one in scoring.Phase]
+    phases = [one.name.lower() for one in ledger.Phase]
     return max(fold([line for line in result.why if phases.index(line.phase) < phases.index(phase)]) for result in results)
 
 
@@ -482,19 +482,19 @@ def test_the_best_unit_leads_and_the_span_covers_all_that_matched(tmp_path, prof
 def test_every_file_of_signals_is_a_signal_of_that_name():
     folders = ("ranking/signals/files", "ranking/signals/symbols", "memory/signals")
     files = {path.stem for folder in folders for path in (SOURCES / "whence" / folder).glob("*.py")} - {"__init__"}
-    assert set(scoring.signal_names()) == files
-    assert {scoring.signal_named(name).name for name in files} == files
+    assert set(ledger.signal_names()) == files
+    assert {ledger.signal_named(name).name for name in files} == files
 
 
-@pytest.mark.parametrize("name", scoring.signal_names())
+@pytest.mark.parametrize("name", ledger.signal_names())
 def test_every_signal_is_documented_and_used(name):
-    assert len(scoring.signal_named(name).doc.split()) >= 5
+    assert len(ledger.signal_named(name).doc.split()) >= 5
     assert any(name in profile.signals for profile in (*ALL_PROFILES.values(), RELATED))
 
 
 @pytest.mark.parametrize(("profile", "name"), [(profile, name) for profile in ALL_PROFILES for name in ALL_PROFILES[profile].signals])
 def test_every_signal_of_a_profile_exists_and_has_a_weight(profile, name):
-    assert scoring.signal_named(name)
+    assert ledger.signal_named(name)
     weight = ALL_PROFILES[profile].signals[name]
     assert weight.short or weight.long
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.source.decode import SNIFFED, longest_line, to_utf8
+from whence.source.read import SNIFFED, longest_line, to_utf8
 
 
 def test_utf_8_comes_out_as_it_is() -> None:

@@ -19,16 +19,16 @@ from whence.context.request import ContextRequest, ResolvedContext
 from whence.context.review import rank_changes, rank_files
 from whence.core.errors import QueryError, StorageError, UsageError
 from whence.core.trace import Trace
-from whence.embed.registry import is_shipped
+from whence.embed.encoder import is_shipped
 from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
 from whence.query.paste import clean_paste
 from whence.ranking.confidence import Confidence
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without
-from whence.retrieval.term_statistics import FieldWeights
+from whence.retrieval.lexical import FieldWeights
 from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
-from whence.storage.rows import is_member
+from whence.storage.postings import is_member
 
 #: Packs that are cached, the latest.
 MAX_PACKS = 8

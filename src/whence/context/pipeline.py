@@ -23,16 +23,15 @@ from whence.parse.paths import Role
 from whence.query.concepts import is_generic, match_concepts, name_key
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
-from whence.ranking.ledger import Ledger
+from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import CONCEPTS, DENSE, INCLUDED, LEARNED, CandidatePool, FileHit, NeighbourScores, union
-from whence.ranking.scoring import score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
+from whence.retrieval.lexical import FieldWeights, TermStatistics
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import highest, ranges
+from whence.storage.postings import highest, ranges
 
 #: Candidates by their own words; types and files whose members become candidates; candidates by meaning and by the walk.
 BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100

@@ -13,10 +13,10 @@ from whence.graph.walk import walk
 from whence.query.plan import EMPTY_PLAN
 from whence.ranking.pool import INCLUDED, CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
+from whence.retrieval.lexical import TermStatistics
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, ranges
+from whence.storage.postings import distinct, ranges
 
 
 def rank_files(paths: Sequence[str], run: ContextRun) -> RankedSymbols:

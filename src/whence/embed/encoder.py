@@ -1,12 +1,15 @@
-"""The seam of all encoders: what they are given, what they give back, and what they must know of themselves."""
+"""Encoders: what they are given, what they give back, and which one a name stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+from whence.core.errors import SettingError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -59,3 +62,59 @@ class Encoder(Protocol):
     def encode_query(self, text: str) -> Vectors:
         """The vectors of one question: a single text."""
         ...
+
+
+SHIPPED = "shipped"
+NONE = "none"
+#: The shipped encoder of notes.
+PROSE = "prose"
+LATE, MODEL2VEC = "late:", "model2vec:"
+ALLOWED = f"{SHIPPED} | {NONE} | {LATE}DIRECTORY-OR-HUB-ID | {MODEL2VEC}DIRECTORY-OR-HUB-ID"
+
+
+def check_model(name: str) -> None:
+    """Refuse a name that can be no model, before any work."""
+    if name not in {SHIPPED, NONE} and not any(name.startswith(kind) and name != kind for kind in (LATE, MODEL2VEC)):
+        raise SettingError(f"index.model = {name!r} is not allowed", hint=f"allowed: {ALLOWED}")
+
+
+def is_shipped(encoder: Encoder | None) -> bool:
+    """Whether vectors are of the shipped model, whose similarities are known."""
+    return encoder is not None and encoder.name == SHIPPED
+
+
+@cache
+def open_encoder(name: str) -> Encoder | None:
+    """The encoder of a name, loaded once; None where none is wanted. Raises `ModelUnavailable`."""
+    check_model(name)
+    if name == NONE:
+        return None
+    encoder = _load_encoder(name)
+    encoder.name = name
+    return encoder
+
+
+@cache
+def open_note_encoder(name: str) -> Encoder | None:
+    """The encoder of notes, by the setting memory.model; None where none is wanted. Raises `ModelUnavailable`."""
+    if name == NONE:
+        return None
+    if name == PROSE:
+        from whence.embed.prose import ProseEncoder  # noqa: PLC0415
+
+        return ProseEncoder()
+    return open_encoder(name)
+
+
+def _load_encoder(name: str) -> Encoder:
+    if name == SHIPPED:
+        from whence.embed.static import StaticEncoder  # noqa: PLC0415  -- each encoder loads only what it needs
+
+        return StaticEncoder()
+    if name.startswith(LATE):
+        from whence.embed.late import LateEncoder  # noqa: PLC0415
+
+        return LateEncoder(name.removeprefix(LATE))
+    from whence.embed.model2vec import Model2VecEncoder  # noqa: PLC0415
+
+    return Model2VecEncoder(name.removeprefix(MODEL2VEC))

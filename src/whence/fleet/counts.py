@@ -18,8 +18,8 @@ from whence.fleet.engine import EVERYTHING, Engine, Row, equals, one_of
 from whence.fleet.file_blobs import Arrays
 from whence.fleet.rows import MAX_PART, bucket_key, join_blob, part_key, split_blob
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each
-from whence.storage.rows import unique_counts as tally
+from whence.storage.postings import distinct, first_of_each
+from whence.storage.postings import unique_counts as tally
 
 #: Buckets of a repository, and of the sums, which have many more terms: powers of two.
 BITS, SUM_BITS = 6, 10

@@ -220,7 +220,7 @@ MAX_UNIT_WORDS = 60_000
 def _engine_times() -> Array:
     """How often to repeat a word of each code, so that the engine's BM25 (without length) approximates our own score."""
     from whence.core.profiles import PROFILES  # noqa: PLC0415
-    from whence.retrieval.term_statistics import FieldWeights  # noqa: PLC0415
+    from whence.retrieval.lexical import FieldWeights  # noqa: PLC0415
 
     worth = FieldWeights.of(PROFILES["default"]).worth / PROFILES["default"].fields.saturation
     return np.clip(np.round(worth * ENGINE_K1), 1, 12).astype(np.int64)

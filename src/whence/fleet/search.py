@@ -22,8 +22,7 @@ import numpy as np
 from whence.core.errors import QueryError, UsageError
 from whence.core.settings import load_settings
 from whence.core.settings_schema import Settings
-from whence.embed.encoder import Encoder
-from whence.embed.registry import open_encoder
+from whence.embed.encoder import Encoder, open_encoder
 from whence.fleet.access import Caller, authenticate, may_see, visible_rows
 from whence.fleet.counts import ALL, TermCounts, group_scope, read_counts
 from whence.fleet.engine import EVERYTHING, Engine, EngineHit, Filter, equals, one_of

@@ -17,7 +17,7 @@ from typing import Any
 
 from whence.core.errors import FleetError, ModelUnavailable, WhenceError
 from whence.core.settings import load_settings
-from whence.embed.registry import open_encoder
+from whence.embed.encoder import open_encoder
 from whence.fleet.counts import ALL, refresh_totals
 from whence.fleet.engine import CLAIMS, REPOS, SCHEMAS, Engine, equals
 from whence.fleet.leases import Lease, Leases

@@ -16,7 +16,7 @@ from whence.graph.reader import Adjacency, Graph, edges_of
 from whence.graph.walk import walk
 from whence.index.symbols import NameTable, scoped_key
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each, is_member
+from whence.storage.postings import distinct, first_of_each, is_member
 
 #: Kinds of edge that a picture tells apart; every other kind is `other`.
 _KINDS_OF = {

@@ -22,7 +22,7 @@ from whence.graph.unresolved import UnresolvedCalls, UnresolvedFinder
 from whence.index.segment_writer import name_hash
 from whence.index.symbols import IS_CALLABLE, NameTable
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each
+from whence.storage.postings import distinct, first_of_each
 
 CALLS = frozenset({"calls"})
 #: Kinds of edge whose source depends on the target; the others only say that two symbols belong together.

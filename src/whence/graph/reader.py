@@ -16,7 +16,7 @@ import numpy as np
 from whence.core.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES
 from whence.index.symbols import SymbolTable
 from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
-from whence.storage.rows import first_of_each
+from whence.storage.postings import first_of_each
 
 #: Confidence of an edge that the parser resolved (W2).
 PARSED_CONFIDENCE = 0.7

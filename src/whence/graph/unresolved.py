@@ -14,7 +14,7 @@ from whence.index.segment_writer import OF_RECEIVER, name_hash
 from whence.index.symbols import scoped_key
 from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import distinct, is_member
+from whence.storage.postings import distinct, is_member
 from whence.text.analyzer import WORD
 
 #: At most so many calls are described; the rest are only counted.

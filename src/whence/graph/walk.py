@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.graph.reader import Adjacency, edges_of
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct
+from whence.storage.postings import distinct
 
 ALPHA = 0.2
 ROUNDS = 20

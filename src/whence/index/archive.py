@@ -29,7 +29,7 @@ from typing import IO, Any
 
 from whence.core.errors import ArchiveRefused, IndexDamaged, StorageError
 from whence.core.settings_schema import IndexSettings
-from whence.embed.registry import SHIPPED
+from whence.embed.encoder import SHIPPED
 from whence.index.layout import ABANDONED_NS, UNPACK_PREFIX, Layout
 from whence.index.reuse import KnownFile, ReusableIndex, reusable_index
 from whence.index.segment import Segment

@@ -14,9 +14,8 @@ import numpy as np
 from whence.core.errors import ModelUnavailable
 from whence.core.settings_schema import IndexSettings
 from whence.core.types import RefreshSummary
-from whence.embed.encoder import Encoder
+from whence.embed.encoder import NONE, SHIPPED, Encoder
 from whence.embed.passages import cut_passages
-from whence.embed.registry import NONE, SHIPPED
 from whence.index.changes import read_state, split_changed
 from whence.index.history import history_columns, update_history
 from whence.index.layout import ABANDONED_NS, Layout
@@ -30,7 +29,7 @@ from whence.index.workers import WorkerPool, run_batches_here
 from whence.source.read import read_masked
 from whence.source.walk import FileTree
 from whence.storage.arrayfile import Array, write_arrays
-from whence.storage.rows import dead_mask
+from whence.storage.postings import dead_mask
 
 Progress = Callable[[int, int], None]
 

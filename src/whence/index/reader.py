@@ -21,7 +21,7 @@ from whence.index.store import IndexStore
 from whence.index.vectors import open_vectors
 from whence.source.read import read_text
 from whence.storage.arrayfile import open_columns
-from whence.storage.rows import dead_mask
+from whence.storage.postings import dead_mask
 
 _T = TypeVar("_T")
 

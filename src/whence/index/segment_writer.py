@@ -21,8 +21,18 @@ from whence.parse import paths
 from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
 from whence.parse.units import is_constructor, is_hidden, own_spans
 from whence.storage.arrayfile import Array, narrow, pack_strings
-from whence.storage.postings import COUNT_TOP, UNIT_STEP, WINDOW_STEP, Lists, encode, pack_windows
-from whence.storage.rows import distinct, first_of_each, spread, unique_counts
+from whence.storage.postings import (
+    COUNT_TOP,
+    UNIT_STEP,
+    WINDOW_STEP,
+    Lists,
+    distinct,
+    encode,
+    first_of_each,
+    pack_windows,
+    spread,
+    unique_counts,
+)
 from whence.text import analyzer
 
 FIELDS = ("name", "parents", "signature", "doc", "body")

@@ -19,7 +19,7 @@ from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
-from whence.storage.rows import distinct, is_member
+from whence.storage.postings import distinct, is_member
 from whence.text.bm25 import idf
 
 #: A name defined in more files than this does not tell which one is meant.

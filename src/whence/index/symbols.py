@@ -15,7 +15,7 @@ from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
 from whence.parse.languages import CODE
 from whence.parse.paths import Role
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import spread
+from whence.storage.postings import spread
 
 if TYPE_CHECKING:
     from whence.index.snapshot import Snapshot

@@ -19,7 +19,7 @@ from whence.core.errors import IndexDamaged, VectorsDamaged
 from whence.embed.encoder import Encoder, UnitText, Vectors, unit_length
 from whence.embed.passages import Passage
 from whence.storage.arrayfile import Array, ArrayFile, Columns, Stamp
-from whence.storage.rows import highest, ranges
+from whence.storage.postings import highest, ranges
 
 #: Above this many passages, sketches choose what is compared.
 MAX_FULL_SCAN = 40_000

@@ -18,8 +18,7 @@ from whence.core.settings import Setting, load_settings, resolve_root
 from whence.core.settings_schema import Settings
 from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSummary
 from whence.core.version import __version__
-from whence.embed.encoder import Encoder
-from whence.embed.registry import open_encoder
+from whence.embed.encoder import Encoder, open_encoder
 from whence.index.build_log import BuildBaseline, append_record, record_of_build
 from whence.index.integrity import delete_files, mark_clean, rescue_edges, verify, verify_if_due
 from whence.index.layout import Layout, default_data_dir

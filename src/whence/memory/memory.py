@@ -18,7 +18,7 @@ from whence.core.request import check_choice
 from whence.core.settings import load_settings
 from whence.core.settings_schema import Settings
 from whence.core.trace import Trace
-from whence.embed.registry import open_note_encoder
+from whence.embed.encoder import open_note_encoder
 from whence.index.layout import Layout, default_data_dir
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
 from whence.memory.location import TEAM_FOLDER, is_team_folder, notes_directory

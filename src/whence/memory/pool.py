@@ -15,7 +15,7 @@ from whence.memory.database import NoteFacts
 from whence.memory.reader import NGRAM_NUMBERS, ngrams_of
 from whence.memory.retrieval import GOOD_SHARE, NotePlan, NoteTermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import first_of_each, is_member, ranges, spread
+from whence.storage.postings import first_of_each, is_member, ranges, spread
 from whence.text.bm25 import bm25, idf, length_norm
 
 #: Words of a candidate that are read.

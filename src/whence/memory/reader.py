@@ -17,7 +17,7 @@ from whence.index.vectors import SegmentVectors, SnapshotVectors, binary_vectors
 from whence.memory.database import NoteDatabase
 from whence.memory.note import GENERATED, KINDS
 from whence.storage.arrayfile import Array
-from whence.storage.rows import spread, unique_counts
+from whence.storage.postings import spread, unique_counts
 
 #: The columns of the database that a segment is built from.
 COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"

@@ -20,11 +20,10 @@ from whence.memory.reader import NoteReader
 from whence.memory.request import NoteFilters
 from whence.memory.result import RecalledNote, RecallResponse
 from whence.memory.retrieval import INCLUDED, MEANING, TIMES, WORDS, NotePlan, NoteScope, NoteTermStatistics, plan_query
-from whence.ranking.ledger import Ledger
+from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import union
-from whence.ranking.scoring import score, trace_ranking
 from whence.storage.arrayfile import Array
-from whence.storage.rows import is_member
+from whence.storage.postings import is_member
 
 #: How a note was found. `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, to fill a short answer.
 EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")

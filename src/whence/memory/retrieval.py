@@ -14,7 +14,7 @@ from whence.embed.encoder import Encoder, Vectors
 from whence.memory.reader import NoteReader
 from whence.query.paste import clean_paste
 from whence.storage.arrayfile import Array
-from whence.storage.rows import first_of_each, highest, spread
+from whence.storage.postings import first_of_each, highest, spread
 from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language
 from whence.text.bm25 import bm25, idf, length_norm
 from whence.text.dates import find_dates

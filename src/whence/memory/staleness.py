@@ -27,9 +27,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from whence.core.errors import UsageError
 from whence.memory.note import CodeRef
-from whence.source.decode import longest_line, to_utf8
 from whence.source.git import repository_root
-from whence.source.read import label_secrets, open_inside
+from whence.source.read import label_secrets, longest_line, open_inside, to_utf8
 from whence.source.walk import FileState, Walker
 
 if TYPE_CHECKING:

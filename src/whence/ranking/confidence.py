@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.storage.rows import first_of_each, is_member
+from whence.storage.postings import first_of_each, is_member
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
 

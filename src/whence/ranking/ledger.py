@@ -1,13 +1,24 @@
-"""The ledger: every contribution to every score. A score is nothing but the fold of its ledger."""
+"""Signals, and the ledger they fill: every contribution to every score. A score is nothing but the fold of its ledger.
+
+A signal is one decorated function in the file of its name (`PACKAGES`); its docstring is its documentation (docs/signals.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
+from whence.core.errors import SettingError
+from whence.core.profiles import Profile, Weight
+from whence.core.trace import Trace
 from whence.storage.arrayfile import Array
 
 
@@ -100,3 +111,138 @@ def fold(size: int, entries: Sequence[LedgerEntry]) -> Array:
         else:
             scores *= entry.contribution
     return scores
+
+
+#: Computes a signal over a pool of files and symbols, or of notes.
+Score = Callable[[Any], Column]
+PACKAGES = ("whence.ranking.signals.files", "whence.ranking.signals.symbols", "whence.memory.signals")
+#: The prefix of signals that rank notes.
+OF_NOTES = "note_"
+
+
+class Phase(IntEnum):
+    """When a signal is computed. Signals of one phase see the same frozen scores."""
+
+    MATCH = 0
+    PENALTY = 1
+    STEM = 2
+    DEFINITION = 3
+    COHERENCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One reason to rank a candidate higher or lower."""
+
+    name: str
+    doc: str
+    phase: Phase
+    operation: Operation
+    relative: bool  # its value is a share of the best score so far
+    score: Score
+
+
+_signals: dict[str, Signal] = {}
+
+
+def signal(phase: Phase = Phase.MATCH, operation: Operation = Operation.ADD, *, relative: bool = False) -> Callable[[Score], Score]:
+    """Register a function as the signal of its name."""
+
+    def register(score: Score) -> Score:
+        doc = " ".join((score.__doc__ or "").split())
+        _signals[score.__name__] = Signal(score.__name__, doc, phase, operation, relative, score)
+        return score
+
+    return register
+
+
+@cache
+def signal_named(name: str) -> Signal:
+    """A signal, loaded from its file on first use."""
+    try:
+        import_module(f"{_packages()[name]}.{name}")
+    except KeyError as error:
+        raise SettingError(f"there is no signal {name!r}", hint="see docs/signals.md") from error
+    return _signals[name]
+
+
+def signal_names() -> list[str]:
+    """The names of all signals, in order."""
+    return sorted(_packages())
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """The package of each signal."""
+    rooms = Path(__file__).parents[1]
+    folders = {package: rooms.joinpath(*package.split(".")[1:]) for package in PACKAGES}
+    return {module.name: package for package, folder in folders.items() for module in pkgutil.iter_modules([str(folder)])}
+
+
+class Pool(Protocol):
+    """What scoring needs of a pool of files and symbols, or of notes."""
+
+    @property
+    def units(self) -> Array:
+        """The candidates."""
+
+    @property
+    def scores(self) -> Array:
+        """Their scores after the earlier phases."""
+
+    @property
+    def profile(self) -> Profile:
+        """The weights."""
+
+    @property
+    def plan(self) -> Any:
+        """The query plan, which has a length."""
+
+    def with_scores(self, scores: Array) -> Any:
+        """The pool of the next phase."""
+
+
+def score(pool: Pool, signals: Mapping[str, Weight] | None = None, *, leave_out: str = "") -> Ledger:
+    """The ledger of a pool: every signal with a weight, except one that is left out.
+
+    `signals` replaces those of the profile, for a first pass over the candidates.
+    """
+    chosen = pool.profile.signals if signals is None else signals
+    weights = {name: weight.at_length(pool.plan.length) for name, weight in chosen.items()}
+    used = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
+    ledger = Ledger(len(pool.units))
+    for phase in sorted({one.phase for one in used}):
+        pool = frozen = pool.with_scores(ledger.scores())
+        ledger = ledger.with_entries([_entry(one, frozen, weights[one.name]) for one in used if one.phase is phase])
+    return ledger
+
+
+def _entry(one: Signal, pool: Pool, weight: float) -> LedgerEntry:
+    column = one.score(pool)
+    return LedgerEntry(one.name, one.phase.name.lower(), one.operation, weight, column, _contribution(one, pool, weight, column.values))
+
+
+def _contribution(one: Signal, pool: Pool, weight: float, values: Array) -> Array:
+    if one.operation is Operation.MULTIPLY:
+        return np.asarray(values, np.float64) ** weight
+    scale = float(np.nanmax(pool.scores, initial=0.0)) if one.relative else 1.0
+    return np.asarray(values, np.float64) * (weight * scale)
+
+
+#: Where a candidate is: (path, line).
+Locate = Callable[[int], tuple[str, int]]
+
+
+def trace_ranking(trace: Trace, query: str, retrieved: Mapping[str, Array], ledger: Ledger, locate: Locate) -> None:
+    """Write what each retriever found, and the candidates after each signal (E2)."""
+    for name, scores in retrieved.items():
+        trace.stage(f"retrieved by {name}", query, _ranking(scores, locate))
+    for number, entry in enumerate(ledger.entries, 1):
+        after = fold(ledger.size, ledger.entries[:number])
+        trace.stage(f"after {entry.signal}", query, _ranking(after, locate), weight=entry.weight)
+
+
+def _ranking(scores: Array, locate: Locate) -> list[tuple[str, int, float]]:
+    known = np.flatnonzero(np.isfinite(scores))
+    order = known[np.argsort(-scores[known], kind="stable")]
+    return [(*locate(row), float(scores[row])) for row in order.tolist()]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.ranking.ledger import Ledger, LedgerLine, Operation, fold
+from whence.ranking.ledger import Ledger, LedgerLine, Operation, fold, score
 from whence.ranking.pool import INCLUDED, CandidatePool
-from whence.ranking.scoring import score
 from whence.storage.arrayfile import Array
 
 

@@ -10,7 +10,7 @@ from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan
 from whence.retrieval.lexical import top
 from whence.storage.arrayfile import Array, Columns, unpack_strings
-from whence.storage.rows import best_first, first_of_each, ranges
+from whence.storage.postings import best_first, first_of_each, ranges
 from whence.text.bm25 import idf
 
 #: Commits that count, those most like the query.

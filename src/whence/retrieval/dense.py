@@ -7,9 +7,9 @@ import numpy as np
 from whence.embed.encoder import Encoder, Vectors
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import SnapshotVectors
-from whence.retrieval.term_statistics import RowCache
+from whence.retrieval.lexical import RowCache
 from whence.storage.arrayfile import Array
-from whence.storage.rows import best_first, first_of_each, is_member, spread
+from whence.storage.postings import best_first, first_of_each, is_member, spread
 
 #: Characters of a query that are encoded.
 MAX_ENCODED = 4_000

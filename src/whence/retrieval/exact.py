@@ -18,9 +18,9 @@ from whence.core.types import CONTAINERS
 from whence.index.segment_writer import BITS, KIND_NAMES, MIN_WORD_LENGTH, NAME, TOP_LEVEL, word_runs
 from whence.index.snapshot import Snapshot
 from whence.retrieval.filters import ReadText
-from whence.retrieval.term_statistics import TermStatistics
+from whence.retrieval.lexical import TermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import is_member
+from whence.storage.postings import is_member
 from whence.text.analyzer import parts
 from whence.text.bm25 import idf
 

@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from whence.retrieval.lexical import RowCache, TermStatistics
 from whence.retrieval.paths import name_strengths
-from whence.retrieval.term_statistics import RowCache, TermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each, ranges
+from whence.storage.postings import distinct, first_of_each, ranges
 
 
 class NameMatch:

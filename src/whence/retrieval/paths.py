@@ -9,10 +9,9 @@ import numpy as np
 from whence.index.snapshot import KnownMatches, PathParts
 from whence.query.plan import NamePart
 from whence.query.vocabulary import synonyms_of
-from whence.retrieval.lexical import top
-from whence.retrieval.term_statistics import TermStatistics
+from whence.retrieval.lexical import TermStatistics, top
 from whence.storage.arrayfile import Array
-from whence.storage.rows import ranges
+from whence.storage.postings import ranges
 from whence.text.analyzer import stem
 from whence.text.bm25 import idf
 

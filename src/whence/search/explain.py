@@ -23,7 +23,7 @@ from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without, tot
 from whence.retrieval.filters import file_mask
 from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
-from whence.storage.rows import is_member
+from whence.storage.postings import is_member
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
 

@@ -16,20 +16,19 @@ from whence.index.snapshot import Snapshot
 from whence.query.filters import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, LeadingFiles
-from whence.ranking.ledger import Ledger
+from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import DENSE, INCLUDED, CandidatePool, FileHit, break_ties, collapse, union
-from whence.ranking.scoring import score, trace_ranking
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
 from whence.retrieval.exact import find_exact
 from whence.retrieval.filters import ReadText, Restriction, file_mask, lines_in_units, matching_lines, unit_mask, units_with_lines
+from whence.retrieval.lexical import FieldWeights, TermStatistics
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import FieldWeights, TermStatistics
 from whence.search.excerpt import concentration
 from whence.search.request import ResolvedRequest
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, is_member
+from whence.storage.postings import distinct, is_member
 from whence.text.analyzer import terms
 
 #: Files that other retrievers may add for each unit that the lexical one finds.

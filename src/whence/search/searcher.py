@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from whence.core.errors import UsageError
 from whence.core.profiles import Profile
 from whence.core.trace import Trace
-from whence.embed.registry import is_shipped
+from whence.embed.encoder import is_shipped
 from whence.index.reader import Reader
 from whence.query.parser import Condition, Leaf, ParsedQuery
 from whence.ranking.confidence import Confidence, confidence_of, nothing_found
 from whence.ranking.receipt import Why
 from whence.retrieval.filters import Restriction, file_mask, restrict, unit_mask
-from whence.retrieval.term_statistics import FieldWeights
+from whence.retrieval.lexical import FieldWeights
 from whence.search.explain import explain, find_target
 from whence.search.pipeline import RankedFile, RankedPool, SearchRun, answer, leading_files, ranked_with
 from whence.search.related import RelatedQuery, related

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from whence.core.types import Skipped
-from whence.source.decode import to_utf8
-from whence.source.read import open_inside, read_prefix
+from whence.source.read import open_inside, read_prefix, to_utf8
 
 #: What is looked at unless it is said otherwise.
 MOST_FILES, MOST_BYTES = 2_000, 20_000_000

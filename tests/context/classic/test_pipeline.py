@@ -15,8 +15,8 @@ from whence.core.profiles import CLASSIC, Profile, Weight
 from whence.core.settings_schema import ClassicSettings
 from whence.core.types import RUNTIME, Edge
 from whence.query.plan import make_plan
-from whence.ranking.scoring import score
-from whence.retrieval.term_statistics import FieldWeights
+from whence.ranking.ledger import score
+from whence.retrieval.lexical import FieldWeights
 
 NOW = 1_800_000_000.0
 DAY = 86_400.0

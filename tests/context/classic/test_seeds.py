@@ -15,7 +15,7 @@ from whence.context.classic.pipeline import CLASSES, VECTORS, _injected, find_se
 from whence.core.profiles import CLASSIC
 from whence.core.settings_schema import ClassicSettings
 from whence.query.concepts import Concept, ConceptMatch
-from whence.retrieval.term_statistics import FieldWeights
+from whence.retrieval.lexical import FieldWeights
 
 LIMITS = ClassicSettings()
 TREE = {

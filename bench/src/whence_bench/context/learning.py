@@ -17,7 +17,7 @@ import numpy as np
 from whence.app.index import Index
 from whence.context.pipeline import ContextRun, RankedSymbols, first_look, rank_symbols
 from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST, Profile, Weight
-from whence.retrieval.term_statistics import FieldWeights
+from whence.retrieval.lexical import FieldWeights
 from whence.storage.arrayfile import Array
 from whence_bench.context.corpus import ContextCorpus, ContextRepository, ContextTask
 from whence_bench.context.metrics import canonical, same_symbol

@@ -25,7 +25,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.validation import check_graph, check_segment, check_vectors
 from whence.index.vectors import open_vectors
 from whence.storage.arrayfile import ALIGN, MAGIC, ArrayFile, stamp_of
-from whence.storage.rows import dead_mask
+from whence.storage.postings import dead_mask
 from whence_bench.faults.fuzz_engine import Try
 from whence_bench.faults.fuzz_wire import FILES
 

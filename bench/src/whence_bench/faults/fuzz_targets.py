@@ -150,7 +150,7 @@ def _source(_: Path) -> Try:
     """Source in any language that there is a grammar for."""
     from whence.parse.languages import LANGUAGES  # noqa: PLC0415  -- grammars are loaded for this target alone
     from whence.parse.units import parse  # noqa: PLC0415  -- as above
-    from whence.source.decode import longest_line, to_utf8  # noqa: PLC0415  -- as above
+    from whence.source.read import longest_line, to_utf8  # noqa: PLC0415  -- as above
 
     names = [one.name for one in LANGUAGES]
 

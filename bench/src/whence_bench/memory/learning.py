@@ -15,8 +15,7 @@ import numpy as np
 from whence.core.errors import UsageError
 from whence.core.profiles import FIXED_NOTE_WEIGHTS, NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.memory.recall import RankedNotes
-from whence.ranking.ledger import Operation
-from whence.ranking.scoring import OF_NOTES, signal_names
+from whence.ranking.ledger import OF_NOTES, Operation, signal_names
 from whence.storage.arrayfile import Array
 from whence_bench.memory.corpus import Question
 

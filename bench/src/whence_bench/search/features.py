@@ -14,8 +14,7 @@ import numpy as np
 
 from whence.app.index import Index
 from whence.core.profiles import Profile, Weight
-from whence.ranking.ledger import Operation
-from whence.ranking.scoring import OF_NOTES, Phase, signal_named, signal_names
+from whence.ranking.ledger import OF_NOTES, Operation, Phase, signal_named, signal_names
 from whence.search import metrics
 from whence.storage.arrayfile import Array
 

@@ -18,8 +18,8 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 from whence.app.index import Index
+from whence.embed.encoder import SHIPPED, open_encoder
 from whence.embed.passages import cut_passages
-from whence.embed.registry import SHIPPED, open_encoder
 from whence.index.vectors import PassageRows
 from whence_bench import report
 from whence_bench.measure import RSS_UNIT, cpu_seconds, folder_bytes, run

@@ -16,7 +16,7 @@ from whence.app.doctor.load_check import GRAMMAR, MODEL, MODULE, QUERIES, LoadRe
 from whence.core.errors import ModelUnavailable
 from whence.core.settings_schema import Settings
 from whence.core.version import __version__
-from whence.embed.registry import NONE, SHIPPED
+from whence.embed.encoder import NONE, SHIPPED
 from whence.parse.languages import LANGUAGES
 
 MIN_PYTHON = (3, 10)

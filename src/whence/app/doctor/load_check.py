@@ -101,7 +101,7 @@ def _queries(language: str) -> str:
 
 
 def _model(name: str) -> str:
-    from whence.embed.registry import open_encoder  # noqa: PLC0415
+    from whence.embed.encoder import open_encoder  # noqa: PLC0415
 
     encoder = open_encoder(name)
     fits = encoder is None or encoder.encode_query("open the file").rows.shape[-1] == encoder.width

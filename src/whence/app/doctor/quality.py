@@ -24,8 +24,7 @@ from whence.core.errors import ModelUnavailable
 from whence.core.profiles import Profile
 from whence.core.settings_schema import Settings
 from whence.core.types import DEFINITIONS, Unit
-from whence.embed.encoder import Encoder
-from whence.embed.registry import NONE, SHIPPED, open_encoder
+from whence.embed.encoder import NONE, SHIPPED, Encoder, open_encoder
 from whence.index.layout import Layout
 from whence.index.segment import Segment, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot
@@ -36,12 +35,12 @@ from whence.parse.languages import CODE, language_of
 from whence.parse.paths import is_source
 from whence.query.filters import Filters
 from whence.query.plan import make_plan
-from whence.retrieval.term_statistics import FieldWeights, TermStatistics
+from whence.retrieval.lexical import FieldWeights, TermStatistics
 from whence.search.pipeline import SearchRun, answer
 from whence.search.request import ResolvedRequest
 from whence.source.git import read_head
 from whence.source.history import UNINFORMATIVE_SUBJECT, read_history
-from whence.storage.rows import dead_mask
+from whence.storage.postings import dead_mask
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
 

@@ -25,10 +25,9 @@ from whence.index.symbols import SymbolTable
 from whence.parse import paths
 from whence.query.concepts import name_key
 from whence.query.vocabulary import related_words
-from whence.retrieval.lexical import top
-from whence.retrieval.term_statistics import FieldWeights
+from whence.retrieval.lexical import FieldWeights, top
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import ranges
+from whence.storage.postings import ranges
 from whence.text.analyzer import parts, stem
 from whence.text.bm25 import idf
 

@@ -25,10 +25,10 @@ from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.pool import CandidatePool, SeedScores
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
+from whence.retrieval.lexical import TermStatistics
 from whence.retrieval.paths import PathMatch
-from whence.retrieval.term_statistics import TermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, ranges
+from whence.storage.postings import distinct, ranges
 from whence.text.analyzer import parts, stem, words
 
 #: The channels, as ranks show them.

@@ -12,7 +12,7 @@ from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE
 from whence.index.segment_writer import KIND_NAMES
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
-from whence.storage.rows import distinct, first_of_each, spread, unique_counts
+from whence.storage.postings import distinct, first_of_each, spread, unique_counts
 
 #: A type that inherits more methods, or a test that calls more symbols, gets no edges for them: each would say little.
 MAX_INHERITED = 200

@@ -17,7 +17,7 @@ from whence.index.segment_writer import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import distinct, is_member
+from whence.storage.postings import distinct, is_member
 from whence.text.analyzer import WORD
 
 #: A longer statement is cut, before its rule reads it and before its words are collected.

@@ -23,7 +23,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
-from whence.storage.rows import distinct, is_member
+from whence.storage.postings import distinct, is_member
 from whence.text.analyzer import normalize_identifier
 
 #: What the names of endpoints begin with.

@@ -16,8 +16,7 @@ from typing import Any
 from whence.core.types import DEFINITIONS, LSP, Edge, ParsedFile, Reference, Unit
 from whence.graph.enrich.client import LanguageServer, ServerError, language_id
 from whence.parse.units import parse
-from whence.source.decode import to_utf8
-from whence.source.read import open_inside, read_prefix
+from whence.source.read import open_inside, read_prefix, to_utf8
 
 #: The protocol has three line ends.
 _LINE_END = re.compile(rb"\r\n|\n|\r")

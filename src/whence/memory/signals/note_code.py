@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.memory.pool import NotePool
-from whence.ranking.ledger import Column, Operation
-from whence.ranking.scoring import Phase, signal
+from whence.ranking.ledger import Column, Operation, Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)

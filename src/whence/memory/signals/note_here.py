@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.memory.pool import NotePool
-from whence.ranking.ledger import Column
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
 
 
 @signal()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from whence.memory.pool import NotePool
-from whence.ranking.ledger import Column
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
 
 
 @signal()

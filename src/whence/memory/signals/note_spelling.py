@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from whence.memory.pool import NotePool
-from whence.ranking.columns import share_of_best
-from whence.ranking.ledger import Column
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import share_of_best
 
 
 @signal()

@@ -7,8 +7,7 @@ import re
 import numpy as np
 
 from whence.memory.pool import NotePool
-from whence.ranking.ledger import Column
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
 from whence.storage.arrayfile import Array
 
 _WORD = re.compile(r"[^\W_]+")

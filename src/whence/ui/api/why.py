@@ -14,8 +14,8 @@ from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
 from whence.core.settings import PROJECT_FILE
+from whence.ranking.ledger import signal_named
 from whence.ranking.receipt import totals
-from whence.ranking.scoring import signal_named
 from whence.search.request import SearchRequest, with_factors
 from whence.source.read import strip_secrets
 from whence.ui.api.search import MAX_RESULTS

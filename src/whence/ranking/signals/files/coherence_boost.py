@@ -1,8 +1,7 @@
 import numpy as np
 
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, Phase, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import Phase, signal
 
 
 @signal(Phase.COHERENCE, relative=True)

@@ -1,9 +1,8 @@
 import numpy as np
 
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
-from whence.storage.rows import is_member
+from whence.storage.postings import is_member
 
 
 @signal()

@@ -1,9 +1,8 @@
 import numpy as np
 
 from whence.index.segment_writer import DEFINES
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, Phase, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import Phase, signal
 from whence.text.analyzer import terms
 
 

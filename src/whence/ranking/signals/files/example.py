@@ -1,8 +1,6 @@
 from whence.parse.paths import Role
-from whence.ranking.columns import role_column
-from whence.ranking.ledger import Column
-from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import CandidatePool, role_column
 
 
 @signal()

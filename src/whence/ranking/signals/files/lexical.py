@@ -1,9 +1,7 @@
 import numpy as np
 
-from whence.ranking.columns import matching_terms, rescale, unit_scores
-from whence.ranking.ledger import Column
-from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import CandidatePool, matching_terms, rescale, unit_scores
 
 
 @signal()

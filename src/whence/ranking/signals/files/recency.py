@@ -1,8 +1,7 @@
 import numpy as np
 
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
 
 
 @signal()

@@ -1,9 +1,7 @@
 import numpy as np
 
-from whence.ranking.columns import rescale
-from whence.ranking.ledger import Column
-from whence.ranking.pool import DENSE, CandidatePool
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import DENSE, CandidatePool, rescale
 
 
 @signal()

@@ -1,9 +1,8 @@
 import numpy as np
 
 from whence.parse.paths import stem_parts
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, Phase, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import Phase, signal
 
 SHORTEST_PREFIX = 3
 

@@ -1,9 +1,8 @@
 import numpy as np
 
 from whence.index.segment_writer import name_hash
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
 
 
 @signal()

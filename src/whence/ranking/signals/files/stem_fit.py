@@ -1,6 +1,5 @@
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
 
 
 @signal()

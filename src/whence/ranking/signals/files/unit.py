@@ -1,7 +1,5 @@
-from whence.ranking.columns import matching_terms, relative_to_best, unit_scores
-from whence.ranking.ledger import Column
-from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import CandidatePool, matching_terms, relative_to_best, unit_scores
 
 
 @signal()

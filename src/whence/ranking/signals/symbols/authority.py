@@ -1,9 +1,8 @@
 import numpy as np
 
 from whence.graph.walk import score_adjustment
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
 
 
 @signal()

@@ -2,10 +2,9 @@ import numpy as np
 
 from whence.core.types import AST, PROVENANCES
 from whence.graph.reader import PARSED_CONFIDENCE
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
-from whence.storage.rows import first_of_each, ranges
+from whence.storage.postings import first_of_each, ranges
 
 
 @signal()

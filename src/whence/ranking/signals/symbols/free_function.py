@@ -1,7 +1,6 @@
 from whence.index.symbols import IS_FUNCTION
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
 
 
 @signal()

@@ -1,11 +1,9 @@
 import numpy as np
 
 from whence.index.segment_writer import lead_hash
-from whence.ranking.columns import relative_to_best
-from whence.ranking.ledger import Column
-from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
-from whence.storage.rows import distinct, ranges
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import CandidatePool, relative_to_best
+from whence.storage.postings import distinct, ranges
 
 #: How many different hashes of a term there are.
 LEAD_HASHES = 1 << 16

@@ -1,9 +1,7 @@
 import numpy as np
 
-from whence.ranking.columns import better_in_group
-from whence.ranking.ledger import Column
-from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import Phase, signal
+from whence.ranking.ledger import Column, Phase, signal
+from whence.ranking.pool import CandidatePool, better_in_group
 
 
 @signal(Phase.COHERENCE)

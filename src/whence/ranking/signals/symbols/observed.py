@@ -1,10 +1,9 @@
 import numpy as np
 
-from whence.ranking.ledger import Column
+from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
 from whence.storage.arrayfile import Array
-from whence.storage.rows import ranges
+from whence.storage.postings import ranges
 
 DAY = 86_400.0
 #: Observed at most so many days ago: so much; longer ago, and never.

@@ -2,9 +2,8 @@ import numpy as np
 
 from whence.parse.paths import Role
 from whence.query.plan import ASKS_FOR_TESTS
-from whence.ranking.ledger import Column, Operation
+from whence.ranking.ledger import Column, Operation, Phase, signal
 from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import Phase, signal
 
 
 @signal(Phase.PENALTY, Operation.MULTIPLY)

@@ -1,7 +1,5 @@
-from whence.ranking.columns import logarithmic
-from whence.ranking.ledger import Column
-from whence.ranking.pool import CandidatePool
-from whence.ranking.scoring import signal
+from whence.ranking.ledger import Column, signal
+from whence.ranking.pool import CandidatePool, logarithmic
 
 
 @signal()
