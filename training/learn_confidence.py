@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from questions import without_one_doc
-from whence.parse.languages import CODE, language_of
+from whence.core.types import CODE
+from whence.parse.languages import language_of
 from whence.parse.paths import Role, roles
 from whence.source.history import UNINFORMATIVE_SUBJECT
 from whence_bench import report

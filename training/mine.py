@@ -30,8 +30,8 @@ from typing import Any
 
 from apart import FILE_SHARED, Licences, Member, Resemblance, known_shingles, members
 from prose import first_sentences, letters, unmarked
-from whence.core.types import CALLABLES, DEFINITIONS, VALUES, ParsedFile, Unit
-from whence.parse.languages import CODE, Language, language_of
+from whence.core.types import CALLABLES, CODE, DEFINITIONS, VALUES, ParsedFile, Unit
+from whence.parse.languages import Language, language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from apart import members
 from mine import doc_of, package_of, readable
-from whence.core.types import Unit
-from whence.parse.languages import CODE, language_of
+from whence.core.types import CODE, Unit
+from whence.parse.languages import language_of
 from whence.parse.paths import Role, roles
 from whence.parse.units import parse
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
-from whence.core.types import ParsedFile
+from whence.core.types import CONFIG, ParsedFile
 from whence.embed.passages import MAX_BYTES, MAX_CONFIG_PASSAGES, TARGET_BYTES, Passage, cut_passages
-from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN, language_of
+from whence.parse.languages import BY_NAME, UNKNOWN, language_of
 from whence.parse.units import own_spans, parse
 
 SAMPLES = sorted(Path(__file__).parents[1].glob("parse/fixtures/*/sample.*"))

@@ -18,7 +18,7 @@ from whence.fleet import counts, file_blobs
 from whence.fleet.counts import CountTable, TermCounter, TermCounts, merge_tables
 from whence.fleet.file_blobs import Arrays, FileBlob, make_blobs
 from whence.fleet.remote_reader import RemoteSnapshot
-from whence.index.segment_writer import name_hash
+from whence.index.segment import name_hash
 from whence.query.plan import make_plan
 from whence.retrieval.commits import CommitMatches
 from whence.search.pipeline import answer

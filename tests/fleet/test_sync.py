@@ -23,7 +23,7 @@ from whence.fleet.rows import decode_text, encode_text, fetch_archive, file_key,
 from whence.fleet.sync import SyncSummary, fingerprint, sync_index
 from whence.index.archive import unpack_archive as unpacked_pack
 from whence.index.layout import Layout
-from whence.index.segment_writer import name_hash
+from whence.index.segment import name_hash
 
 #: No real one: put together so that no scanner of this file takes it for one.
 SECRET = "AKIA" + "X3M5ZQ7NPW2KTRYV"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from whence.index.merge import merge
-from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment
-from whence.index.segment_writer import SegmentWriter, name_hash
+from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, name_hash
+from whence.index.segment_writer import SegmentWriter
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 from whence.storage.arrayfile import ArrayFile, write_arrays

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from whence.core.types import EDGE_KINDS
 from whence.index.merge import MergeInput, merge_relations
-from whence.index.segment_writer import OF_RECEIVER, RelationRows, lead_hash, lead_hashes
+from whence.index.segment import OF_RECEIVER, lead_hash
+from whence.index.segment_writer import RelationRows, lead_hashes
 from whence.parse.units import parse
 from whence.storage.arrayfile import ArrayFile, unpack_strings, write_arrays
 

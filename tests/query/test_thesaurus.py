@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import whence.query.vocabulary
-from whence.query.vocabulary import abbreviations_of, related_words
+import whence.query.plan
+from whence.query.plan import abbreviations_of, related_words
 from whence.text.analyzer import stem
 from whence.text.tables import content_lines
 
-QUERY = Path(whence.query.vocabulary.__file__).parent
+QUERY = Path(whence.query.plan.__file__).parent
 
 
 @pytest.mark.parametrize(

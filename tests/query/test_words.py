@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whence.query.plan import ASKED_FOR, ASKS_FOR_TESTS, PROBLEM, SCOPE_PREFIX, split_prose
-from whence.query.vocabulary import synonyms_of
+from whence.query.plan import ASKED_FOR, ASKS_FOR_TESTS, PROBLEM, SCOPE_PREFIX, split_prose, synonyms_of
 
 
 def test_a_single_line_is_all_prose():

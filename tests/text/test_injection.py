@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injection_attempts import attempts, ordinary
-from whence.text.injection import KINDS, find_instructions, load_patterns
-from whence.text.invisible import escape_invisible
+from whence.text.injection import KINDS, escape_invisible, find_instructions, load_patterns
 
 
 def found_in(text: str) -> list[tuple[str, int]]:

@@ -47,8 +47,8 @@ def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
     database = _database(index, directory) if directory else None
     if directory is None or database is None:
         return []
+    from whence.index.layout import is_team_folder  # noqa: PLC0415  -- only where there are notes
     from whence.memory.database import NoteDatabase  # noqa: PLC0415  -- as above
-    from whence.memory.location import is_team_folder  # noqa: PLC0415  -- only where there are notes
 
     roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
     try:
@@ -86,7 +86,7 @@ def notes_json(hints: Sequence[NoteHint]) -> dict[str, Any]:
 # Where notes are.
 def _directory(index: Index) -> Path | None:
     """The folder of notes in the settings; None if that setting is refused, which commands of memory report."""
-    from whence.memory.location import notes_directory  # noqa: PLC0415  -- only where something is found
+    from whence.index.layout import notes_directory  # noqa: PLC0415  -- only where something is found
 
     try:
         return notes_directory(index.settings, index.provenance, index.root, os.environ, Path.home())

@@ -122,7 +122,7 @@ def _start_session(event: dict[str, Any], agent: str) -> None:
 def _repository_notes(root: Path) -> str:
     from whence.app.agents.hooks import REMINDER, latest_notes, notes_summary  # noqa: PLC0415
     from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.memory.location import TEAM_FOLDER, notes_directory  # noqa: PLC0415
+    from whence.index.layout import TEAM_FOLDER, notes_directory  # noqa: PLC0415
     from whence.source.git import current_branch  # noqa: PLC0415
 
     settings, provenance = load_settings(root)
@@ -138,8 +138,7 @@ def _flag_instructions(text: str) -> str:
 
     Before it, so that the budget never cuts the warning off.
     """
-    from whence.text.injection import find_instructions  # noqa: PLC0415
-    from whence.text.invisible import escape_invisible  # noqa: PLC0415
+    from whence.text.injection import escape_invisible, find_instructions  # noqa: PLC0415
 
     kinds: dict[int, str] = {}
     for one in find_instructions(text):

@@ -134,7 +134,7 @@ def print_notes(indexes: list[Index]) -> None:
 
 def complaint(message: str, hint: str = "") -> str:
     """Format an error: what happened and what to do on one line, details below."""
-    from whence.text.invisible import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
+    from whence.text.injection import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
 
     first, _, rest = escape_invisible(message).partition("\n")  # names of files may be in it
     return f"whence: {first}{f' ({hint})' if hint else ''}\n" + (f"{rest}\n" if rest else "")

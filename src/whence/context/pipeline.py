@@ -16,7 +16,7 @@ from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
 from whence.graph.reader import IS_STRUCTURE, IS_USE, Graph
 from whence.graph.walk import walk
-from whence.index.segment_writer import name_hash
+from whence.index.segment import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import scoped_key
 from whence.parse.paths import Role

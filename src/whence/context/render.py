@@ -14,10 +14,10 @@ from typing import Any
 
 from whence.context.budget import Detail, PackHeader, PackItem, Renderer, Tally
 from whence.core.errors import UsageError
-from whence.parse.languages import CODE, UNKNOWN, language_of
-from whence.parse.provenance import flags_json, flags_of, provenance_json, sort_of, warning_of
-from whence.text.injection import Instruction
-from whence.text.invisible import escape_invisible
+from whence.core.types import CODE
+from whence.parse.languages import UNKNOWN, language_of
+from whence.parse.paths import provenance_json, sort_of
+from whence.text.injection import Instruction, escape_invisible, flags_json, flags_of, warning_of
 
 #: Characters of the task in the header: it may be a whole issue.
 LONGEST_TASK = 240

@@ -6,6 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+#: What a file is: code, docs or configuration.
+CODE, DOCS, CONFIG = "code", "docs", "config"
+
+
 #: Kinds of unit that hold other units; their names qualify what is inside.
 CONTAINERS = frozenset({"class", "struct", "enum", "interface", "trait", "module", "namespace", "type", "union"})
 #: Kinds of unit whose insides are theirs alone: a function in a function is not a unit.

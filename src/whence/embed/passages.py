@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.core.types import ParsedFile, Unit
+from whence.core.types import CONFIG, ParsedFile, Unit
 from whence.embed.encoder import UnitText
-from whence.parse.languages import BY_NAME, CONFIG, UNKNOWN
+from whence.parse.languages import BY_NAME, UNKNOWN
 from whence.parse.units import own_spans
 
 #: Neighbouring units share a passage while it stays below this many bytes.

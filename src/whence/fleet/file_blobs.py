@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, SegmentReader
-from whence.index.segment_writer import name_hash
+from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, SegmentReader, name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.vectors import SegmentVectors
 from whence.storage.arrayfile import Array, unpack_strings

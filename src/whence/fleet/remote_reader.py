@@ -16,8 +16,7 @@ from whence.embed.encoder import Encoder
 from whence.fleet.counts import TermCounts
 from whence.fleet.file_blobs import LAYOUT, Arrays
 from whence.fleet.rows import FetchedFile
-from whence.index.segment import find_units
-from whence.index.segment_writer import name_hash
+from whence.index.segment import find_units, name_hash
 from whence.index.snapshot import PathParts, Snapshot
 from whence.index.vectors import SegmentVectors, binary_vectors
 from whence.storage.arrayfile import Array, StringTable

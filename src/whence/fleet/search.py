@@ -29,7 +29,7 @@ from whence.fleet.engine import EVERYTHING, Engine, EngineHit, Filter, equals, o
 from whence.fleet.registry import Registry, Repository, RepositoryScope, matches, split_scope
 from whence.fleet.remote_reader import RemoteReader
 from whence.fleet.rows import FetchedFile, fetch_blobs, fetch_texts, file_key
-from whence.index.segment_writer import CONTENTS, name_hash
+from whence.index.segment import CONTENTS, name_hash
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
 from whence.query.lexer import PHRASE, REGEX, WORD, syntax_error

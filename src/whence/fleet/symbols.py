@@ -18,8 +18,7 @@ from whence.fleet.access import may_see, visible_rows
 from whence.fleet.engine import equals
 from whence.fleet.rows import FetchedFile
 from whence.fleet.search import Fleet
-from whence.index.segment import unpack_parsed
-from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
+from whence.index.segment import DEFINES, KIND_NAMES, name_hash, unpack_parsed
 from whence.storage.arrayfile import StringTable
 from whence.text import analyzer
 

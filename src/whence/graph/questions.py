@@ -19,7 +19,7 @@ from whence.graph.neighbours import Neighbour, NeighbourRows
 from whence.graph.paths import MAX_HOPS, PathFinder, PathStep
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Graph, edges_of
 from whence.graph.unresolved import UnresolvedCalls, UnresolvedFinder
-from whence.index.segment_writer import name_hash
+from whence.index.segment import name_hash
 from whence.index.symbols import IS_CALLABLE, NameTable
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, first_of_each

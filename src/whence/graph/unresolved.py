@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.graph.reader import KIND_ROWS, Graph, edges_of
-from whence.index.segment_writer import OF_RECEIVER, name_hash
+from whence.index.segment import OF_RECEIVER, name_hash
 from whence.index.symbols import scoped_key
 from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER
 from whence.storage.arrayfile import Array, unpack_strings

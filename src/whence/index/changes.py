@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-from _blake2 import blake2b  # hashlib would load all of OpenSSL for it, on the way to an answer
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from whence.index.store import IndexStore
-from whence.source.read import open_inside, read_prefix
+from whence.source.read import content_hash, open_inside, read_prefix
 from whence.source.walk import FileState
 
 _SHA1_DIGITS = 40
-
-
-def content_hash(raw: bytes) -> bytes:
-    """The hash of a file's content."""
-    return blake2b(raw, digest_size=16).digest()
 
 
 def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blobs: Mapping[str, str], limit: int) -> dict[str, bytes]:

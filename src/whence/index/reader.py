@@ -12,14 +12,13 @@ import numpy as np
 from whence.core.settings_schema import Settings
 from whence.core.types import ParsedFile, Unit
 from whence.embed.encoder import Encoder
-from whence.index.changes import content_hash
 from whence.index.history import open_commits
 from whence.index.layout import Layout
 from whence.index.segment import find_units, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot, snapshot_id
 from whence.index.store import IndexStore
 from whence.index.vectors import open_vectors
-from whence.source.read import read_text
+from whence.source.read import content_hash, read_text
 from whence.storage.arrayfile import open_columns
 from whence.storage.postings import dead_mask
 

@@ -11,9 +11,62 @@ from typing import Any, Protocol
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.core.types import ParsedFile, Unit
+from whence.core.types import CODE, CONFIG, DOCS, KINDS, ParsedFile, Unit
 from whence.storage.arrayfile import Array, ArrayFile, Columns, Stamp, StringTable, unpack_strings
 from whence.storage.postings import UNIT_STEP, WINDOW_STEP, read, unpack_windows
+from whence.text import analyzer
+
+FIELDS = ("name", "parents", "signature", "doc", "body")
+NAME, PARENTS, SIGNATURE, DOC, BODY = range(len(FIELDS))
+#: Bits of each field in a posting's code, lowest first, and the weights that their levels represent.
+BITS = (3, 3, 3, 3, 4)
+SHIFTS = (0, 3, 6, 9, 12)
+COARSE_LEVELS = np.concatenate([[0.0], 0.25 * 1.6 ** np.arange(7)]).astype(np.float32)
+FINE_LEVELS = np.concatenate([[0.0], 0.1 * np.sqrt(2.0) ** np.arange(15)]).astype(np.float32)
+LEVELS = (COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, FINE_LEVELS)
+#: Windows split a file evenly, whatever its units.
+WINDOW_BYTES = 800
+#: A path posting says where in the path the term occurs.
+IN_STEM, IN_DIRECTORY = 1, 2
+#: Shorter words occur everywhere and say nothing about which file needs which.
+MIN_WORD_LENGTH = 4
+#: Whatever is not part of a word becomes a space; characters beyond ASCII are examined when a word is first seen.
+SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
+#: The kinds of content and of unit, by their number in columns.
+CONTENTS = (CODE, DOCS, CONFIG)
+KIND_NAMES = tuple(sorted(KINDS))
+#: Flags of a unit: nothing encloses it; it defines a name; it is private; it is a constructor of the type around it.
+TOP_LEVEL, DEFINES, HIDDEN, CONSTRUCTS = 1, 2, 4, 8
+#: Set in the kind of a reference whose receiver is the enclosing type itself.
+OF_RECEIVER = 0x80
+
+
+def name_hash(word: str) -> int:
+    """The hash of a word in the tables of names and words."""
+    try:
+        return zlib.crc32(word.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half a surrogate pair: only a query can contain that, and it names nothing
+        return zlib.crc32(word.encode("utf-8", "replace"))
+
+
+def fold_name(name: str) -> str:
+    """A name without case and underscores, so that `http_client` equals HttpClient; dunder names stay as they are."""
+    return name if name.startswith("__") else analyzer.normalize_identifier(name)
+
+
+def word_runs(text: str) -> list[str]:
+    """The runs of word characters that a text is indexed by, as written and in order."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a surrogate pair, as above
+        raw = text.encode("utf-8", "replace")
+    return [run.decode("utf-8", "surrogateescape") for run in raw.translate(SPACED_OUT).split()]
+
+
+def lead_hash(term: str) -> int:
+    """A 16-bit hash of a term."""
+    return zlib.crc32(term.encode("utf-8", "surrogateescape")) & 0xFFFF
+
 
 #: Columns with one value per file or unit, which a merge simply concatenates.
 FILE_COLUMNS = tuple(f"files.{name}" for name in ("content", "bytes", "roles", "depth", "version", "name", "stem", "singular_stem"))

@@ -15,10 +15,36 @@ from functools import lru_cache
 
 import numpy as np
 
-from whence.core.types import DEFINITIONS, EDGE_KINDS, KINDS, ParsedFile, Reference, Unit
-from whence.index.segment import pack_parsed, parsed_columns
+from whence.core.types import DEFINITIONS, EDGE_KINDS, ParsedFile, Reference, Unit
+from whence.index.segment import (
+    BODY,
+    CONSTRUCTS,
+    CONTENTS,
+    DEFINES,
+    DOC,
+    FIELDS,
+    HIDDEN,
+    IN_DIRECTORY,
+    IN_STEM,
+    KIND_NAMES,
+    LEVELS,
+    MIN_WORD_LENGTH,
+    NAME,
+    OF_RECEIVER,
+    PARENTS,
+    SHIFTS,
+    SIGNATURE,
+    SPACED_OUT,
+    TOP_LEVEL,
+    WINDOW_BYTES,
+    fold_name,
+    lead_hash,
+    name_hash,
+    pack_parsed,
+    parsed_columns,
+)
 from whence.parse import paths
-from whence.parse.languages import BY_NAME, CODE, CONFIG, DOCS, UNKNOWN
+from whence.parse.languages import BY_NAME, UNKNOWN
 from whence.parse.units import is_constructor, is_hidden, own_spans
 from whence.storage.arrayfile import Array, narrow, pack_strings
 from whence.storage.postings import (
@@ -35,39 +61,17 @@ from whence.storage.postings import (
 )
 from whence.text import analyzer
 
-FIELDS = ("name", "parents", "signature", "doc", "body")
-NAME, PARENTS, SIGNATURE, DOC, BODY = range(len(FIELDS))
 #: Average lengths of the fields, in terms, over many repositories (docs/experiments.md).
 AVERAGE_LENGTH = np.array([3.0, 3.0, 12.0, 20.0, 45.0], np.float32)
 MAX_LENGTH_RATIO = 20.0
-#: Bits of each field in a posting's code, lowest first, and the weights that their levels represent.
-BITS = (3, 3, 3, 3, 4)
-SHIFTS = (0, 3, 6, 9, 12)
-COARSE_LEVELS = np.concatenate([[0.0], 0.25 * 1.6 ** np.arange(7)]).astype(np.float32)
-FINE_LEVELS = np.concatenate([[0.0], 0.1 * np.sqrt(2.0) ** np.arange(15)]).astype(np.float32)
-LEVELS = (COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, FINE_LEVELS)
 
-#: Windows split a file evenly, whatever its units.
-WINDOW_BYTES = 800
-#: A path posting says where in the path the term occurs.
-IN_STEM, IN_DIRECTORY = 1, 2
-#: Shorter words occur everywhere and say nothing about which file needs which.
-MIN_WORD_LENGTH = 4
 #: Separates the pieces of a file while its words are looked up; never a word itself.
 MARK = b"\0"
 _SPACED_MARK = b" \0 "
-#: Whatever is not part of a word becomes a space; characters beyond ASCII are examined when a word is first seen.
-_SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
 #: Words whose terms a worker caches.
 MAX_CACHED_WORDS = 1 << 14
 
-CONTENTS = (CODE, DOCS, CONFIG)
-KIND_NAMES = tuple(sorted(KINDS))
 _KIND_ROWS = {kind: row for row, kind in enumerate(KIND_NAMES)}
-#: Flags of a unit: nothing encloses it; it defines a name; it is private; it is a constructor of the type around it.
-TOP_LEVEL, DEFINES, HIDDEN, CONSTRUCTS = 1, 2, 4, 8
-#: Set in the kind of a reference whose receiver is the enclosing type itself.
-OF_RECEIVER = 0x80
 #: Characters of a leading comment that are indexed with its unit.
 LEAD_CHARACTERS = 250
 #: Languages that write a parameter's type before its name.
@@ -78,28 +82,6 @@ CALLS_APART = frozenset({"java", "ruby", "php", "perl"})
 MODIFIERS = frozenset("const final mut ref out in readonly public private protected val var let async static params required late".split())
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _EDGE_KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
-
-
-def name_hash(word: str) -> int:
-    """The hash of a word in the tables of names and words."""
-    try:
-        return zlib.crc32(word.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:  # half a surrogate pair: only a query can contain that, and it names nothing
-        return zlib.crc32(word.encode("utf-8", "replace"))
-
-
-def fold_name(name: str) -> str:
-    """A name without case and underscores, so that `http_client` equals HttpClient; dunder names stay as they are."""
-    return name if name.startswith("__") else analyzer.normalize_identifier(name)
-
-
-def word_runs(text: str) -> list[str]:
-    """The runs of word characters that a text is indexed by, as written and in order."""
-    try:
-        raw = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a surrogate pair, as above
-        raw = text.encode("utf-8", "replace")
-    return [run.decode("utf-8", "surrogateescape") for run in raw.translate(_SPACED_OUT).split()]
 
 
 @lru_cache(maxsize=MAX_CACHED_WORDS)
@@ -191,7 +173,7 @@ class SegmentWriter:
                 texts += [one.name.encode(), " ".join(one.parents).encode(), one.signature.encode()]
                 unit += [row, row, row]
                 where += [NAME, PARENTS, SIGNATURE]
-        ids = np.array(self._words.look_up(_SPACED_MARK.join(texts).translate(_SPACED_OUT).split()), np.int64)
+        ids = np.array(self._words.look_up(_SPACED_MARK.join(texts).translate(SPACED_OUT).split()), np.int64)
         marks = ids == 0
         words, piece = ids[~marks], np.cumsum(marks)[~marks]
         in_text = int(np.searchsorted(piece, len(pieces)))  # the words before the names
@@ -544,11 +526,6 @@ def relation_columns(rows: Array) -> dict[str, Array]:
 @lru_cache(maxsize=MAX_CACHED_WORDS)
 def _name_parts(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(analyzer.parts(name)))
-
-
-def lead_hash(term: str) -> int:
-    """A 16-bit hash of a term."""
-    return zlib.crc32(term.encode("utf-8", "surrogateescape")) & 0xFFFF
 
 
 def lead_hashes(doc: str) -> list[int]:

@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from whence.core.types import DocumentFrequency
-from whence.index.segment import SegmentReader
-from whence.index.segment_writer import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, fold_name, name_hash
+from whence.index.segment import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, SegmentReader, fold_name, name_hash
 from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whence.core.types import CALLABLES, CONTAINERS, VALUES
-from whence.index.segment_writer import DEFINES, KIND_NAMES, name_hash
-from whence.parse.languages import CODE
+from whence.core.types import CALLABLES, CODE, CONTAINERS, VALUES
+from whence.index.segment import DEFINES, KIND_NAMES, name_hash
 from whence.parse.paths import Role
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import spread

@@ -12,8 +12,7 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, VectorsDamaged
 from whence.core.types import EDGE_KINDS, PROVENANCES
-from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, unpack_parsed
-from whence.index.segment_writer import CONTENTS, KIND_NAMES, OF_RECEIVER, WINDOW_BYTES
+from whence.index.segment import CONTENTS, FILE_COLUMNS, KIND_NAMES, OF_RECEIVER, UNIT_COLUMNS, WINDOW_BYTES, Segment, unpack_parsed
 from whence.index.vectors import SegmentVectors
 from whence.storage.arrayfile import Array, ArrayFile, StringTable, unpack_strings
 from whence.storage.postings import Steps, decode, unpack_windows

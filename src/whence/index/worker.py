@@ -20,14 +20,13 @@ from typing import Any
 from whence.core.errors import StorageError
 from whence.embed.encoder import NONE, open_encoder
 from whence.embed.passages import cut_passages
-from whence.index.changes import content_hash
 from whence.index.segment_writer import SegmentWriter
 from whence.index.store import FileRecord
 from whence.index.vectors import PassageRows
 from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
-from whence.source.read import SNIFFED, longest_line, mask_secrets, open_inside, read_prefix, to_utf8
+from whence.source.read import SNIFFED, content_hash, longest_line, mask_secrets, open_inside, read_prefix, to_utf8
 from whence.source.walk import FileState
 from whence.storage.arrayfile import Stamp, write_arrays
 

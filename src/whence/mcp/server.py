@@ -23,8 +23,7 @@ from whence.core.version import __version__
 from whence.mcp.memory_tools import recall
 from whence.mcp.search_tools import context
 from whence.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
-from whence.parse.provenance import flags_of, warning_of
-from whence.text.invisible import escape_invisible
+from whence.text.injection import escape_invisible, flags_of, warning_of
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whence.app.presenters.text import ago, safe
 from whence.app.session import BuildProgress
-from whence.parse.languages import CODE
+from whence.core.types import CODE
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -45,7 +45,7 @@ def result_lines(result: SearchResult, prefix: str = "", *, why: bool = False) -
 
 def flag_lines(flags: Sequence[Instruction], what: str = "this file") -> Iterator[str]:
     """A warning that an excerpt reads like an instruction; no line of an excerpt can begin like it (Z11)."""
-    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the first answer
+    from whence.text.injection import warning_of  # noqa: PLC0415  -- loaded with the first answer
 
     if flags:
         yield f"  {warning_of(flags, what)}"
@@ -53,8 +53,7 @@ def flag_lines(flags: Sequence[Instruction], what: str = "this file") -> Iterato
 
 def name_flags(lines: Iterable[str]) -> Iterator[str]:
     """The same warning for lines of names and paths."""
-    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- as above
-    from whence.text.injection import Instruction, find_instructions  # noqa: PLC0415  -- as above
+    from whence.text.injection import Instruction, find_instructions, warning_of  # noqa: PLC0415  -- as above
 
     found = find_instructions("\n\n".join(lines))
     if found:
@@ -103,7 +102,7 @@ def progress_lines(progress: BuildProgress, label: str = "") -> Iterator[str]:
 def guess_lines(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterator[str]:
     """Files that are not indexed yet and contain words of the question."""
     if guesses:
-        from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the first answer
+        from whence.text.injection import flags_of  # noqa: PLC0415  -- loaded with the first answer
 
         yield f"not indexed yet, by their words alone ({read} of {of} files read):"
         for guess in guesses:
@@ -153,7 +152,7 @@ def way_lines(way: Sequence[PathStep], label: str = "") -> Iterator[str]:
 # Notes.
 def recalled_lines(found: Sequence[RecalledNote], became: Iterable[str], *, why: bool = False) -> Iterator[str]:
     """Recalled notes in full: score, date, source, and whether their code changed."""
-    from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.injection import flags_of  # noqa: PLC0415  -- loaded with the memory
 
     for place, (one, changed) in enumerate(zip(found, became, strict=True), 1):
         note = one.note

@@ -19,9 +19,8 @@ from whence.core.settings import load_settings
 from whence.core.settings_schema import Settings
 from whence.core.trace import Trace
 from whence.embed.encoder import open_note_encoder
-from whence.index.layout import Layout, default_data_dir
+from whence.index.layout import TEAM_FOLDER, Layout, default_data_dir, is_team_folder, notes_directory
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
-from whence.memory.location import TEAM_FOLDER, is_team_folder, notes_directory
 from whence.memory.note import HANDOFF, KINDS, CodeRef, Note
 from whence.memory.recall import RankedNotes, RecallRun, rank, recall, scope_of
 from whence.memory.request import MAX_NOTES, RecallRequest, parse_time, strings

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-CODE, DOCS, CONFIG = "code", "docs", "config"
+from whence.core.types import CODE, DOCS
 
 
 @dataclass(frozen=True, slots=True)

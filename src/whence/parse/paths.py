@@ -1,12 +1,15 @@
-"""What a path tells about a file: its words, and its role in a project."""
+"""What a path tells about a file: its words, its role in a project, and where it comes from."""
 
 from __future__ import annotations
 
 import re
 from enum import IntFlag
+from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import Any
 
-from whence.parse.languages import CODE, language_of
+from whence.core.types import CODE
+from whence.parse.languages import language_of
 from whence.text.analyzer import parts
 
 #: So many folders right above a file tell what it is about.
@@ -102,3 +105,25 @@ def directory_parts(path: str) -> list[str]:
 
 def _words(text: str) -> list[str]:
     return [part for piece in re.split(r"[^\w]+", text) for part in parts(piece)]
+
+
+_VENDORED = re.compile(r"(?i)(?:^|/)(?:_?vendor(?:ed)?|third[_-]party|node_modules|bower_components|site-packages|external|deps)/")
+_GENERATED = re.compile(
+    r"(?i)(?:^|/)(?:generated|__generated__|autogen)/|\.(?:pb|g|gen|generated|designer|min|bundle)\.\w+$|_pb2(?:_grpc)?\.pyi?$|[._-]lock(?:\.\w+)?$|-lock\.\w+$"
+)
+
+
+@lru_cache(maxsize=1024)
+def sort_of(path: str) -> str:
+    """What a file is to a reader: vendored, generated, a test, an example, docs, config, or code."""
+    found = roles(path)
+    if _VENDORED.search(path):
+        return "vendored"
+    if _GENERATED.search(path):
+        return "generated"
+    return "test" if found & Role.TEST else "example" if found & Role.EXAMPLE else language_of(path).content
+
+
+def provenance_json(path: str) -> dict[str, Any]:
+    """What a file is as a part of a JSON document; nothing for code, which nearly all is."""
+    return {"provenance": {"sort": sort}} if (sort := sort_of(path)) != CODE else {}

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from whence.parse.languages import BY_NAME, CODE, UNKNOWN, language_of
+from whence.core.types import CODE
+from whence.parse.languages import BY_NAME, UNKNOWN, language_of
 from whence.query.filters import Pattern
 from whence.query.lexer import (
     AND,

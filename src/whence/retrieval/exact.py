@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from whence.core.types import CONTAINERS
-from whence.index.segment_writer import BITS, KIND_NAMES, MIN_WORD_LENGTH, NAME, TOP_LEVEL, word_runs
+from whence.index.segment import BITS, KIND_NAMES, MIN_WORD_LENGTH, NAME, TOP_LEVEL, word_runs
 from whence.index.snapshot import Snapshot
 from whence.retrieval.filters import ReadText
 from whence.retrieval.lexical import TermStatistics

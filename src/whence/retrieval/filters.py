@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.index.segment_writer import CONTENTS, KIND_NAMES
+from whence.index.segment import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters, Pattern
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate

@@ -10,7 +10,7 @@ import numpy as np
 
 from whence.core.profiles import ColumnWeights, Profile
 from whence.core.types import DocumentFrequency
-from whence.index.segment_writer import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
+from whence.index.segment import FIELDS, IN_DIRECTORY, IN_STEM, LEVELS, SHIFTS
 from whence.index.snapshot import Snapshot
 from whence.query.plan import QueryPlan, QueryTerm
 from whence.storage.arrayfile import Array

@@ -7,8 +7,7 @@ from bisect import bisect_left
 import numpy as np
 
 from whence.index.snapshot import KnownMatches, PathParts
-from whence.query.plan import NamePart
-from whence.query.vocabulary import synonyms_of
+from whence.query.plan import NamePart, synonyms_of
 from whence.retrieval.lexical import TermStatistics, top
 from whence.storage.arrayfile import Array
 from whence.storage.postings import ranges

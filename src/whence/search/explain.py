@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.core.errors import UsageError
 from whence.core.types import Skipped
-from whence.index.segment_writer import CONTENTS
+from whence.index.segment import CONTENTS
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
 from whence.query.parser import Condition

@@ -11,7 +11,7 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import Profile
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
-from whence.index.segment_writer import DEFINES
+from whence.index.segment import DEFINES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan

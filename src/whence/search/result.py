@@ -13,13 +13,13 @@ import numpy as np
 
 from whence.core.settings_schema import Settings
 from whence.core.types import Unit
-from whence.parse.provenance import flags_of, sort_of
+from whence.parse.paths import sort_of
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.receipt import Why
 from whence.search.excerpt import ShownLine, choose_lines, shown_line
 from whence.search.pipeline import RankedFile
-from whence.text.injection import Instruction
+from whence.text.injection import Instruction, flags_of
 
 #: Folders that are told apart, those with most files.
 MOST_FOLDERS = 12

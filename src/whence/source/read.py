@@ -10,9 +10,16 @@ import codecs
 import errno
 import os
 import stat
+from _blake2 import blake2b  # hashlib would load all of OpenSSL for it, on the way to an answer
 from collections.abc import Callable, Sequence
 
 from whence.text.secrets import Secret, find_secrets
+
+
+def content_hash(raw: bytes) -> bytes:
+    """The hash of a file's content."""
+    return blake2b(raw, digest_size=16).digest()
+
 
 #: Enough of a file to tell text from anything else.
 SNIFFED = 8_192

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from whence.parse.highlight import Stretch, colour_lines
-from whence.text.invisible import escape_invisible
+from whence.text.injection import escape_invisible
 from whence.ui.models import CodeLine, Run
 
 if TYPE_CHECKING:

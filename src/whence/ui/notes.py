@@ -12,8 +12,7 @@ from pydantic import Field
 
 from whence.app.presenters.memory import day_of, excerpt, headline, without_secrets
 from whence.memory.note import CodeRef, Note
-from whence.parse.provenance import flags_of, warning_of
-from whence.text.invisible import escape_invisible
+from whence.text.injection import escape_invisible, flags_of, warning_of
 from whence.text.line_diff import LineChange, diff_lines, number_lines
 from whence.ui.highlight import runs_of
 from whence.ui.models import ApiModel, CodeLine, LedgerLineView, Text

@@ -18,8 +18,8 @@ from typing import Any
 
 from whence.app.index import Index
 from whence.core.errors import WhenceError
-from whence.index.segment_writer import DEFINES
-from whence.parse.languages import CODE
+from whence.core.types import CODE
+from whence.index.segment import DEFINES
 from whence_bench import report
 from whence_bench.search.corpus import Corpus, Repository
 from whence_bench.search.run import default_settings

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from whence.app.index import Index
+from whence.core.types import CODE
 from whence.index.snapshot import Snapshot
-from whence.parse.languages import CODE
 from whence.parse.paths import Role, roles
 from whence.query import parser
 from whence.query.paste import PLAIN, CleanedQuery, clean_paste

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.app.index import Index
-from whence.parse.languages import CODE
+from whence.core.types import CODE
 from whence.query.plan import make_plan
 from whence.storage.arrayfile import Array
 from whence.text import analyzer

@@ -18,7 +18,8 @@ from zlib import crc32
 
 import whence
 from whence.core.errors import UsageError
-from whence.parse.languages import CODE, language_of
+from whence.core.types import CODE
+from whence.parse.languages import language_of
 from whence_bench.fetch import git
 
 #: Files outside these sizes say little about ordinary source.

@@ -24,8 +24,7 @@ from whence.core import settings as settings_module
 from whence.core.errors import SettingError, WhenceError
 from whence.core.settings import Layer, Setting
 from whence.core.settings_schema import Settings
-from whence.index.layout import Layout
-from whence.memory.location import notes_directory
+from whence.index.layout import Layout, notes_directory
 from whence.memory.store import LOCK, NoteStore
 from whence.text.secrets import find_secrets
 

@@ -23,7 +23,7 @@ from whence.app.doctor.index_files import ReadOnlyIndexStore
 from whence.core.errors import ModelUnavailable
 from whence.core.profiles import Profile
 from whence.core.settings_schema import Settings
-from whence.core.types import DEFINITIONS, Unit
+from whence.core.types import CODE, DEFINITIONS, Unit
 from whence.embed.encoder import NONE, SHIPPED, Encoder, open_encoder
 from whence.index.layout import Layout
 from whence.index.segment import Segment, open_segment, unpack_parsed
@@ -31,7 +31,7 @@ from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.index.vectors import SegmentVectors, open_vectors
 from whence.index.worker import Batch, run_batch, vectors_path
-from whence.parse.languages import CODE, language_of
+from whence.parse.languages import language_of
 from whence.parse.paths import is_source
 from whence.query.filters import Filters
 from whence.query.plan import make_plan

@@ -55,7 +55,8 @@ def symbols_json(
 
 
 def _symbol_json(path: str, one: Symbol, *, with_why: bool) -> dict[str, Any]:
-    from whence.parse.provenance import flags_json, flags_of, provenance_json  # noqa: PLC0415  -- loaded with the pack
+    from whence.parse.paths import provenance_json  # noqa: PLC0415  -- loaded with the pack
+    from whence.text.injection import flags_json, flags_of  # noqa: PLC0415  -- loaded with the pack
 
     return {
         "qualified_name": one.qualified_name,

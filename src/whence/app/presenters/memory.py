@@ -137,7 +137,7 @@ def recall_document(memory: Memory, found: RecallResponse, style: Callable[..., 
 def _recalled_lines(
     memory: Memory, place: int, one: RecalledNote, words: Sequence[str], style: Callable[..., str], *, full: bool
 ) -> Iterator[str]:
-    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.injection import warning_of  # noqa: PLC0415  -- loaded with the memory
 
     key = style(safe(one.note.key), fg="magenta", bold=True)
     score = style(f"{one.score:.2f}", dim=True)
@@ -215,7 +215,7 @@ def nothing_found(memory: Memory, searched: int, *, stale: bool = False) -> str:
 
 def _trust_json(note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Where a note is from, whether its code is as it was, and what in it reads like an instruction (Z11)."""
-    from whence.parse.provenance import flags_json  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.injection import flags_json  # noqa: PLC0415  -- loaded with the memory
 
     state = "changed" if changed else "as it was" if note.about else None
     return {"provenance": {"sort": "note", "source": note.source or None, "code": state}, **flags_json(_flags(note))}
@@ -223,6 +223,6 @@ def _trust_json(note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any
 
 def _flags(note: Note) -> list[Instruction]:
     """What in a note reads like an instruction: agents read this output, too."""
-    from whence.parse.provenance import flags_of  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.injection import flags_of  # noqa: PLC0415  -- loaded with the memory
 
     return flags_of(enumerate(note.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))

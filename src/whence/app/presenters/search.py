@@ -26,7 +26,7 @@ Shown = Sequence[tuple[str, "SearchResult"]]
 # Text.
 def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> Document:
     """Results with their places and the lines that matter, one item each."""
-    from whence.parse.provenance import warning_of  # noqa: PLC0415  -- loaded with the answer
+    from whence.text.injection import warning_of  # noqa: PLC0415  -- loaded with the answer
 
     document = Document()
     for place, (path, result) in enumerate(shown, 1):
@@ -163,7 +163,7 @@ def _remarks_json(remarks: Sequence[str], doubt: LowConfidence | None) -> dict[s
 
 def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str, Any]:
     """A result as JSON, with the path to show for it."""
-    from whence.parse.provenance import flags_json  # noqa: PLC0415  -- loaded with the answer
+    from whence.text.injection import flags_json  # noqa: PLC0415  -- loaded with the answer
 
     return {
         "path": path,

@@ -40,7 +40,7 @@ class Document:
 
 def safe(text: str) -> str:
     """Escape control characters, invisible characters and broken Unicode, so that a terminal shows them."""
-    from whence.text.invisible import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
+    from whence.text.injection import escape_invisible  # noqa: PLC0415  -- with the first text that is printed
 
     shown = escape_invisible(text).encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(character if character.isprintable() or character in " \t" else f"\\x{ord(character):02x}" for character in shown)

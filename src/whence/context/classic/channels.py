@@ -19,12 +19,12 @@ from whence.context.classic.keywords import Keywords
 from whence.core.profiles import ColumnWeights
 from whence.core.settings_schema import ClassicSettings
 from whence.graph.reader import Graph
-from whence.index.segment_writer import IN_DIRECTORY, IN_STEM
+from whence.index.segment import IN_DIRECTORY, IN_STEM
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import SymbolTable
 from whence.parse import paths
 from whence.query.concepts import name_key
-from whence.query.vocabulary import related_words
+from whence.query.plan import related_words
 from whence.retrieval.lexical import FieldWeights, top
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import ranges

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise, zip_longest
 
-from whence.query.plan import split_prose
-from whence.query.vocabulary import abbreviations_of
+from whence.query.plan import abbreviations_of, split_prose
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS, stop_words
 

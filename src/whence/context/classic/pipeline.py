@@ -19,7 +19,7 @@ from whence.core.settings_schema import ClassicSettings
 from whence.core.types import EDGE_KINDS
 from whence.graph.reader import Graph
 from whence.graph.walk import best_rows, hits, walk
-from whence.index.segment_writer import KIND_NAMES
+from whence.index.segment import KIND_NAMES
 from whence.query.concepts import GENERIC, ConceptMatch, is_generic, is_strong, match_concepts, name_key
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.pool import CandidatePool, SeedScores

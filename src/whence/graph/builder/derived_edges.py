@@ -9,7 +9,7 @@ import numpy as np
 from whence.core.types import EDGE_KINDS
 from whence.graph.builder.resolve import MAX_GENERATIONS, EdgeColumns
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE
-from whence.index.segment_writer import KIND_NAMES
+from whence.index.segment import KIND_NAMES
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, first_of_each, spread, unique_counts

@@ -13,7 +13,7 @@ from whence.graph.import_rules.by_namespace import CSharp, Go, Jvm, Php
 from whence.graph.import_rules.by_path import C, Dart, Elixir, Lua, Python, Ruby, Swift
 from whence.graph.import_rules.javascript import Script
 from whence.graph.import_rules.rust import Rust
-from whence.index.segment_writer import name_hash
+from whence.index.segment import name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import NameTable, SymbolTable, scoped_key
 from whence.storage.arrayfile import Array, unpack_strings

@@ -18,7 +18,7 @@ import numpy as np
 
 from whence.graph.builder.imports import Exports, ImportBindings, Pairs
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE
-from whence.index.segment_writer import KIND_NAMES, OF_RECEIVER, name_hash
+from whence.index.segment import KIND_NAMES, OF_RECEIVER, name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
 from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER

@@ -19,7 +19,7 @@ from whence.app.session import BuildProgress, IndexSession, require_index
 from whence.app.workspace import Workspace
 from whence.context.request import ContextRequest
 from whence.core.request import pick_fields
-from whence.parse.provenance import warning_of
+from whence.text.injection import warning_of
 from whence.ui.models import (
     ApiModel,
     BuildProgressView,

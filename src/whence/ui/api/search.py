@@ -18,10 +18,10 @@ from whence.app.session import BuildProgress, IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
 from whence.core.request import pick_fields
-from whence.parse.provenance import warning_of
 from whence.search.request import SearchRequest
 from whence.search.result import Facets
 from whence.source.read import strip_secrets
+from whence.text.injection import warning_of
 from whence.ui.highlight import of_result
 from whence.ui.models import ApiModel, BuildProgressView, CodeLine, CurrentWorkspace, FreshnessView, Text, takes
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from whence.index.segment_writer import DEFINES
+from whence.index.segment import DEFINES
 from whence.ranking.ledger import Column, Phase, signal
 from whence.ranking.pool import CandidatePool
 from whence.text.analyzer import terms

@@ -1,6 +1,6 @@
 import numpy as np
 
-from whence.index.segment_writer import lead_hash
+from whence.index.segment import lead_hash
 from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool, relative_to_best
 from whence.storage.postings import distinct, ranges

@@ -1,6 +1,6 @@
 import numpy as np
 
-from whence.index.segment_writer import name_hash
+from whence.index.segment import name_hash
 from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
 

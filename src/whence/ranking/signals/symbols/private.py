@@ -1,4 +1,4 @@
-from whence.index.segment_writer import HIDDEN
+from whence.index.segment import HIDDEN
 from whence.ranking.ledger import Column, signal
 from whence.ranking.pool import CandidatePool
 
