@@ -20,7 +20,7 @@ FILES = {
     f"lib/{name}_{n}.py": f"def {name}_{n}(value):\n    return other_{n}(value)\n"
     for name in ("retry", "parse", "walrus")
     for n in range(4)
-}
+} | {"lib/walrus.strange": "walrus, in a language nobody knows\n"}
 QUERIES = ("retry", "parse value", "walrus 2")
 
 

@@ -75,7 +75,7 @@ def test_files_that_another_replaced_meanwhile_are_no_damage_and_files_that_are_
             Index.open(tree).close()
         return sum(open_segment(layout.segments / row.name, row.stamp).files for row in rows)
 
-    assert store.read_consistently(read) == 12
+    assert store.read_consistently(read) == 24  # with the earlier versions, which may come back
     assert len(tries) == 2
     for path in layout.segments.glob("*.segment"):
         path.unlink()

@@ -13,6 +13,7 @@ from sample_histories import git
 from sample_trees import write
 from whence import Index
 from whence.index.layout import Layout
+from whence.index.store import VERSIONS
 
 QUERIES = ("retry the request", "parse a document", "connection limit", "walrus")
 SOURCE = "def {name}_{n}(value):\n    '''{name} the request with a connection limit, number {n}.'''\n    return parse_{n}(value)\n"
@@ -129,26 +130,48 @@ def test_another_repository_or_other_settings_take_over_nothing(repository: Path
         assert index.last_refresh.reused == 0
 
 
-def test_going_back_to_a_branch_reads_nothing_again(repository: Path, tmp_path: Path) -> None:
+def test_going_back_and_forth_between_branches_reads_nothing_again(repository: Path, tmp_path: Path) -> None:
+    """Most files differ, so that segments are rewritten at every turn."""
     data = tmp_path / "data"
     with Index.open(repository, data_dir=data) as index:
-        before = answers(index)
+        on_main = answers(index)
     git("switch", "-c", "topic", cwd=repository)
-    for n in range(3):
-        (repository / f"lib/store_{n}.py").write_text(f"def stored_on_topic_{n}():\n    return walrus_{n}()\n")
-    git("commit", "-am", "another store", cwd=repository)
+    changed = sorted((repository / "lib").glob("*.py"))[2:]
+    for n, path in enumerate(changed):
+        path.write_text(f"def stored_on_topic_{n}():\n    return walrus_{n}()\n")
+    (repository / "lib/only_on_topic.py").write_text("def only_on_topic():\n    return 1\n")
+    git("add", ".", cwd=repository)
+    git("commit", "-m", "another store", cwd=repository)
     with Index.open(repository, data_dir=data) as index:
-        assert (index.last_refresh.read, index.last_refresh.reused) == (3, 0)
+        assert index.last_refresh.read == len(changed) + 1
         on_topic = answers(index)
-    git("switch", "main", cwd=repository)
-    with Index.open(repository, data_dir=data) as index:
-        assert (index.last_refresh.read, index.last_refresh.reused) == (0, 3)
-        assert answers(index)[:-1] == before[:-1]
-        assert answers(index) == of_a_clean_build(repository, tmp_path)
-    git("switch", "topic", cwd=repository)
-    with Index.open(repository, data_dir=data) as index:
-        assert index.last_refresh.read <= 3
-        assert answers(index) == on_topic
+    for branch, before in (("main", on_main), ("topic", on_topic), ("main", on_main), ("topic", on_topic)):
+        git("switch", branch, cwd=repository)
+        with Index.open(repository, data_dir=data, settings={"index.overlay_share": 0}) as index:
+            assert (index.last_refresh.read, len(index.store.segments())) == (0, 1), branch
+            assert index.last_refresh.reused == len(changed) + (branch == "topic")
+            assert answers(index)[:-1] == before[:-1]
+            assert answers(index) == of_a_clean_build(repository, tmp_path)
+            path = changed[0].relative_to(repository).as_posix()
+            assert ("stored_on_topic_0" in [unit.name for unit in index.parsed(path).units]) == (branch == "topic")
+
+
+def test_of_what_was_there_once_only_the_latest_is_kept(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.index.builder.KEPT_ROWS", 6)
+    monkeypatch.setattr("whence.index.builder.KEPT_SHARE", 0)
+    path = repository / "lib/store_0.py"
+    settings = {"index.overlay_share": 0}
+    for version in range(6):
+        path.write_text(f"def version_{version}():\n    return 1\n")
+        Index.open(repository, data_dir=tmp_path / "data", settings=settings).close()
+    with Index.open(repository, data_dir=tmp_path / "data", settings=settings) as index:
+        assert len(index.store.dead_file_rows()) == VERSIONS
+    others = [one for one in sorted((repository / "lib").glob("*.py")) if one != path][:6]
+    for other in others:
+        other.write_text("def other():\n    return 1\n")
+    with Index.open(repository, data_dir=tmp_path / "data", settings=settings) as index:
+        assert {one for one, *_ in index.store.dead_file_rows()} == {f"lib/{other.name}" for other in others}
+        assert not index.store.verify()
 
 
 def cut(path: Path) -> None:

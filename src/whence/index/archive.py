@@ -37,7 +37,7 @@ from whence.index.store import FORMAT, IndexStore, SegmentRow, VectorRow
 from whence.index.validation import check_segment, check_vectors
 from whence.index.vectors import vectors_in
 from whence.index.worker import Batch, run_batch, vectors_path
-from whence.parse.languages import BY_NAME
+from whence.parse.languages import BY_NAME, UNKNOWN
 from whence.storage.arrayfile import ArrayFile, Stamp
 from whence.storage.files import link_new
 
@@ -312,7 +312,7 @@ def _checked_index(described: Mapping[str, Any], place: Path) -> ReusableIndex:
         VectorRow(_number(row["segment"]), _matching(_MODEL, row["model"]), row["name"], _stamp(row)) for row in described["vectors"]
     ]
     files = {
-        _text(path): KnownFile(bytes.fromhex(_matching(_HASH, known)), _one_of(BY_NAME, language), "", _number(segment), _number(row))
+        _text(path): KnownFile(bytes.fromhex(_matching(_HASH, known)), _language(language), "", _number(segment), _number(row))
         for path, known, language, segment, row in described["files"]
     }
     listed = {(one.segment, one.row): path for path, one in files.items()}
@@ -355,9 +355,9 @@ def _matching(pattern: re.Pattern[str], value: object) -> str:
     return text
 
 
-def _one_of(known: Mapping[str, object], value: object) -> str:
-    if (text := _text(value)) and text not in known:
-        raise ValueError("name")
+def _language(value: object) -> str:
+    if (text := _text(value)) not in ("", UNKNOWN.name) and text not in BY_NAME:
+        raise ValueError("language")
     return text
 
 

@@ -40,6 +40,8 @@ BATCH_FILES = 1_000
 SMALLEST_BATCH_BYTES = 375_000
 #: No segment holds more source than this, so that a merge fits in memory.
 SEGMENT_BYTES = 24_000_000
+#: Dead rows that are kept for their content to come back, as when branches are switched: this share of the files, or so many.
+KEPT_SHARE, KEPT_ROWS = 0.5, 500
 #: Below this much source, starting processes costs more than it saves.
 SMALL_BUILD_BYTES = 4_500_000
 
@@ -176,19 +178,20 @@ class Builder:
         stamp = write_arrays(self._layout.segments / name, passages.arrays(), {"width": encoder.width})
         with self._store.transaction():
             self._store.set_vectors(VectorRow(row.id, encoder.fingerprint, name, stamp))
+            self._store.forget_dead_rows(row.id)  # they have no vectors
 
     # Merging: few segments, none too large to rewrite.
     def _compact(self) -> None:
-        dead = self._store.dead_rows()
-        for group in merge_groups(self._store.segments(), dead, self._settings.overlay_share):
-            self._merge(group, dead)
+        expired = self._store.expired_rows(max(int(KEPT_SHARE * self._store.count_files()[0]), KEPT_ROWS))
+        for group in merge_groups(self._store.segments(), expired, self._settings.overlay_share):
+            self._merge(group, expired)
         self._write_shared()
 
-    def _merge(self, rows: list[SegmentRow], dead: dict[int, list[int]]) -> None:
+    def _merge(self, rows: list[SegmentRow], expired: dict[int, list[int]]) -> None:
         opened = [(row, open_segment(self._layout.segments / row.name, row.stamp)) for row in rows]
-        if len(opened) == 1 and not dead.get(rows[0].id):
+        if len(opened) == 1 and not expired.get(rows[0].id):
             return
-        keeps = [(segment, ~dead_mask(segment.files, dead.get(row.id, []))) for row, segment in opened]
+        keeps = [(segment, ~dead_mask(segment.files, expired.get(row.id, []))) for row, segment in opened]
         moved: dict[tuple[int, int], int] = {}
         for row, (_, keep) in zip(rows, keeps, strict=True):
             for at in np.flatnonzero(keep).tolist():
@@ -244,11 +247,11 @@ class Builder:
                 shutil.rmtree(place, ignore_errors=True)
 
 
-def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: float) -> list[list[SegmentRow]]:
+def merge_groups(rows: list[SegmentRow], expired: dict[int, list[int]], share: float) -> list[list[SegmentRow]]:
     """The segments to rewrite together.
 
     From the smallest up, a segment joins the group before it once that is no longer small compared to it; no group gets too
-    large for memory. A segment with too many dead rows is always rewritten.
+    large for memory. A segment with too many expired rows is always rewritten.
     """
     groups: list[list[SegmentRow]] = []
     open_: list[SegmentRow] = []
@@ -259,5 +262,5 @@ def merge_groups(rows: list[SegmentRow], dead: dict[int, list[int]], share: floa
             open_ = []
         open_.append(row)
     groups.append(open_)
-    rotten = {row.id for row in rows if len(dead.get(row.id, [])) > share * row.files}
+    rotten = {row.id for row in rows if len(expired.get(row.id, [])) > share * row.files}
     return [sorted(group, key=lambda row: row.id) for group in groups if len(group) > 1 or (group and group[0].id in rotten)]

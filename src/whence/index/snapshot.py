@@ -253,9 +253,9 @@ class Snapshot:
     def parsed_of(self, path: str) -> bytes | None:
         """The parsed form of a live file, compressed; None if there is no such file."""
         for segment, gone in zip(self.segments, self._dead, strict=True):
-            row = segment.paths.scan(path)
-            if row >= 0 and not gone[row]:
-                return segment.parsed_of(row)
+            for row in segment.paths.scan(path):
+                if not gone[row]:
+                    return segment.parsed_of(row)
         return None
 
     def unit_name(self, unit: int) -> str:

@@ -16,7 +16,7 @@ from whence.storage.arrayfile import Stamp
 from whence.storage.sqlite import CHECKSUM, Database, column_names, schema_of
 
 #: Raise it with any change that makes an old index unreadable or its postings different.
-FORMAT = 6
+FORMAT = 7
 #: Facts about files that are computed from all others.
 COLUMNS = ("shared", "history", "graph")
 
@@ -31,7 +31,7 @@ _KEYED = {
     "vectors": (f"segment INTEGER, model TEXT NOT NULL, name TEXT NOT NULL, {_STAMP}", "segment"),
     "files": (f"path BLOB, {_STATE}, hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER, hidden INTEGER", "path"),
     # Rows of segments whose file has changed or gone. They are revived if its content comes back.
-    "dead": ("segment INTEGER, row INTEGER, path BLOB, hash BLOB, language TEXT", "segment, row"),
+    "dead": ("segment INTEGER, row INTEGER, path BLOB, hash BLOB, language TEXT, died INTEGER", "segment, row"),
     "places": (f"path BLOB, kind TEXT NOT NULL, {_STATE}", "path"),
     "skipped": ("path BLOB, reason TEXT NOT NULL", "path"),
     "edges": (
@@ -40,6 +40,8 @@ _KEYED = {
     ),
 }
 _TABLES = {name: (columns, f"PRIMARY KEY ({key})) WITHOUT ROWID") for name, (columns, key) in _KEYED.items()}
+#: Versions of one file among the dead rows that are worth keeping: an editor saves often, a branch comes back.
+VERSIONS = 3
 _INTACT_EDGE = f"{CHECKSUM} IS {CHECKSUM}({column_names(_KEYED['edges'][0])})"
 _SCHEMA = schema_of(_TABLES, {"dead_paths": "dead (path)"})
 
@@ -172,10 +174,10 @@ class IndexStore(Database):
 
     def remove_files(self, paths: Iterable[str]) -> None:
         """Remove files, whose rows are dead from then on; call inside a transaction."""
+        (now,) = self._db.execute("SELECT coalesce(max(died), 0) + 1 FROM dead").fetchone()
+        dying = "INSERT OR IGNORE INTO dead SELECT segment, row, path, hash, language, ? FROM files WHERE path = ? AND row >= 0"
         for path in map(os.fsencode, paths):
-            self._db.execute(
-                "INSERT OR IGNORE INTO dead SELECT segment, row, path, hash, language FROM files WHERE path = ? AND row >= 0", [path]
-            )
+            self._db.execute(dying, [now, path])
             self._db.execute("DELETE FROM files WHERE path = ?", [path])
             self._db.execute("DELETE FROM edges WHERE path = ? AND provenance != ?", [path, RUNTIME])
 
@@ -206,7 +208,24 @@ class IndexStore(Database):
     def add_dead_rows(self, rows: Iterable[tuple[str, bytes, str, int, int]]) -> None:
         """Add dead rows, in the form of `dead_file_rows`; call inside a transaction."""
         values = [(segment, row, os.fsencode(path), known, language) for path, known, language, segment, row in rows]
-        self._db.executemany("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?, ?)", values)
+        self._db.executemany("INSERT OR REPLACE INTO dead VALUES (?, ?, ?, ?, ?, 0)", values)
+
+    def expired_rows(self, most: int) -> dict[int, list[int]]:
+        """The dead rows of each segment that are not worth keeping: all but the latest, of each file and altogether."""
+        rows = self.rows(
+            "SELECT segment, row FROM dead EXCEPT SELECT * FROM (SELECT segment, row FROM ("
+            "SELECT *, ROW_NUMBER() OVER (PARTITION BY path ORDER BY died DESC, segment DESC) AS nth FROM dead WHERE hash != x'')"
+            " WHERE nth <= ? ORDER BY died DESC LIMIT ?)",
+            [VERSIONS, most],
+        )
+        found: dict[int, list[int]] = {}
+        for segment, row in rows:
+            found.setdefault(segment, []).append(row)
+        return found
+
+    def forget_dead_rows(self, segment: int) -> None:
+        """The dead rows of a segment can no longer be revived; call inside a transaction."""
+        self._db.execute("UPDATE dead SET hash = x'' WHERE segment = ?", [segment])
 
     def revive(self, record: FileRecord, segment: int) -> None:
         """Make a dead row the row of a file again; call inside a transaction."""
@@ -292,6 +311,9 @@ class IndexStore(Database):
                 " WHERE files.segment = m.old AND files.row = m.row AND files.row >= 0"
             )
             self._db.execute("UPDATE files SET segment = ? WHERE segment = ? AND row < 0", (new, segment))
+            self._db.execute(
+                "UPDATE dead SET segment = m.new, row = m.dest FROM moves AS m WHERE dead.segment = m.old AND dead.row = m.row"
+            )
             self._db.execute("DELETE FROM dead WHERE segment = ?", (segment,))
             self._db.execute("DELETE FROM vectors WHERE segment = ?", (segment,))
             self._db.execute("DELETE FROM segments WHERE id = ?", (segment,))

@@ -12,7 +12,7 @@ import mmap
 import os
 import stat
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,16 +198,15 @@ class StringTable:
     def __getitem__(self, row: int) -> str:
         return self.raw(row).decode("utf-8", "surrogateescape")
 
-    def scan(self, text: str) -> int:
-        """The row of a string in a table of any order, or -1."""
+    def scan(self, text: str) -> Iterator[int]:
+        """The rows of a string in a table of any order."""
         key, data = text.encode("utf-8", "surrogateescape"), bytes(self._blob)
         at = data.find(key) if key else -1
         while at >= 0:
             row = int(np.searchsorted(self._ends, at, side="right"))
             if self.raw(row) == key:
-                return row
+                yield row
             at = data.find(key, at + 1)
-        return -1
 
     def find(self, text: str) -> int:
         """The row of a string in a sorted table, or -1."""
