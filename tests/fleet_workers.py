@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sample_trees import SOURCES
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.engine import CLAIMS, EVERYTHING, REPOS, SCHEMAS, SPARSE, Engine
 from whence.fleet.leases import Leases
 from whence.fleet.registry import READY, Registry

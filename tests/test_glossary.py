@@ -12,7 +12,7 @@ from sample_trees import SOURCES
 PACKAGE = SOURCES / "whence"
 GLOSSARY = SOURCES.parent / "GLOSSARY.md"
 #: Fields that are keys of a stored or served format: settings, and the HTTP API.
-FORMATS = ("core/settings_schema.py", "ui/")
+FORMATS = ("core/settings.py", "ui/")
 
 
 def test_retired_words_are_in_no_name():

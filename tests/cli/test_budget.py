@@ -20,7 +20,7 @@ from sample_histories import commit
 from sample_trees import SOURCES, git, whence, write
 from terminals import on_a_terminal
 from whence.cli.main import cli, main
-from whence.cli.output import UNBOUNDED
+from whence.cli.shared import UNBOUNDED
 from whence.memory.memory import Memory
 from whence.text.token_estimate import count_tokens
 

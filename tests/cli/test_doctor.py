@@ -17,7 +17,7 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from whence.app.doctor.finding import overall_level
 from whence.app.doctor.index_files import check_index
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.index.layout import Layout
 
 FILES = {

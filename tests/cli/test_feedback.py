@@ -19,7 +19,7 @@ from whence.cli.main import main
 from whence.context.feedback.session import PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import Verdict, records, say
-from whence.core.settings_schema import LearnSettings
+from whence.core.settings import LearnSettings
 from whence.index.layout import Layout
 
 #: Symbols are found by name and their code hashed by these two.

@@ -19,7 +19,7 @@ from whence.cli.main import main
 from whence.context.feedback.session import PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import records
-from whence.core.settings_schema import LearnSettings
+from whence.core.settings import LearnSettings
 from whence.index.layout import Layout
 from whence.memory.memory import Memory
 from whence.text.token_estimate import count_tokens

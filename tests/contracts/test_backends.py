@@ -14,8 +14,7 @@ from sample_histories import commit
 from sample_trees import git, write
 from whence import Index
 from whence.core.errors import QueryError, UsageError
-from whence.core.settings import load
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings, load
 from whence.fleet.access import OPERATOR
 from whence.fleet.counts import refresh_totals
 from whence.fleet.engine import Engine

@@ -12,8 +12,7 @@ import pytest
 from sample_trees import whence, write
 from whence import Index
 from whence.core.errors import SettingError
-from whence.core.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, Setting, load, merge
-from whence.core.settings_schema import IndexSettings, Settings
+from whence.core.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, IndexSettings, Setting, Settings, load, merge
 
 SOURCES = ("call", "command line", "environment", "project file", "user file")
 LEAVES = merge([])[1]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.engine import Engine
 
 #: Prints the process number of the server, which is none of Python's, and waits to be told to end it.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from whence.core.errors import FleetError, SettingError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.access import OPERATOR, REFUSAL, Caller, authenticate, may_see, token_hash, visible_rows
 from whence.fleet.engine import EVERYTHING, NOTHING
 

@@ -21,8 +21,7 @@ from fleet.sample_fleet import BLUE, BOTH, FOREIGN, RED, planted, sent
 from whence.app.fleet_checkout import open_checkout
 from whence.cli.main import main
 from whence.core.errors import WhenceError
-from whence.core.settings import load
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings, load
 from whence.fleet.access import Caller, token_hash
 from whence.fleet.engine import SCHEMAS, SPARSE, Engine, equals
 from whence.fleet.registry import Registry

@@ -13,7 +13,7 @@ import pytest
 from sample_histories import commit
 from sample_trees import git, whence, write
 from whence.cli.main import main
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.engine import EVERYTHING, SCHEMAS, Engine, equals
 from whence.fleet.leases import Leases
 from whence.fleet.registry import Registry

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from whence.core.errors import FleetError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet import engine as engines
 from whence.fleet.engine import EVERYTHING, NOTHING, SCHEMAS, Engine, EngineHit, equals, one_of, overlaps
 

@@ -14,7 +14,7 @@ from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
 from whence.app.fleet_checkout import FOLDER, is_safe_path, open_checkout
 from whence.cli.main import main
 from whence.core.errors import FleetError, QueryError, SettingError, UsageError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.access import token_hash
 from whence.fleet.engine import Engine
 from whence.fleet.search import Fleet

@@ -199,7 +199,7 @@ import os, sys, time
 from pathlib import Path
 from whence.fleet.engine import Engine
 from whence.fleet.leases import Leases
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 address, prefix, worker, log, seconds, hold = sys.argv[1:]
 with Engine.open(FleetSettings(backend="milvus", address=address, prefix=prefix)) as engine:
     leases = Leases(engine, worker, float(seconds), time.time)

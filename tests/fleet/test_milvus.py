@@ -19,7 +19,7 @@ import pytest
 from fleet_certificates import Certificates, made
 from sample_trees import SOURCES
 from whence.core.errors import FleetError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet import milvus
 from whence.fleet.engine import Engine
 from whence.fleet.milvus import fleet_error
@@ -290,7 +290,7 @@ def test_a_file_that_cannot_be_opened_is_told_of(tmp_path):
 HOLDS = """
 import sys
 from whence.fleet.engine import Engine
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1])) as engine:
     print("open", flush=True)
     sys.stdin.read()
@@ -322,7 +322,7 @@ OPENS = """
 import sys
 from whence.core.errors import FleetError
 from whence.fleet.engine import Engine, Filter
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 try:
     with Engine.open(FleetSettings(backend="milvus", address=sys.argv[1], timeout=0.6)) as engine:
         engine.ensure()

@@ -13,7 +13,7 @@ from mcp_servers import Bare, surroundings
 from sample_trees import write
 from ui.opened import opened, url_has
 from ui.pages import Served, serving
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.access import token_hash
 from whence.fleet.engine import Engine
 

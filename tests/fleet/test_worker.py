@@ -14,7 +14,7 @@ from fleet_workers import rows_in, run_and_kill, unlike
 from sample_histories import commit
 from sample_trees import git, write
 from whence.core.errors import FleetError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet import worker as working
 from whence.fleet.counts import ALL
 from whence.fleet.engine import EVERYTHING, Engine, equals

@@ -23,7 +23,7 @@ from whence.cli.main import main
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import IndexBusy, StorageError
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.index.layout import Layout
 from whence.memory import index as note_index
 from whence.memory.memory import Memory

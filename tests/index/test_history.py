@@ -18,7 +18,8 @@ from sample_histories import commit
 from sample_trees import git, whence, write
 from whence import Index
 from whence.core.profiles import Profile, Weight
-from whence.index.history import MAX_TERMS, CommitIndex, load_commits, message_terms, open_commits
+from whence.index.history import MAX_TERMS, CommitIndex, load_commits, message_terms
+from whence.index.reader import open_commits
 from whence.source.history import MAX_FILES, Commit
 from whence.source.walk import RACY_NS
 from whence.storage.arrayfile import ArrayFile, write_arrays

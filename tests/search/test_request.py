@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from whence.core.errors import UsageError
-from whence.core.settings_schema import SearchSettings
+from whence.core.settings import SearchSettings
 from whence.core.types import KINDS
 from whence.search.request import SearchOptions, SearchRequest
 

@@ -23,8 +23,8 @@ from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
 from whence.ranking import ledger
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.pool import collapse
+from whence.search.pipeline import Searcher
 from whence.search.request import SearchRequest
-from whence.search.searcher import Searcher
 
 BOTH = pytest.mark.parametrize("profile", ["classic", "default"])  # words have a part in both
 WORDS_ALONE = {"index.model": "none"}

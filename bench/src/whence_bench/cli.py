@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.cli.output import print_text
-from whence.cli.shared import ProgressBar
+from whence.cli.shared import ProgressBar, print_text
 from whence.core.errors import StorageError, UsageError
 from whence_bench.output_files import Files, into_files
 

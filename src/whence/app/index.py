@@ -12,8 +12,7 @@ import numpy as np
 
 from whence.core.errors import UsageError
 from whence.core.profiles import Profile
-from whence.core.settings import Setting
-from whence.core.settings_schema import Settings
+from whence.core.settings import Setting, Settings
 from whence.core.trace import Trace
 from whence.core.types import Edge, Freshness, ParsedFile, PendingWork, RefreshSummary
 from whence.index.layout import Layout
@@ -25,11 +24,10 @@ from whence.query.lexer import syntax_error
 from whence.query.parser import Leaf, ParsedQuery
 from whence.ranking.receipt import Why
 from whence.search.explain import find_target
-from whence.search.pipeline import RankedPool
+from whence.search.pipeline import RankedPool, Searcher
 from whence.search.related import RelatedQuery
 from whence.search.request import SearchRequest, check_related
 from whence.search.result import SearchResponse, SearchResult
-from whence.search.searcher import Searcher
 from whence.source.walk import FileTree
 from whence.storage.arrayfile import Array
 

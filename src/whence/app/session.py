@@ -21,7 +21,7 @@ from whence.core.types import PendingWork
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.core.settings_schema import Settings
+    from whence.core.settings import Settings
     from whence.fleet.search import Fleet
     from whence.index.watch import TreeWatcher
     from whence.memory.memory import Memory

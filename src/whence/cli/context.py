@@ -15,13 +15,14 @@ from whence.app.note_hints import by_file, hint_lines, hints_of
 from whence.app.presenters.context import pack_json_with_notes, symbols_document, symbols_json
 from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.output import print_document, print_json
 from whence.cli.shared import (
     color_option,
     json_option,
     no_refresh_option,
     open_index,
     path_option,
+    print_document,
+    print_json,
     print_notes,
     request_options,
     styler,

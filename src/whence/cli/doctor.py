@@ -11,8 +11,7 @@ import click
 
 from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
-from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import color_option, data_dir, json_option, styler
+from whence.cli.shared import color_option, data_dir, json_option, print_item, print_json, print_more, styler
 
 if TYPE_CHECKING:
     from whence.app.doctor.checks import DoctorContext

@@ -14,8 +14,7 @@ import click
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.output import print_item, print_json
-from whence.cli.shared import ProgressBar, json_option, open_index
+from whence.cli.shared import ProgressBar, json_option, open_index, print_item, print_json
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 

@@ -17,8 +17,7 @@ import click
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import json_option, layout_of, no_refresh_option, open_index, path_option
+from whence.cli.shared import json_option, layout_of, no_refresh_option, open_index, path_option, print_item, print_json, print_more
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from whence.context.feedback.session import EditedRange
     from whence.context.feedback.store import FeedbackStore
     from whence.context.feedback.verdicts import LearnedPair, VerdictSummary
-    from whence.core.settings_schema import LearnSettings
+    from whence.core.settings import LearnSettings
 
 _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?$", re.DOTALL)
 

@@ -20,9 +20,20 @@ from whence.app.presenters.search import fleet_json, fleet_line, receipt_documen
 from whence.app.presenters.text import ago, safe
 from whence.cli.context import print_context
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.output import print_document, print_foot, print_item, print_json, print_more
 from whence.cli.search import print_bare, print_low_confidence
-from whence.cli.shared import ProgressBar, color_option, complaint, data_dir, json_option, styler
+from whence.cli.shared import (
+    ProgressBar,
+    color_option,
+    complaint,
+    data_dir,
+    json_option,
+    print_document,
+    print_foot,
+    print_item,
+    print_json,
+    print_more,
+    styler,
+)
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.search.request import SearchRequest

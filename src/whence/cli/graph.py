@@ -14,8 +14,7 @@ from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.graph import PathAnswer, answers_document, answers_json, path_document, path_json
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.output import print_document, print_json
-from whence.cli.shared import color_option, json_option, no_refresh_option, open_index, path_option, styler
+from whence.cli.shared import color_option, json_option, no_refresh_option, open_index, path_option, print_document, print_json, styler
 from whence.core.errors import UsageError
 from whence.core.types import SYMBOL_IN_FILE
 

@@ -10,8 +10,7 @@ import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
-from whence.cli.output import print_item, print_json
-from whence.cli.shared import data_dir, json_option, layout_of, open_index, open_indexes, print_notes
+from whence.cli.shared import data_dir, json_option, layout_of, open_index, open_indexes, print_item, print_json, print_notes
 from whence.core.errors import StorageError, UsageError
 from whence.source import git
 

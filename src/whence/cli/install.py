@@ -14,8 +14,7 @@ import click
 
 from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.output import print_json
-from whence.cli.shared import color_option, json_option, styler
+from whence.cli.shared import color_option, json_option, print_json, styler
 from whence.core.errors import UsageError, WhenceError
 
 if TYPE_CHECKING:

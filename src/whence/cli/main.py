@@ -12,8 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import click
 
-from whence.cli.output import with_budget
-from whence.cli.shared import complaint
+from whence.cli.shared import complaint, with_budget
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
 

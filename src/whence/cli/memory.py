@@ -28,8 +28,18 @@ from whence.app.presenters.memory import (
 )
 from whence.app.presenters.text import safe
 from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.output import print_document, print_item, print_json, print_text
-from whence.cli.shared import ProgressBar, color_option, json_option, request_options, styler, tracing
+from whence.cli.shared import (
+    ProgressBar,
+    color_option,
+    json_option,
+    print_document,
+    print_item,
+    print_json,
+    print_text,
+    request_options,
+    styler,
+    tracing,
+)
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
 from whence.memory.request import RecallRequest

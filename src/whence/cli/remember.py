@@ -16,7 +16,7 @@ from whence.app.presenters.memory import note_json
 from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
 from whence.cli.memory import open_notes, usual_options
-from whence.cli.output import print_item, print_json
+from whence.cli.shared import print_item, print_json
 from whence.core.errors import UsageError, WhenceError
 
 if TYPE_CHECKING:

@@ -16,13 +16,16 @@ from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
 from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
 from whence.app.presenters.text import relative, safe
 from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.output import print_document, print_foot, print_item, print_json
 from whence.cli.shared import (
     color_option,
     json_option,
     no_refresh_option,
     open_index,
     open_indexes,
+    print_document,
+    print_foot,
+    print_item,
+    print_json,
     print_notes,
     request_options,
     styler,

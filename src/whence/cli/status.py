@@ -13,8 +13,7 @@ import click
 
 from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
-from whence.cli.output import print_item, print_json, print_more
-from whence.cli.shared import color_option, json_option, layout_of, open_index, styler
+from whence.cli.shared import color_option, json_option, layout_of, open_index, print_item, print_json, print_more, styler
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from whence.app.presenters.text import safe
 from whence.cli.main import FOUND
 from whence.cli.shared import json_option, open_index, styler
 from whence.core.errors import RootError, WhenceError
-from whence.core.settings_schema import WatchSettings
+from whence.core.settings import WatchSettings
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from whence.core.errors import QueryError
 from whence.core.profiles import SYMBOL_PROFILES
 from whence.core.request import option
-from whence.core.settings_schema import ContextSettings
+from whence.core.settings import ContextSettings
 from whence.source.read import strip_secrets
 
 if TYPE_CHECKING:

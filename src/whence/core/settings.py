@@ -1,19 +1,254 @@
-"""One frozen tree of settings, merged once: call, command line, environment, project, user, default (E4)."""
+"""Every setting with its default, limits and doc line, merged once: call, command line, environment, project, user, default (E4)."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 from whence.core.errors import RootError, SettingError
-from whence.core.settings_schema import Settings
+from whence.core.profiles import ALL_PROFILES, NOTE_PROFILES, PROFILES, SYMBOL_PROFILES, Profile
+
+
+def _setting(default: Any, doc: str, **limits: Any) -> Any:
+    return field(default=default, metadata={"doc": doc, **limits})
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """What is indexed, and how. A change here that alters the index rebuilds it."""
+
+    max_file_bytes: int = _setting(1_500_000, "files larger than this are left out", min=1, max=1 << 30, shapes_index=True)
+    max_line_bytes: int = _setting(
+        20_000, "files with a longer line are taken for generated and left out", min=100, max=1 << 30, shapes_index=True
+    )
+    hidden: bool = _setting(False, "index files and folders whose names begin with a dot", shapes_index=True)
+    model: str = _setting(
+        "shipped",
+        "what reads meaning: shipped, none, late:MODEL or model2vec:MODEL (a directory or hub id); a change rebuilds vectors only",
+        pattern=r"shipped|none|(late|model2vec):.+",
+        allowed="shipped | none | late:DIRECTORY-OR-HUB-ID | model2vec:DIRECTORY-OR-HUB-ID",
+    )
+    history: int = _setting(3_000, "commits whose messages point at the files they changed; 0 reads none", min=0, max=100_000)
+    workers: int = _setting(0, "processes that parse; 0 takes one per core", min=0, max=64)
+    lock_wait: float = _setting(30.0, "seconds to wait for another process that is writing the index", min=0)
+    adopt: bool = _setting(
+        True, "begin a first build with what the index of another worktree or clone of the repository has of the same content"
+    )
+    verify_after: float = _setting(
+        604_800.0, "seconds after which an index is compared with its checksums once more when it is opened; 0 does so every time", min=0
+    )
+    overlay_share: float = _setting(
+        0.2, "a segment is rewritten when younger ones, or dead files in it, come to more than this share of it", min=0, max=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How a query is answered when it does not say otherwise."""
+
+    k: int = _setting(10, "files in an answer", min=1, max=10_000)
+    profile: str = _setting("default", "which ranking: the names of the profiles below", choices=tuple(PROFILES))
+    operator: str = _setting("or", "whether any word may match or every word must", choices=("or", "and"))
+    content: str = _setting("code", "which files to search", choices=("code", "docs", "config", "all"))
+    strategy: str = _setting("union", "who proposes candidates: words and vectors, or one of them", choices=("union", "vector", "lexical"))
+    pool: int = _setting(200, "at least this many candidates are ranked", min=10, max=100_000)
+    pool_per_result: int = _setting(20, "candidates ranked for each file asked for", min=1, max=1_000)
+    lines: int = _setting(3, "lines shown of each result", min=0, max=100)
+    not_here: float = _setting(0.3, "an answer whose confidence is below this says that it is not here; 0 never says so", min=0, max=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """How the symbols of a task are chosen and printed when it is not said otherwise."""
+
+    profile: str = _setting("default", "which ranking of symbols", choices=tuple(SYMBOL_PROFILES))
+    budget: int = _setting(50_000, "tokens of a pack for a task or for files", min=1, max=10_000_000)
+    diff_budget: int = _setting(8_000, "tokens of a pack for a change", min=1, max=10_000_000)
+    format: str = _setting("markdown", "how a pack is printed", choices=("markdown", "xml", "json"))
+    symbols: int = _setting(150, "symbols that a pack chooses from, the best ranked", min=1, max=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicSettings:
+    """The numbers of the classic way to the symbols of a task (N1 to N7, W3, W4)."""
+
+    prefix_below: int = _setting(15, "N1: names that begin with a keyword are looked for while fewer symbols than this are found", min=0)
+    prefix_most: int = _setting(30, "N1: symbols found by then at most", min=0)
+    components_below: int = _setting(5, "N1: single words are looked for only while fewer symbols than this are found", min=0)
+    substring_letters: int = _setting(4, "N1: letters a keyword needs to be looked for inside names", min=0)
+    substring_below: int = _setting(5, "N1: that is done while fewer symbols than this are found", min=0)
+    substring_most: int = _setting(20, "N1: symbols found by then at most", min=0)
+    path_letters: int = _setting(3, "N1: letters a keyword needs to be looked for on paths", min=0)
+    path_below: int = _setting(30, "N1: that is done while fewer symbols than this are found", min=0)
+    path_most: int = _setting(40, "N1: symbols found by then at most", min=0)
+    bm25_most: int = _setting(30, "N2: symbols found by their words at most", min=0)
+    folder_letters: int = _setting(4, "N4: letters a word needs to name a folder", min=0)
+    folder_rich_types: int = _setting(5, "N4: types with members taken of the folders a word names", min=0)
+    folder_lean_types: int = _setting(10, "N4: other types taken of them", min=0)
+    folder_others: int = _setting(15, "N4: other symbols taken of them", min=0)
+    folder_most: int = _setting(30, "N4: symbols of folders at most", min=0)
+    folder_restart: float = _setting(0.3, "N4: what they count among the seeds of the walk", min=0)
+    equivalent_share: float = _setting(2.0, "N3: symbols by equivalence classes at most, times those by names and words", min=0)
+    alias_seeds: int = _setting(10, "N3: symbols whose callers and callees give them further names", min=0)
+    alias_weight: float = _setting(0.7, "N3: what such a name counts", min=0)
+    injected_weight: float = _setting(0.9, "N3: a class of at least this weight may lead the candidates", min=0)
+    fusion_k: int = _setting(60, "N: the constant of the fusion by rank", min=0)
+    tiered_weight: float = _setting(2.0, "N1: weight of names in the fusion", min=0)
+    bm25_weight: float = _setting(2.0, "N2: weight of words in the fusion", min=0)
+    equivalent_weight: float = _setting(2.0, "N3: weight of equivalence classes in the fusion", min=0)
+    vector_weight: float = _setting(0.0, "N5: weight of vectors in the fusion", min=0)
+    vector_below: int = _setting(5, "N5: vectors are asked in any case when fewer symbols than this are found", min=0)
+    candidates: int = _setting(40, "N: candidates for seeds at most", min=0)
+    implementors: int = _setting(25, "N6: implementors of interfaces that join at most", min=0)
+    medium_nodes: int = _setting(10_000, "N7: a graph of more nodes than this has more seeds", min=0)
+    large_nodes: int = _setting(40_000, "N7: one of more than this has still more, types first", min=0)
+    seeds_small: int = _setting(15, "N7: seeds of a small graph", min=0)
+    seeds_medium: int = _setting(20, "N7: seeds of a graph above medium_nodes", min=0)
+    seeds_large: int = _setting(25, "N7: seeds of a graph above large_nodes", min=0)
+    restart_first: float = _setting(1.0, "W3: what the first seed counts when the walk returns", min=0)
+    restart_last: float = _setting(0.4, "W3: what the last one counts", min=0)
+    walk_return: float = _setting(0.2, "W3: how often the walk returns to its seeds", min=0)
+    walk_rounds: int = _setting(20, "W3: rounds of the walk at most", min=0)
+    walk_tolerance: float = _setting(0.001, "W3: it ends when a round changes less than this", min=0)
+    walk_hops: int = _setting(4, "W3: steps away from the seeds at most", min=0)
+    walk_floor: float = _setting(0.02, "W3: what scores less is dropped", min=0)
+    authorities: int = _setting(200, "W4: symbols among which authorities are looked for", min=0)
+
+
+@dataclass(frozen=True, slots=True)
+class EnrichSettings:
+    """Which language servers are asked. A project's own file may not set these: they name programs."""
+
+    python: str = _setting("", "the command of a language server for Python; empty takes the first that is installed")
+    typescript: str = _setting("", "the command of one for TypeScript and JavaScript; empty likewise")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """What use teaches, and what that is worth."""
+
+    enabled: bool = _setting(True, "learn from use; off, nothing is learned and nothing that was learned counts")
+    implicit: bool = _setting(
+        False,
+        "in a named session, what was shown and not reported as used by the next call counts as not useful: for hooks",
+    )
+    kept: int = _setting(50_000, "verdicts kept; the oldest go first", min=100, max=10_000_000)
+    session_weight: float = _setting(0.20, "what being shown in this session adds at most", min=0, max=10)
+    session_half_life: float = _setting(180.0, "seconds after which having been shown counts half", min=1)
+    session_cap: float = _setting(2.0, "times of being shown, each faded, that count at most", min=0.1, max=1_000)
+    session_floor: float = _setting(0.01, "what has faded below this is forgotten", min=1e-6, max=1)
+    session_kept: int = _setting(20, "times of being shown that are kept of each symbol", min=1, max=1_000)
+    useful_weight: float = _setting(0.25, "what verdicts add when all are good", min=0, max=10)
+    useless_weight: float = _setting(0.05, "what verdicts take away when all are bad", min=0, max=10)
+    pair_least: int = _setting(2, "times a word must have gone with a symbol to lead to it", min=1, max=1_000_000)
+    pair_most: int = _setting(10, "times after which it leads no more strongly", min=1, max=1_000_000)
+    pair_least_weight: float = _setting(0.3, "weight in the fusion of a word that went with a symbol least often", min=0, max=10)
+    pair_most_weight: float = _setting(0.8, "weight in the fusion of one that did so most often", min=0, max=10)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """Where notes are kept and how they are recalled."""
+
+    place: str = _setting("user", "whose notes: the user's own, or those in the repository (.whence/notes)", choices=("user", "repository"))
+    directory: str = _setting("", "the folder of notes; empty takes the one in the user's data folder (or in the repository)")
+    max_bytes: int = _setting(1_000_000, "bytes of a note at most", min=1_000, max=100_000_000)
+    language: str = _setting("english", "whose words say nothing and how words are stemmed: a language of docs/memory.md, or none")
+    model: str = _setting("prose", "what reads meaning: prose (shipped), none or model2vec:MODEL", pattern=r"prose|none|model2vec:.+",
+                       allowed="prose | none | model2vec:DIRECTORY-OR-HUB-ID")  # fmt: skip
+    k: int = _setting(10, "notes in an answer", min=1, max=10_000)
+    profile: str = _setting("default", "which ranking of notes", choices=tuple(NOTE_PROFILES))
+    strategy: str = _setting("union", "who proposes candidates: words and vectors, or one of them", choices=("union", "vector", "lexical"))
+    pool: int = _setting(32, "at least this many candidates of each kind are ranked, and three times those asked for", min=10, max=10_000)
+    everywhere: float = _setting(
+        0.8, "words that this share of the notes hold, such as the names of those who talk, do not count (not in classic)", min=0.1, max=2
+    )
+    slug_bonus: float = _setting(3.0, "M3: a word that names the note counts this many times", min=1, max=100)
+    changed_factor: float = _setting(0.5, "M8: a note whose code has changed keeps this share of its score", min=0, max=1)
+    alike: float = _setting(0.85, "notes that share this much of their words are shown once", min=0.1, max=1)
+    history: int = _setting(50, "earlier versions of a note that compact keeps", min=0, max=100_000)
+    handoff_days: int = _setting(30, "days after which compact archives a handoff", min=1, max=100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """How changes of files are followed."""
+
+    max_folders: int = _setting(8_000, "folders watched at most; a larger tree is looked through now and then", min=0, max=1_000_000)
+    quiet: float = _setting(0.3, "seconds without a change before changes are taken in", min=0.01, max=60)
+    poll: float = _setting(5.0, "seconds between two looks at a tree that is not watched", min=0.1, max=3_600)
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """How the server for agents answers."""
+
+    budget: int = _setting(2_000, "tokens of an answer for which no budget is given", min=50, max=1_000_000)
+    context_budget: int = _setting(6_000, "the same for a pack of symbols", min=50, max=1_000_000)
+    patience: float = _setting(2.5, "seconds a call waits for an index in the making before it answers from what is there", min=0, max=600)
+    watch: bool = _setting(True, "follow changes of files while the server runs; off, every call looks for them")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSettings:
+    """Where many repositories are searched together. A project's own file may not set these: they name servers and secrets."""
+
+    backend: str = _setting("embedded", "where search happens: in local indexes only, or also in Milvus", choices=("embedded", "milvus"))
+    address: str = _setting(
+        "",
+        "where Milvus is: http://HOST:PORT, https://HOST:PORT, or a file ending in .db, which milvus-lite opens for one process at a time",
+        pattern=r"|https?://[^\s/@]+/?|(?!\w+://).+\.db",
+        allowed="http://HOST:PORT | https://HOST:PORT | FILE.db",
+    )
+    token: str = _setting("", "what Milvus asks of us: a token, or USER:PASSWORD; never printed", secret=True)
+    ca: str = _setting("", "a file with the certificates that sign Milvus'; empty takes those that gRPC ships")
+    prefix: str = _setting(
+        "whence",
+        "names of collections begin with this and an underscore",
+        pattern=r"[A-Za-z][A-Za-z0-9_]{0,63}",
+        allowed="NAME",
+    )
+    timeout: float = _setting(10.0, "seconds that Milvus has for an answer", min=0.1, max=3_600)
+    tokens: str = _setting("", "the file that says which token sees which groups of repositories; empty: whoever may search sees all")
+    caller: str = _setting("", "who asks: the token that the file of tokens knows them by; never printed", secret=True)
+    lease: float = _setting(60.0, "seconds after which the work of a worker that says nothing is given to another", min=1, max=86_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set."""
+
+    index: IndexSettings = field(default_factory=IndexSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
+    classic: ClassicSettings = field(default_factory=ClassicSettings)
+    enrich: EnrichSettings = field(default_factory=EnrichSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    fleet: FleetSettings = field(default_factory=FleetSettings)
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)
+
+    @property
+    def profile(self) -> Profile:
+        """The ranking profile in use."""
+        return self.profiles[self.search.profile]
+
+    def index_fingerprint(self) -> str:
+        """Changes exactly when a setting changes that alters what an index holds."""
+        shaping = {f.name: getattr(self.index, f.name) for f in dataclasses.fields(IndexSettings) if f.metadata.get("shapes_index")}
+        return f"{zlib.crc32(json.dumps(shaping, sort_keys=True).encode()):08x}"
+
 
 PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"

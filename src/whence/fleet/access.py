@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.core.errors import FleetError, SettingError
-from whence.core.settings import MAX_FILE_BYTES, file_layer
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import MAX_FILE_BYTES, FleetSettings, file_layer
 from whence.fleet.engine import EVERYTHING, Filter, overlaps
 from whence.fleet.registry import checked_groups
 

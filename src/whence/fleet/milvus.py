@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from whence.core.errors import FleetError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 
 #: Milvus's own error codes.
 _RATE_LIMIT = 8

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.types import DocumentFrequency, Unit
 from whence.embed.encoder import Encoder
 from whence.fleet.counts import TermCounts

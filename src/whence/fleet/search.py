@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.core.errors import QueryError, UsageError
-from whence.core.settings import load_settings
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings, load_settings
 from whence.embed.encoder import Encoder, open_encoder
 from whence.fleet.access import Caller, authenticate, may_see, visible_rows
 from whence.fleet.counts import ALL, TermCounts, group_scope, read_counts
@@ -38,9 +37,9 @@ from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.receipt import Why
 from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS
 from whence.retrieval.dense import MAX_ENCODED
+from whence.search.pipeline import NamedUnits, Searcher
 from whence.search.request import SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
-from whence.search.searcher import NamedUnits, Searcher
 from whence.source.read import strip_secrets
 from whence.storage.arrayfile import Array
 from whence.text.bm25 import idf

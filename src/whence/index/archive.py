@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from whence.core.errors import ArchiveRefused, IndexDamaged, StorageError
-from whence.core.settings_schema import IndexSettings
+from whence.core.settings import IndexSettings
 from whence.embed.encoder import SHIPPED
 from whence.index.layout import ABANDONED_NS, UNPACK_PREFIX, Layout
 from whence.index.reuse import KnownFile, ReusableIndex, reusable_index

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from whence.core.errors import ModelUnavailable
-from whence.core.settings_schema import IndexSettings
+from whence.core.settings import IndexSettings
 from whence.core.types import RefreshSummary
 from whence.embed.encoder import NONE, SHIPPED, Encoder
 from whence.embed.passages import cut_passages

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.index.layout import Layout
+from whence.index.reader import open_commits
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
-from whence.storage.arrayfile import Array, ArrayFile, Columns, open_columns, pack_strings, unpack_strings, write_arrays
+from whence.storage.arrayfile import Array, Columns, pack_strings, unpack_strings, write_arrays
 from whence.text.analyzer import QUERY_STOP_WORDS, terms, words
 
 if TYPE_CHECKING:
@@ -115,11 +116,6 @@ def _past_up_to(layout: Layout, known: dict[str, Any], head: str, count: int) ->
             return CommitIndex.of(newer, load_commits(before), count=count)
     commits = read_history(layout.root, head, count)
     return CommitIndex.of(commits, count=count) if commits else None
-
-
-def open_commits(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
-    """The file of commits, if there is one."""
-    return open_columns(layout.segments / known["name"], known["stamp"]) if "name" in known else None
 
 
 def history_columns(layout: Layout, store: IndexStore, snapshot: Snapshot) -> dict[str, Array]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whence.core.errors import IndexBusy, SettingError, StorageError, UsageError
-from whence.core.settings import PROJECT_FILE, Setting
-from whence.core.settings_schema import Settings
+from whence.core.settings import PROJECT_FILE, Setting, Settings
 from whence.storage.files import try_lock
 
 APPLICATION = "whence"

@@ -9,17 +9,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.types import ParsedFile, Unit
 from whence.embed.encoder import Encoder
-from whence.index.history import open_commits
 from whence.index.layout import Layout
 from whence.index.segment import find_units, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot, snapshot_id
 from whence.index.store import IndexStore
 from whence.index.vectors import open_vectors
 from whence.source.read import content_hash, read_text
-from whence.storage.arrayfile import open_columns
+from whence.storage.arrayfile import ArrayFile, open_columns
 from whence.storage.postings import dead_mask
 
 _T = TypeVar("_T")
@@ -147,3 +146,8 @@ def has_current_columns(store: IndexStore) -> bool:
 def history_file(store: IndexStore) -> str:
     """The name of the file of commits; empty if there is none."""
     return str(store.json_meta("history").get("name", ""))
+
+
+def open_commits(layout: Layout, known: dict[str, Any]) -> ArrayFile | None:
+    """The file of commits, if there is one."""
+    return open_columns(layout.segments / known["name"], known["stamp"]) if "name" in known else None

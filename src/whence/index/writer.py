@@ -14,8 +14,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from whence.core.errors import ColumnsDamaged, IndexBusy, IndexDamaged, ModelUnavailable, StorageError, VectorsDamaged
-from whence.core.settings import Setting, load_settings, resolve_root
-from whence.core.settings_schema import Settings
+from whence.core.settings import Setting, Settings, load_settings, resolve_root
 from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSummary
 from whence.core.version import __version__
 from whence.embed.encoder import Encoder, open_encoder

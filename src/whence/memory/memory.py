@@ -15,8 +15,7 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, ModelUnavailable, QueryError, UsageError
 from whence.core.request import check_choice
-from whence.core.settings import load_settings
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings, load_settings
 from whence.core.trace import Trace
 from whence.embed.encoder import open_note_encoder
 from whence.index.layout import TEAM_FOLDER, Layout, default_data_dir, is_team_folder, notes_directory

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from whence.core.profiles import Profile
-from whence.core.settings_schema import MemorySettings
+from whence.core.settings import MemorySettings
 from whence.core.trace import Trace
 from whence.embed.prose import ProseEncoder
 from whence.memory.database import NoteDatabase, NoteFacts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypedDict
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import FUSIONS, PROFILES, Profile
 from whence.core.request import check_choice, option
-from whence.core.settings_schema import SearchSettings
+from whence.core.settings import SearchSettings
 from whence.query.filters import CONTENTS, OPERATORS, STRATEGIES, Filters, Pattern, check_distance, compile_pattern
 from whence.query.parser import ParsedQuery, parse_query
 

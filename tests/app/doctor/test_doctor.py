@@ -24,7 +24,7 @@ from whence.app.doctor import installation, load_check, quality
 from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, overall_level, run_check
 from whence.app.doctor.index_files import IndexState, ReadOnlyIndexStore, check_index
 from whence.app.doctor.quality import mask_comment, question_of, questions_from_commits
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.types import Unit
 from whence.embed import static
 from whence.index.layout import Layout

@@ -12,7 +12,7 @@ from whence.app.index import Index
 from whence.context.classic.pipeline import classic_pool
 from whence.context.pipeline import ContextRun
 from whence.core.profiles import CLASSIC, Profile, Weight
-from whence.core.settings_schema import ClassicSettings
+from whence.core.settings import ClassicSettings
 from whence.core.types import RUNTIME, Edge
 from whence.query.plan import make_plan
 from whence.ranking.ledger import score

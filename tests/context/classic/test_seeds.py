@@ -13,7 +13,7 @@ from whence.context.classic.channels import ClassicQuery, by_folders, by_names, 
 from whence.context.classic.keywords import keywords
 from whence.context.classic.pipeline import CLASSES, VECTORS, _injected, find_seeds
 from whence.core.profiles import CLASSIC
-from whence.core.settings_schema import ClassicSettings
+from whence.core.settings import ClassicSettings
 from whence.query.concepts import Concept, ConceptMatch
 from whence.retrieval.lexical import FieldWeights
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hindrances import environment
 from whence.context.feedback.verdicts import Verdict
-from whence.core.settings_schema import LearnSettings
+from whence.core.settings import LearnSettings
 
 CHOSEN = LearnSettings()
 NOW = 1_800_000_000.0
@@ -24,7 +24,7 @@ def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
     """A process that runs a program with what it needs to write verdicts."""
     opening = (
         "import sys\nfrom pathlib import Path\nfrom whence.context.feedback.verdicts import Verdict, say\nfrom whence.context.feedback.session import *\n"
-        "from whence.context.feedback.store import FeedbackStore\nfrom whence.core.settings_schema import LearnSettings\n"
+        "from whence.context.feedback.store import FeedbackStore\nfrom whence.core.settings import LearnSettings\n"
         "learned, chosen = FeedbackStore(Path(sys.argv[1])), LearnSettings()\n"
     )
     command = [sys.executable, "-c", opening + program, *map(str, arguments)]

@@ -21,7 +21,7 @@ from typing import Any
 from whence.app.doctor.finding import OK, SKIPPED
 from whence.app.doctor.index_files import check_index
 from whence.context.feedback.store import FILE_NAME as LEARNED
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence_bench.faults.corruption_apart import apart, obey_permissions
 from whence_bench.faults.corruption_cases import Case, cases, file_of, some_of_everything
 from whence_bench.faults.corruption_damage import REPLACED, change_unseen

@@ -15,7 +15,7 @@ from whence.app.index import Index
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import Verdict, records, say
 from whence.core.errors import WhenceError
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.types import RUNTIME, Edge
 from whence.index.layout import Layout
 from whence.memory import index as note_index

@@ -110,7 +110,7 @@ def _write_pack(index: Any, file: Path) -> None:
 
 def _take_pack_in(place: Place) -> list[str]:
     from whence.app.index import Index  # noqa: PLC0415
-    from whence.core.settings_schema import Settings  # noqa: PLC0415
+    from whence.core.settings import Settings  # noqa: PLC0415
     from whence.index.archive import unpack_archive  # noqa: PLC0415
     from whence.index.layout import Layout  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from whence.core.errors import FleetError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.milvus import INSTALL_EMBEDDED
 
 #: Seconds until a server listens, and that an engine has for an answer here.

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.core.errors import StorageError
-from whence.core.settings_schema import FleetSettings
+from whence.core.settings import FleetSettings
 from whence.fleet.engine import CLAIMS, EVERYTHING, NO_VECTOR, PACKS, REPOS, SCHEMAS, SPARSE, Engine
 from whence.fleet.leases import Leases
 from whence.fleet.registry import READY, WORKING, Registry

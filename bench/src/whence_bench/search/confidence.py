@@ -20,7 +20,7 @@ import numpy as np
 from whence.app.index import Index
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES
-from whence.core.settings_schema import SearchSettings
+from whence.core.settings import SearchSettings
 from whence.ranking.confidence import MAX_LEADING, ConfidenceFeatures, features_of, fitted_weights, probability_of
 from whence.search import metrics
 from whence.search.pipeline import RankedFile, leading_files

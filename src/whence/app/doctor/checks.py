@@ -14,7 +14,7 @@ from whence.app.doctor.environment import LoadedSettings
 from whence.app.doctor.finding import SKIPPED, Finding, run_check
 from whence.app.doctor.index_files import IndexState, check_index
 from whence.app.doctor.load_check import load_in_subprocess
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.index.layout import Layout
 
 #: Seconds for packages, grammars and models to load; far more than they need.

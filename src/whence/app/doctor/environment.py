@@ -22,8 +22,7 @@ from whence.app.doctor.index_files import open_read_only
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.core import settings as settings_module
 from whence.core.errors import SettingError, WhenceError
-from whence.core.settings import Layer, Setting
-from whence.core.settings_schema import Settings
+from whence.core.settings import Layer, Setting, Settings
 from whence.index.layout import Layout, notes_directory
 from whence.memory.store import LOCK, NoteStore
 from whence.text.secrets import find_secrets

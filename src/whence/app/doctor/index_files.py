@@ -12,7 +12,7 @@ from pathlib import Path
 from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, first_few, format_size, run_check
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.core.errors import IndexDamaged, StorageError
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.types import Skipped
 from whence.index.changes import split_changed
 from whence.index.integrity import describe_difference

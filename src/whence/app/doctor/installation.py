@@ -14,7 +14,7 @@ from pathlib import Path
 from whence.app.doctor.finding import FAILED, OK, WARNING, Finding, first_few, one_line
 from whence.app.doctor.load_check import GRAMMAR, MODEL, MODULE, QUERIES, LoadResult, Part
 from whence.core.errors import ModelUnavailable
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.version import __version__
 from whence.embed.encoder import NONE, SHIPPED
 from whence.parse.languages import LANGUAGES

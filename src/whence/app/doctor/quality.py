@@ -22,7 +22,7 @@ from whence.app.doctor.finding import OK, SKIPPED, WARNING, Finding
 from whence.app.doctor.index_files import ReadOnlyIndexStore
 from whence.core.errors import ModelUnavailable
 from whence.core.profiles import Profile
-from whence.core.settings_schema import Settings
+from whence.core.settings import Settings
 from whence.core.types import CODE, DEFINITIONS, Unit
 from whence.embed.encoder import NONE, SHIPPED, Encoder, open_encoder
 from whence.index.layout import Layout

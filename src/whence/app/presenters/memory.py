@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.note import Note
     from whence.memory.result import RecalledNote, RecallResponse
-    from whence.search.excerpt import ShownLine
+    from whence.search.result import ShownLine
     from whence.text.injection import Instruction
 
 #: Characters of a topic that are shown beside a key.
@@ -74,7 +74,7 @@ def headline(note: Note) -> str:
 
 def excerpt(text: str, words: Sequence[str]) -> tuple[list[ShownLine], int]:
     """The lines of a note that matter most for some words, with those words marked, and how many lines are not shown."""
-    from whence.search.excerpt import choose_lines, shown_line  # noqa: PLC0415  -- loaded with the memory
+    from whence.search.result import choose_lines, shown_line  # noqa: PLC0415  -- loaded with the memory
     from whence.text import analyzer  # noqa: PLC0415  -- as above
 
     whole = [line for line in text[:MAX_EXCERPTED].split("\n") if line.strip()]

@@ -17,7 +17,7 @@ import numpy as np
 
 from whence.context.classic.keywords import Keywords
 from whence.core.profiles import ColumnWeights
-from whence.core.settings_schema import ClassicSettings
+from whence.core.settings import ClassicSettings
 from whence.graph.reader import Graph
 from whence.index.segment import IN_DIRECTORY, IN_STEM
 from whence.index.snapshot import Snapshot

@@ -15,7 +15,7 @@ import numpy as np
 from whence.context.classic.channels import ClassicQuery, by_folders, by_names, by_words
 from whence.context.classic.keywords import STOP_WORDS, keywords
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_pool
-from whence.core.settings_schema import ClassicSettings
+from whence.core.settings import ClassicSettings
 from whence.core.types import EDGE_KINDS
 from whence.graph.reader import Graph
 from whence.graph.walk import best_rows, hits, walk

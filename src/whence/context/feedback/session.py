@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.context.feedback.verdicts import Verdict, add, is_common
-from whence.core.settings_schema import LearnSettings
+from whence.core.settings import LearnSettings
 from whence.text.analyzer import parts
 
 if TYPE_CHECKING:

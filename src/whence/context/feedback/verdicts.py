@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.context.feedback.store import FeedbackStore, loaded, stored
 from whence.core.errors import UsageError
-from whence.core.settings_schema import LearnSettings
+from whence.core.settings import LearnSettings
 from whence.source.read import strip_secrets
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS, stem, stop_words

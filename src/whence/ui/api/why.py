@@ -23,7 +23,7 @@ from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, Retriev
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.core.settings_schema import Settings
+    from whence.core.settings import Settings
     from whence.ranking.receipt import Why
     from whence.search.explain import Rival
 
