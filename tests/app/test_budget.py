@@ -47,7 +47,9 @@ an_answer = st.fixed_dictionaries(
 
 def fit_text(text: str, budget: int, *, foot: str = "", rest: object = rest, coloured: bool = False) -> BudgetedText:
     """A text whose indented lines belong to the line before them."""
-    document = Document.from_text(text)
+    document = Document()
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        (document.more if line.startswith(("  ", "\t", " \t")) or not line.strip() else document.item)(line)
     document.foot = foot.removesuffix("\n").split("\n") if foot else []
     return fit_document(document, budget, rest=rest, coloured=coloured)
 

@@ -77,6 +77,13 @@ def test_notes_are_narrowed_by_project_kind_tag_and_day(kept):
     assert keys_of(kept.served, "until=2001-02-02") == []
 
 
+def test_notes_take_the_other_options_of_a_recall(kept):
+    assert keys_of(kept.served, "topic=deploy+hangs") == ["ops/deploy-hangs"]
+    assert listed(kept.served, "topic=deploy+hangs")["counts"]["projects"] == {"ops": 1}
+    assert {one["label"] for one in listed(kept.served, "q=rollout&strategy=lexical")["notes"]} == {"keyword-only"}
+    assert "unknown strategy" in refused(kept.served.ask("notes?q=rollout&strategy=odd"))
+
+
 def test_each_filter_is_counted_with_the_others_as_they_are(kept):
     counts = listed(kept.served, "project=ops&tag=ops")["counts"]
     assert counts["projects"] == {"ops": 1}

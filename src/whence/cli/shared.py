@@ -230,7 +230,7 @@ def print_text(text: str) -> None:
     """Print a text verbatim; bytes that are no Unicode come out as they were."""
     raw = text.encode("utf-8", "surrogateescape")
     if (collected := _collected.get()) is not None:
-        collected.document.items += Document.from_text(raw.decode(sys.stdout.encoding or "utf-8", "surrogateescape")).items
+        collected.document.item(*raw.decode(sys.stdout.encoding or "utf-8", "surrogateescape").removesuffix("\n").split("\n"))
     else:
         click.echo(raw, nl=False)
 
@@ -312,7 +312,7 @@ def _complain(error: WhenceError, budget: int) -> None:
 
     text = complaint(error.message, error.hint)
     if count_tokens(text) > budget:
-        click.echo(fit_document(Document.from_text(text), budget, rest=_rest).text, err=True, nl=False)
+        click.echo(fit_document(Document([[text.removesuffix("\n")]]), budget, rest=_rest).text, err=True, nl=False)
         raise click.exceptions.Exit(_FAILED) from error
 
 

@@ -20,9 +20,8 @@ from whence.app.session import BuildProgress, IndexSession, Report, require_inde
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
-from whence.mcp.memory_tools import recall
-from whence.mcp.search_tools import context
-from whence.mcp.tools import BY_NAME, INSTRUCTIONS, KEEPS_BUDGET, TOOLS, Tool
+from whence.mcp.answers import context, recall
+from whence.mcp.tools import BY_NAME, INSTRUCTIONS, Tool
 from whence.text.injection import escape_invisible, flags_of, warning_of
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ async def prompt_text(workspace: Workspace, name: str, given: Mapping[str, str])
 
 async def _notes(workspace: Workspace, question: str) -> str:
     try:
-        return await recall(workspace, {"query": question, "k": 3}, _unreported)
+        return (await recall(workspace, {"query": question, "k": 3}, _unreported)).text
     except WhenceError as error:
         return f"{error}\n"
 
@@ -167,8 +166,8 @@ def make_server(workspace: Workspace, seconds: float = CALL_SECONDS) -> Server[A
     """The server of a workspace, for any transport; every call ends within some seconds."""
 
     async def list_tools(_: Context, __: PAGE | None) -> types.ListToolsResult:
-        fleet = workspace.fleet.configured
-        return types.ListToolsResult(tools=[_listed(tool, several=len(workspace.roots.folders) > 1, fleet=fleet) for tool in TOOLS])
+        several, fleet = workspace.has_many_roots, workspace.fleet.configured
+        return types.ListToolsResult(tools=[_listed(tool, several=several, fleet=fleet) for tool in BY_NAME.values()])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _call(workspace, context, params, seconds)
@@ -221,8 +220,8 @@ async def _call(workspace: Workspace, context: Context, params: types.CallToolRe
     try:
         given = tool.checked(params.arguments or {})
         with anyio.move_on_after(seconds):
-            text = await tool.answer(workspace, given, _rising(context.session.report_progress))
-            return _tool_result(text if tool.name in KEEPS_BUDGET else _within(workspace, given, text))
+            answer = await tool.answer(workspace, given, _rising(context.session.report_progress))
+            return _tool_result(answer if isinstance(answer, str) else _within(workspace, given, answer))
         return _tool_result(f"{tool.name} took longer than {seconds:g} s and was given up; ask for less", wrong=True)
     except Exception as error:  # noqa: BLE001  -- agents get one line
         return _tool_result(_failure(error, f"{tool.name} failed")[1], wrong=True)
@@ -240,13 +239,13 @@ def _failure(error: Exception, what: str) -> tuple[int, str]:
     return types.INTERNAL_ERROR, f"{what}; this is a fault of whence, its log says more"
 
 
-def _within(workspace: Workspace, given: Mapping[str, Any], text: str) -> str:
+def _within(workspace: Workspace, given: Mapping[str, Any], answer: Document) -> str:
     from whence.text.token_estimate import count_tokens  # noqa: PLC0415  -- numpy: loaded with the first question
 
     budget = given.get("budget") or workspace.sessions()[0].settings().mcp.budget
-    if "budget" not in given and count_tokens(text) <= budget:
-        return text  # within the default budget
-    return fit_document(Document.from_text(text), budget, rest=lambda whole: f"budget {whole} gives all").text
+    if "budget" not in given and count_tokens(answer.text) <= budget:
+        return answer.text  # within the default budget
+    return fit_document(answer, budget, rest=lambda whole: f"budget {whole} gives all").text
 
 
 def _tool_result(text: str, *, wrong: bool = False) -> types.CallToolResult:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
+from whence.app.presenters.text import Document
 from whence.app.session import Report
 from whence.app.workspace import Workspace
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import options_of
-from whence.mcp.memory_tools import feedback, recall, remember
-from whence.mcp.search_tools import QUESTIONS, context, graph, related, search
+from whence.core.settings import toml_reader
+from whence.mcp.answers import context, feedback, graph, recall, related, remember, search
 from whence.memory.request import RecallRequest
 from whence.search.request import SearchRequest
 
@@ -60,7 +62,8 @@ def _whole(value: Any) -> int | None:
     return number if abs(number) < 1 << 31 else None
 
 
-ToolFunction = Callable[[Workspace, dict[str, Any], Report], Awaitable[str]]
+#: Answers with a document, or with a text that keeps within the budget by itself.
+ToolFunction = Callable[[Workspace, dict[str, Any], Report], Awaitable[Document | str]]
 INSTRUCTIONS = (
     "whence finds code and notes in this repository. Start with `search` instead of grep or listing files, and with `context` "
     "before you change anything; `graph` answers who calls what. `recall` what was learned before, `remember` what should outlast "
@@ -81,7 +84,7 @@ class Tool:
 
     def schema(self, *, several: bool, fleet: bool = False) -> dict[str, Any]:
         """The JSON schema of its arguments; `root` only if there are several, `fleet` only if there is one."""
-        shown = {name: dict(one) for name, one in self.properties.items() if (several or one is not _ROOT) and (fleet or one is not _FLEET)}
+        shown = {name: dict(one) for name, one in self.properties.items() if (several or name != "root") and (fleet or name != "fleet")}
         return {"type": "object", "properties": shown, "required": list(self.required)}
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,28 +101,12 @@ class Tool:
         return {name: _converted(name, properties[name], value) for name, value in given.items() if value is not None}
 
 
-def _text(description: str = "", **more: Any) -> dict[str, Any]:
-    return {"type": STRING, **({"description": description} if description else {}), **more}
-
-
-def _number(description: str, least: int = 1) -> dict[str, Any]:
-    return {"type": INTEGER, "description": description, "minimum": least}
-
-
-def _flag(description: str) -> dict[str, Any]:
-    return {"type": BOOLEAN, "description": description}
-
-
-def _texts(description: str) -> dict[str, Any]:
-    return {"type": STRINGS, "items": {"type": STRING}, "description": description}
-
-
-def _offered(request: type, *only: str, but: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+def _offered(request: type) -> dict[str, dict[str, Any]]:
     """The options of a request that agents may use."""
     kinds = {"int": INTEGER, "bool": BOOLEAN, "strs": STRINGS}
     found: dict[str, dict[str, Any]] = {}
     for one in options_of(request):
-        if one.mcp is None or (only and one.name not in only) or one.name in but:
+        if one.mcp is None:
             continue
         kind = kinds.get(one.type, STRING)
         found[one.name] = {"type": kind, **({"items": {"type": STRING}} if kind == STRINGS else {})}
@@ -128,100 +115,14 @@ def _offered(request: type, *only: str, but: tuple[str, ...] = ()) -> dict[str, 
     return found
 
 
-_ROOT = _text("which root (all, or the first)")
-_FLEET = _flag("search all repositories of the fleet; repo:PATTERN in the query chooses")
-_BUDGET = _number("most tokens of the answer", 50)
+def _tool(name: str, about: Mapping[str, Any], shared: Mapping[str, Any]) -> Tool:
+    own = {key: one if isinstance(one, dict) else {"type": STRING, "description": one} for key, one in about.get("arguments", {}).items()}
+    offered = _offered(_REQUESTS[name]) if name in _REQUESTS else {}
+    properties = {**offered, **own, **{key: shared[key] for key in about["shared"]}}
+    return Tool(name, about["description"], properties, tuple(about.get("required", ())), _ANSWERS[name], about.get("changes", False))
 
-TOOLS = (
-    Tool(
-        "search",
-        "Find code by words, meaning and structure; use it instead of grep and of reading files to look around. "
-        'Takes a question, a name, or a query: "exact phrase", /regex/, -not, OR, path: lang: kind: sym: callers:NAME in:docs. '
-        "Gives ranked files with line spans and the lines that matter, and says when it is NOT HERE.",
-        {
-            **_offered(SearchRequest, "query"),
-            "path": _text("only below this file or folder"),
-            **_offered(SearchRequest, but=("query",)),
-            "why": _flag("show what each score is made of"),
-            "fleet": _FLEET,
-            "budget": _BUDGET,
-            "root": _ROOT,
-        },
-        ("query",),
-        search,
-    ),
-    Tool(
-        "context",
-        "Get the symbols that a task needs, with their source, in one call: before you write or change code. "
-        "Give the task in words, or files to see what depends on them, or diff to see what a change reaches.",
-        {
-            **_offered(ContextRequest),
-            "budget": _number("most tokens of the answer (6000)", 50),
-            "root": _ROOT,
-        },
-        (),
-        context,
-    ),
-    Tool(
-        "related",
-        "Find code like the code at a line: other implementations, copies, usage patterns to follow.",
-        {"place": _text("FILE:LINE"), "k": _number("how many (8)"), "budget": _BUDGET, "root": _ROOT},
-        ("place",),
-        related,
-    ),
-    Tool(
-        "graph",
-        "Ask the symbol graph: callers, callees, impact (what depends on it), tests, or the path to another symbol. "
-        "A name that does not exist is refused with the nearest, never answered for another.",
-        {
-            "question": _text(enum=list(QUESTIONS)),
-            "symbol": _text("name, Type.member, path#name or FILE:LINE"),
-            "to": _text("for path: the other symbol"),
-            "depth": _number("how many steps away"),
-            "budget": _BUDGET,
-            "root": _ROOT,
-        },
-        ("question", "symbol"),
-        graph,
-    ),
-    Tool(
-        "remember",
-        "Store what should outlast this session: a decision and its reason, a trap, how to do something here. "
-        "Not what the code already says. The same topic replaces the earlier note.",
-        {
-            "text": _text("the note, in full sentences"),
-            "topic": _text("a few words"),
-            "about": _texts("code it speaks of, path#symbol: recall warns when that changes"),
-            "tags": _texts("words to find it by"),
-            "handoff": _flag("the state of work on this branch, for whoever goes on"),
-            "project": _text(),
-            "root": _ROOT,
-        },
-        ("text",),
-        remember,
-        changes=True,
-    ),
-    Tool(
-        "recall",
-        "Find notes of earlier sessions: decisions, traps, the state of a branch. Ask at the start of a task.",
-        {
-            **_offered(RecallRequest),
-            "why": _flag("show what each score is made of"),
-            "budget": _BUDGET,
-            "root": _ROOT,
-        },
-        ("query",),
-        recall,
-    ),
-    Tool(
-        "feedback",
-        "Say which symbols of an answer a task needed, and which were of no use: later answers learn from it.",
-        {"useful": _texts("symbols"), "useless": _texts("symbols"), "task": _text("what they were wanted for"), "root": _ROOT},
-        (),
-        feedback,
-        changes=True,
-    ),
-)
-BY_NAME = {tool.name: tool for tool in TOOLS}
-#: Tools that keep within the budget themselves and report it in their text.
-KEEPS_BUDGET = frozenset({"context"})
+
+_ANSWERS: dict[str, ToolFunction] = {one.__name__: one for one in (search, context, related, graph, remember, recall, feedback)}
+_REQUESTS: dict[str, type] = {"search": SearchRequest, "context": ContextRequest, "recall": RecallRequest}
+_TABLE = toml_reader().loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
+BY_NAME = {name: _tool(name, _TABLE[name], _TABLE["shared"]) for name in _ANSWERS}

@@ -37,8 +37,10 @@ from whence.text.secrets import find_secrets, redact_secrets
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from whence.memory.reader import NoteReader
     from whence.memory.request import RecallOptions
     from whence.memory.staleness import CodeHistory
+    from whence.storage.arrayfile import Array
 
 #: Aliases, because the class has a method `list`.
 Notes = list[Note]
@@ -296,14 +298,17 @@ class Memory:
         """Notes by date, latest first, generated ones included; all of them unless `k` is given."""
         options.setdefault("any_time", True)
         request = RecallRequest.of(**options)
-        filters = request.filters(time.time())
-        self.index.refresh()
-        reader = self.index.open_reader()
-        rows = np.flatnonzero(scope_of(reader, self.index.database, filters, generated=True).allowed)
+        rows, reader = self._allowed(request)
         ids = reader.column("ids")[rows].tolist()
         known = self.index.database.notes_by_id(ids)
         dated = sorted((-day, known[one].key) for one, day in zip(ids, reader.column("days")[rows].tolist(), strict=True) if one in known)
         return self.get_all(key for _, key in dated[: request.k])
+
+    def _allowed(self, request: RecallRequest) -> tuple[Array, NoteReader]:
+        """The rows that a request allows, and the reader that they are in."""
+        self.index.refresh()
+        reader = self.index.open_reader()
+        return np.flatnonzero(scope_of(reader, self.index.database, request.filters(time.time()), generated=True).allowed), reader
 
     def count(self, *, generated: bool = False, **options: Unpack[RecallOptions]) -> int:
         """How many notes a recall with these options searches; listings include `generated` notes."""
@@ -314,10 +319,11 @@ class Memory:
         """The notes whose code has changed or is gone, each with what has become of it."""
         return [(note, changes) for note in self.list(**options) if note.about and (changes := self.code_changes(note))]
 
-    def summaries(self) -> Sequence[NoteSummary]:
-        """All notes by key, without reading their files."""
-        self.index.refresh()
-        notes, tags = self.index.database.notes(), self.index.database.tags()
+    def summaries(self, request: RecallRequest | None = None) -> Sequence[NoteSummary]:
+        """The notes that a request allows, by default all, by key; without reading their files."""
+        rows, reader = self._allowed(request or RecallRequest(any_time=True, archived=True))
+        allowed = set(reader.column("ids")[rows].tolist())
+        notes, tags = [one for one in self.index.database.notes() if one.id in allowed], self.index.database.tags()
         changed = self._code_changes_by_id([one.id for one in notes])
         return [
             NoteSummary(one.key, changed.get(one.id, ""), tuple(tags.get(one.id, ())), one.project, one.kind, one.archived, one.day)

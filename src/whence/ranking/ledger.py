@@ -1,6 +1,7 @@
 """Signals, and the ledger they fill: every contribution to every score. A score is nothing but the fold of its ledger.
 
-A signal is one decorated function in the file of its name (`PACKAGES`); its docstring is its documentation (docs/signals.md).
+A signal is one decorated function, in the file of its name (`PACKAGES`) or, for notes, in `NOTES`; its docstring is its
+documentation (docs/signals.md).
 """
 
 from __future__ import annotations
@@ -115,9 +116,9 @@ def fold(size: int, entries: Sequence[LedgerEntry]) -> Array:
 
 #: Computes a signal over a pool of files and symbols, or of notes.
 Score = Callable[[Any], Column]
-PACKAGES = ("whence.ranking.signals.files", "whence.ranking.signals.symbols", "whence.memory.signals")
-#: The prefix of signals that rank notes.
-OF_NOTES = "note_"
+PACKAGES = ("whence.ranking.signals.files", "whence.ranking.signals.symbols")
+#: The module and the prefix of signals that rank notes.
+NOTES, OF_NOTES = "whence.memory.signals", "note_"
 
 
 class Phase(IntEnum):
@@ -159,16 +160,19 @@ def signal(phase: Phase = Phase.MATCH, operation: Operation = Operation.ADD, *, 
 @cache
 def signal_named(name: str) -> Signal:
     """A signal, loaded from its file on first use."""
-    try:
+    if name in _packages():
         import_module(f"{_packages()[name]}.{name}")
-    except KeyError as error:
-        raise SettingError(f"there is no signal {name!r}", hint="see docs/signals.md") from error
+    elif name.startswith(OF_NOTES):
+        import_module(NOTES)
+    if name not in _signals:
+        raise SettingError(f"there is no signal {name!r}", hint="see docs/signals.md")
     return _signals[name]
 
 
 def signal_names() -> list[str]:
     """The names of all signals, in order."""
-    return sorted(_packages())
+    import_module(NOTES)
+    return sorted([*_packages(), *(name for name in _signals if name.startswith(OF_NOTES))])
 
 
 @cache

@@ -59,11 +59,12 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def takes(request: type, *only: str) -> Callable[[type[_Body]], type[_Body]]:
-    """Give a body the options of a request, or some of them, that it does not declare itself."""
+def takes(request: type, *only: str, but: tuple[str, ...] = ()) -> Callable[[type[_Body]], type[_Body]]:
+    """Give a body the options of a request, some of them, or all but some, that it does not declare itself."""
 
     def extend(body: type[_Body]) -> type[_Body]:
-        missing = {one.name: one for one in options_of(request) if one.name not in body.model_fields and (not only or one.name in only)}
+        left_out = {*body.model_fields, *but}
+        missing = {one.name: one for one in options_of(request) if one.name not in left_out and (not only or one.name in only)}
         fields: dict[str, Any] = {
             name: (str if one.default == "" else _TYPES[one.type], Field(one.default, description=one.doc)) for name, one in missing.items()
         }

@@ -1,18 +1,19 @@
-"""Answers of the symbol graph as text and JSON."""
+"""Answers of the symbol graph as text, JSON and MCP content."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.app.presenters.text import Document, freshness_json, freshness_words, relative, safe
+from whence.app.presenters.text import Document, freshness_content, freshness_json, freshness_words, progress_content, relative, safe
 
 if TYPE_CHECKING:
     from whence.app.index import Index
+    from whence.app.session import BuildProgress
     from whence.graph.names import NamedSymbol
     from whence.graph.neighbours import Neighbour, NeighbourRows
     from whence.graph.paths import PathStep
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 TOP_LEVEL = "(top level)"
 #: Calls that lead nowhere and are named where they only end an answer.
 FEW = 3
+#: Neighbours of a symbol that agents get; the rest are counted.
+MAX_NEIGHBOURS = 60
 _WIDEST = 60
 _HEADS = {"callers": "callers of", "callees": "called by", "impact": "depends on", "tests": "tests of"}
 _Cells = tuple[str, ...]
@@ -207,6 +210,55 @@ def _place(index: Index, symbol: NamedSymbol) -> str:
 
 def _path(index: Index, path: str) -> str:
     return relative(index.root, path) if path else ""
+
+
+# MCP content.
+def graph_content(index: Index, progress: BuildProgress, lines: Sequence[str], label: str = "") -> Document:
+    """Lines of names and paths, below a warning if one of them reads like an instruction (Z11)."""
+    from whence.text.injection import (  # noqa: PLC0415  -- as above
+        Instruction,
+        find_instructions,
+        warning_of,
+    )
+
+    flags = [Instruction(one.kind, 0, one.reason) for one in find_instructions("\n\n".join(lines))]
+    warning = [warning_of(flags, "this tree").replace("its name", "a name below", 1)] if flags else []
+    return Document([[line] for line in (*progress_content(progress, label), *warning, *lines)], [freshness_content(index, label)])
+
+
+def neighbours_content(answer: NeighbourAnswer, question: str, label: str) -> Iterator[str]:
+    """The neighbours of a symbol, surest or nearest first, and unresolved calls."""
+    symbol, found = answer.symbol, answer.rows
+    sure = ", each with how sure it is" if len(found.node) else ""
+    where = f"{symbol.kind} {label}{safe(symbol.path)}:{symbol.line}"
+    yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({where}): {len(found.node)}{sure}"
+    for one in found.take(np.arange(len(found.node))[:MAX_NEIGHBOURS]).neighbours():
+        yield f"- {_neighbour_content(one, label, defined=question == 'callees')}"
+    if len(found.node) > MAX_NEIGHBOURS:
+        yield f"and {len(found.node) - MAX_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
+    if by_name := int(found.by_name.sum()):
+        yield f"{by_name} of them by name alone: another of the same name may be meant"
+    if answer.unresolved.total:
+        some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in answer.unresolved.sample[:5])
+        what = "calls lead out of what is indexed" if question == "callees" else "calls of that name may mean this or another"
+        yield f"the graph stops: {answer.unresolved.total} {what}: {safe(some)}"
+
+
+def _neighbour_content(one: Neighbour, label: str, *, defined: bool) -> str:
+    place = f"{one.defined_path}:{one.defined_line}" if defined and one.defined_path else f"{one.path}:{one.line}"
+    notes = [one.kind] if one.kind != "calls" else []
+    notes += [f"distance {one.distance} through {one.through or TOP_LEVEL}"] if one.distance > 1 else []
+    notes += [one.note] if one.note else []
+    return safe(f"{one.qualified_name or TOP_LEVEL} {label}{place} ({', '.join([f'{one.confidence:.2f}', *notes])})")
+
+
+def path_content(path: Sequence[PathStep], label: str) -> Iterator[str]:
+    """A path from one symbol to another."""
+    if path:
+        yield safe(path[0].source or TOP_LEVEL)
+    for step in path:
+        place = f" {label}{step.path}:{step.line}" if step.path else ""
+        yield safe(f"-{step.kind}-> {step.target or TOP_LEVEL}{place} ({step.confidence:.2f}{', ' + step.note if step.note else ''})")
 
 
 # JSON.

@@ -1,4 +1,4 @@
-"""Notes as text and JSON."""
+"""Notes as text, JSON and MCP content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from whence.app.presenters.search import marked, why_json, why_lines
+from whence.app.presenters.search import flag_content, marked, why_content, why_json, why_lines
 from whence.app.presenters.text import Document, safe
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ MAX_PIECE = 200
 MAX_EXCERPTED = 200_000
 #: Keys of similar notes that are named; the rest is counted.
 MAX_ALIKE = 5
+#: Characters of a note's source that agents get.
+MAX_SOURCE = 60
 INDENT = " " * 6
 _PIECES = re.compile(rf".{{1,{MAX_PIECE}}}(?:\s+|$)|.{{1,{MAX_PIECE}}}", re.DOTALL)
 
@@ -172,6 +174,26 @@ def _text_lines(memory: Memory, note: Note, words: Sequence[str], style: Callabl
         yield f"{INDENT}{style(safe(changes_line(changed)), fg='yellow')}"
     if note.problem:
         yield f"{INDENT}{style(safe(f'its file cannot be parsed: {note.problem}'), fg='yellow')}"
+
+
+def recall_content(memory: Memory, found: RecallResponse, *, with_why: bool) -> Document:
+    """Recalled notes in full, as MCP content."""
+    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
+
+    document = Document([] if found else [["nothing found in the notes"]])
+    if found and found.is_low_confidence:
+        document.item(LOW_CONFIDENCE)
+    for place, one in enumerate(found, 1):
+        note, changed = one.note, memory.code_changes(one.note)
+        day = f", {note.updated:%Y-%m-%d}" if note.updated else ""
+        topic = f" {note.topic!r}" if note.topic else ""
+        source = f", from {note.source[:MAX_SOURCE]}" if note.source else ""
+        held = ", its code is as it was" if note.about and not changed else ""
+        document.item(f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}{safe(source)}{held}")
+        document.more(*([f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"] if changed else ()), *flag_content(_flags(note), "this note"))
+        document.more(*(f"  | {safe(line)}" for line in note.text.strip("\n").split("\n")))  # no line of a note can pass for ours
+        document.more(*([f"  (and {len(one.alike)} alike)"] if one.alike else ()), *(why_content(one.why) if with_why else ()))
+    return document
 
 
 def recall_json(memory: Memory, query: str, found: RecallResponse, *, with_why: bool) -> dict[str, Any]:

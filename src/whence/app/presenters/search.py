@@ -1,4 +1,4 @@
-"""Search results and score receipts as text and JSON."""
+"""Search results and score receipts as text, JSON and MCP content."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whence.app.presenters.text import Document, ago, freshness_json, freshness_words, relative, safe
+from whence.app.presenters.text import Document, ago, count_files, freshness_json, freshness_words, relative, safe
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from whence.ranking.ledger import LedgerLine
     from whence.ranking.receipt import Why
     from whence.search.result import SearchResult
+    from whence.search.unindexed import UnindexedMatch
+    from whence.text.injection import Instruction
 
 #: Colours text, or leaves it as it is.
 Style = Callable[..., str]
@@ -66,10 +68,9 @@ def index_lines(indexes: Sequence[Index], found: Sequence[tuple[Index, SearchRes
 def fleet_line(searched: Sequence[Repository], found: int) -> str:
     """How much of the fleet was searched, and when it was indexed."""
     times = sorted(one.indexed_at for one in searched if one.indexed_at)
-    count = f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
     indexed = f"indexed {ago(time.time() - times[0])}" if times else "never indexed"
     oldest = " (the oldest)" if len(times) > 1 else ""
-    return f"{found} of {sum(one.files for one in searched)} files · {count} · {indexed}{oldest}"
+    return f"{found} of {sum(one.files for one in searched)} files · {_count_repositories(searched)} · {indexed}{oldest}"
 
 
 def why_lines(why: Sequence[LedgerLine], style: Style) -> Iterator[str]:
@@ -109,6 +110,59 @@ def receipt_document(found: Why, style: Style, written: Callable[[str], str]) ->
         document.item(style(shown, dim=True) if silent else shown)
     document.item(f"{'score':<17}{'':>9}   {'':>7} = {found.score:>10.4f}  {found.rank:>7}")
     return document
+
+
+# MCP content: few tokens, one fact per line, warnings first.
+def result_content(result: SearchResult, prefix: str = "", *, with_why: bool = False) -> list[str]:
+    """A result: where, what, its score, and the lines that matter."""
+    from whence.core.types import CODE  # noqa: PLC0415  -- loaded with the answer
+
+    name = f" {result.kind} {result.qualified_name}" if result.name else ""
+    matched = f" (matched: {result.matched})" if result.matched else ""
+    sort = f" {result.sort}" if result.sort != CODE else ""
+    return [
+        f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{safe(name)} [{result.score:.2f}{sort}]{matched}",
+        *flag_content(result.flags),
+        *(f"  {line.number}: {safe(line.text.strip())}" for line in result.lines),
+        *(why_content(result.why) if with_why else ()),
+    ]
+
+
+def flag_content(flags: Sequence[Instruction], what: str = "this file") -> list[str]:
+    """A warning that an excerpt reads like an instruction; no line of an excerpt can begin like it (Z11)."""
+    from whence.text.injection import warning_of  # noqa: PLC0415  -- loaded with the answer
+
+    return [f"  {warning_of(flags, what)}"] if flags else []
+
+
+def why_content(why: Sequence[LedgerLine]) -> Iterator[str]:
+    """The contributions to a score that change it."""
+    for entry in why:
+        if entry.is_visible:
+            amount = f"{entry.contribution:+.3f}" if entry.operation == "+" else f"{entry.operation}{entry.contribution:.3f}"
+            yield f"  {amount} {entry.signal}: {safe(entry.because)}"
+
+
+def fleet_content(searched: Sequence[Repository]) -> str:
+    """What was searched in a fleet, and the age of the oldest index."""
+    times = [one.indexed_at for one in searched if one.indexed_at]
+    oldest = f", the oldest indexed {ago(time.time() - min(times))}" if times else ""
+    return f"fleet: {_count_repositories(searched)}, {count_files(sum(one.files for one in searched))}{oldest}"
+
+
+def _count_repositories(searched: Sequence[Repository]) -> str:
+    return f"{len(searched)} repositor{'y' if len(searched) == 1 else 'ies'}"
+
+
+def guesses_content(guesses: Sequence[UnindexedMatch], read: int, of: int) -> Iterator[list[str]]:
+    """Files that are not indexed yet and contain words of the question, an item each."""
+    from whence.text.injection import flags_of  # noqa: PLC0415  -- loaded with the answer
+
+    if guesses:
+        yield [f"not indexed yet, by their words alone ({read} of {of} files read):"]
+    for guess in guesses:
+        flags = flags_of([(guess.line, guess.text)], (guess.path,))
+        yield [f"- {safe(guess.path)}:{guess.line} holds {', '.join(guess.held)}: {safe(guess.text)}", *flag_content(flags)]
 
 
 # JSON.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence.app.index import Index
+    from whence.app.session import BuildProgress
     from whence.core.types import Freshness
 
 
@@ -19,13 +22,10 @@ class Document:
     items: list[list[str]] = field(default_factory=list)
     foot: list[str] = field(default_factory=list)  # how fresh the answer is and the like: the last to go
 
-    @classmethod
-    def from_text(cls, text: str) -> Document:
-        """Group the lines of a text: an indented or blank line belongs to the item before it."""
-        document = cls()
-        for line in text.removesuffix("\n").split("\n") if text else ():
-            (document.more if line.startswith(("  ", "\t", " \t")) or not line.strip() else document.item)(line)
-        return document
+    @property
+    def text(self) -> str:
+        """All lines, items first."""
+        return "".join(f"{line}\n" for lines in (*self.items, self.foot) for line in lines)
 
     def item(self, *lines: str) -> None:
         """Begin an item."""
@@ -74,6 +74,30 @@ def freshness_words(freshness: Freshness, now: float) -> str:
     of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
     state = f"{freshness.changed} files changed since" if freshness.changed else freshness.note or "up to date"
     return f"{of} · indexed {ago(now - freshness.indexed_at)} · {state}"
+
+
+def freshness_content(index: Index, label: str = "") -> str:
+    """The state of an index, for agents."""
+    freshness = index.freshness
+    of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
+    state = f"{count_files(freshness.changed)} changed since" if freshness.changed else "behind" if freshness.note else "up to date"
+    whose = f" of {safe(label)}" if label else ""
+    return f"index{whose}: {count_files(index.snapshot.live_files)}, {of}, {ago(time.time() - freshness.indexed_at)}, {state}"
+
+
+def progress_content(progress: BuildProgress, label: str = "") -> Iterator[str]:
+    """What is missing from an answer while its index is being built, for agents."""
+    whose = f" {safe(label)}" if label else ""
+    if progress.building:
+        found = f"{count_files(progress.indexed)} indexed, {progress.missing} new or changed not yet" if progress.indexed else "nothing yet"
+        yield f"INDEXING{whose} ({progress.share:.0%} done): {found}; it goes on, ask again for the whole"
+    if progress.note:
+        yield f"note:{whose} {safe(progress.note)}"
+
+
+def count_files(number: int) -> str:
+    """A number of files in words."""
+    return f"{number} file{'s' if number != 1 else ''}"
 
 
 def freshness_json(freshness: Freshness) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from itertools import chain
@@ -21,10 +21,11 @@ from pydantic import Field
 from whence.app.session import IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import UsageError
+from whence.core.request import pick_fields
 from whence.memory.request import RecallRequest
 from whence.source.read import strip_secrets
 from whence.text.line_diff import diff_lines, number_lines
-from whence.ui.models import ApiModel, CurrentWorkspace, ErrorReply, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, ErrorReply, Text, takes
 from whence.ui.notes import STATES, CodeHistoryView, DiffLine, NotePresenter, NoteSummaryView, NoteView, seen_of, state_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ async def ask_root(workspace: Workspace, root: str, question: Callable[[Memory, 
 
 
 # Listing.
+@takes(RecallRequest, but=("query", "kinds", "tags", "any_time", "archived"))  # which are `q`, `kind`, `tag` and `state` here
 class NotesQuery(ApiModel):
     """Which notes to list or recall."""
 
@@ -64,13 +66,13 @@ class NotesQuery(ApiModel):
     root: str = ""
     k: int = Field(100, ge=1, le=MAX_NOTES)
 
-    def recall_request(self) -> RecallRequest:
+    @property
+    def request(self) -> RecallRequest:
         """The recall with these filters; of all states, because all are counted."""
-        project = "" if self.project == NO_PROJECT else self.project or None
-        kinds, tags = (self.kind,) if self.kind else (), (self.tag,) if self.tag else ()
-        return RecallRequest(
-            self.q, MAX_NOTES, project, kinds=kinds, tags=tags, since=self.since, until=self.until, any_time=True, archived=True
-        )
+        given = pick_fields(RecallRequest, dict(self))
+        own = {"query": self.q, "k": MAX_NOTES, "project": "" if self.project == NO_PROJECT else self.project or None}
+        own |= {"kinds": tuple(filter(None, [self.kind])), "tags": tuple(filter(None, [self.tag]))}
+        return RecallRequest(**given | own, any_time=not given["as_of"], archived=True)
 
 
 class DayCount(ApiModel):
@@ -135,7 +137,8 @@ async def notes(workspace: CurrentWorkspace, asked: Annotated[NotesQuery, Query(
 
 
 def _listed(asked: NotesQuery, memory: Memory, present: NotePresenter) -> _NotesFound:
-    glances = memory.summaries()
+    counted: dict[str, Any] = {"project": None, "kinds": (), "tags": (), "since": None, "until": None}  # those of `_fits`
+    glances = memory.summaries(replace(asked.request, **counted))
     fitting = {one.key: one for one in glances if _fits(one, asked)}
     said = list(memory.remarks)
     if asked.q.strip():
@@ -150,7 +153,7 @@ def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], presen
     from whence.memory.recall import FAINT  # noqa: PLC0415  -- loaded with the memory
     from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- as above
 
-    found = memory.recall(asked.recall_request())
+    found = memory.recall(asked.request)
     found.sort(key=lambda one: -one.score)
     found = found.filtered(lambda one: one.note.key in allowed)
     usual = memory.settings.memory.k  # faint notes only fill a short answer

@@ -1,10 +1,10 @@
-"""The tools that find code: search, context, related and graph."""
+"""What the tools answer. Code: search, context, related and graph; notes and verdicts: remember, recall and feedback."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -12,27 +12,30 @@ from typing import TYPE_CHECKING, Any
 
 from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots, nothing_for, task_warning
 from whence.app.note_hints import by_file, hint_lines, hints_of
-from whence.app.presenters.text import safe
+from whence.app.presenters.search import fleet_content, guesses_content, result_content
+from whence.app.presenters.text import Document, freshness_content, progress_content, safe
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace
 from whence.context.request import ContextRequest
 from whence.core.errors import RootError, StorageError, UsageError
 from whence.core.request import pick_fields
-from whence.mcp.memory_tools import search_notes
-from whence.mcp.text import fleet_line, freshness_line, guess_lines, name_flags, neighbour_lines, progress_lines, result_lines, way_lines
+from whence.memory.request import RecallRequest
 from whence.search.request import SearchRequest
 from whence.search.unindexed import guesses
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from whence.app.index import Index
     from whence.fleet.search import Fleet
     from whence.graph.names import NamedSymbol
+    from whence.memory.memory import Memory
+    from whence.query.parser import ParsedQuery
 
-USUAL_RESULTS = 8
+USUAL_RESULTS, USUAL_NOTES = 8, 5
 #: Files that are guessed while the index is being built.
 MAX_GUESSES = 5
 SECONDS_FOR_GUESSES = 1.0
-QUESTIONS = ("callers", "callees", "impact", "tests", "path")
 
 
 @dataclass(slots=True)
@@ -43,40 +46,43 @@ class RootAnswer:
     low_confidence: LowConfidence | None = None
     has_index: bool = True  # whether there was a whole index to ask
     opening: list[str] = field(default_factory=list)  # above the results
-    closing: list[str] = field(default_factory=list)  # below them
+    closing: list[list[str]] = field(default_factory=list)  # items below them
+    foot: list[str] = field(default_factory=list)
 
 
-async def search(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
+async def search(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:
     """Ranked files for a query, from one root or all; notes, if the query asks for them."""
     if given.get("fleet"):
         return await _search_fleet(workspace, given)
-    request = SearchRequest(**{"k": USUAL_RESULTS, **pick_fields(SearchRequest, given)})
+    request = _search_request(given)
     if request.parsed.is_for_notes:
         return await search_notes(workspace, given, request.parsed)
     sessions, below = _where(workspace, given)
     request = replace(request, paths=below)
     why, alone = given.get("why", False), len(sessions) == 1
     parts = await asyncio.gather(*(_part(workspace, session, request, report, why=why, alone=alone) for session in sessions))
-    return "\n".join(_joined_answer(parts, request.k or USUAL_RESULTS)) + "\n"
+    return _joined_answer(parts, request.k or USUAL_RESULTS)
 
 
-async def _search_fleet(workspace: Workspace, given: dict[str, Any]) -> str:
+def _search_request(given: dict[str, Any]) -> SearchRequest:
+    return SearchRequest(**{"k": USUAL_RESULTS, **pick_fields(SearchRequest, given)})
+
+
+async def _search_fleet(workspace: Workspace, given: dict[str, Any]) -> Document:
     """Search all repositories of the fleet that the server may see."""
     if wrong := [name for name in ("path", "root") if given.get(name)]:
         raise UsageError(
             f"a search of the fleet takes no {wrong[0]}", hint="repo:PATTERN in the query chooses repositories, path:GLOB files"
         )
-    request, why = SearchRequest(**{"k": USUAL_RESULTS, **pick_fields(SearchRequest, given)}), given.get("why", False)
+    request, why = _search_request(given), given.get("why", False)
 
-    def ask(fleet: Fleet) -> str:
+    def ask(fleet: Fleet) -> Document:
         answer = fleet.search(request)
-        part = RootAnswer([(one.score, list(result_lines(one, why=why))) for one in answer])
+        part = RootAnswer([(one.score, result_content(one, with_why=why)) for one in answer], foot=[fleet_content(answer.searched)])
         part.opening = [f"note: {safe(note)}" for note in answer.notes if note]
-        part.low_confidence = (
-            LowConfidence(answer.confidence, searched=fleet.settings.search.content) if answer.confidence is not None else None
-        )
-        part.closing = [fleet_line(answer.searched)]
-        return "\n".join(_joined_answer([part], request.k or USUAL_RESULTS)) + "\n"
+        if answer.confidence is not None:
+            part.low_confidence = LowConfidence(answer.confidence, searched=fleet.settings.search.content)
+        return _joined_answer([part], request.k or USUAL_RESULTS)
 
     return await workspace.fleet.ask(ask)
 
@@ -111,40 +117,42 @@ def _searched(
     index: Index | None,
     progress: BuildProgress,
 ) -> RootAnswer:
-    part = RootAnswer(opening=list(progress_lines(progress, label)))
+    part = RootAnswer(opening=list(progress_content(progress, label)))
     if index is None or (progress.building and not progress.indexed):
         part.has_index = False
     else:
         answer = index.search(request)
         own = [one for one in answer if not one.path.startswith(inner)]
-        part.results = [(one.score, list(result_lines(one, label, why=why))) for one in own]
+        part.results = [(one.score, result_content(one, label, with_why=why)) for one in own]
         part.has_index = not progress.building  # the answer may not be indexed yet
-        part.low_confidence = (
-            low_confidence_of([(index, answer.confidence)], request.filters(index.settings.search.content).content)
-            if part.has_index
-            else None
-        )
+        if part.has_index:
+            content = request.filters(index.settings.search.content).content
+            part.low_confidence = low_confidence_of([(index, answer.confidence)], content)
         part.opening += [f"note: {note}" for note in answer.notes]
-        part.closing = [*hint_lines(hints_of(index, {one.path: None for one in answer})), freshness_line(index, label)]
+        part.closing = [[line] for line in hint_lines(hints_of(index, {one.path: None for one in answer}))]
+        part.foot = [freshness_content(index, label)]
     if progress.building:
         below = request.paths
         paths = [path for path in session.unindexed_files() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
         until = time.monotonic() + SECONDS_FOR_GUESSES
         found = guesses(session.root, paths, request.query, MAX_GUESSES, in_time=lambda: time.monotonic() < until)
-        part.closing[:0] = guess_lines(*found, len(paths))
+        part.closing[:0] = guesses_content(*found, len(paths))
     return part
 
 
-def _joined_answer(parts: Sequence[RootAnswer], k: int) -> Iterator[str]:
+def _joined_answer(parts: Sequence[RootAnswer], k: int) -> Document:
     """The answer of all roots together."""
     best, doubt = merge_roots([part.results for part in parts], [part.low_confidence for part in parts], k, lambda pair: pair[0])
-    yield from dict.fromkeys(chain.from_iterable(part.opening for part in parts))
+    opening = list(dict.fromkeys(chain.from_iterable(part.opening for part in parts)))
     if all(part.has_index for part in parts):
-        yield from _confidence_lines(doubt, found=bool(best))
-    for place, (_, lines) in enumerate(best, 1):
-        yield f"{place}. {lines[0]}"
-        yield from lines[1:]
-    yield from chain.from_iterable(part.closing for part in parts)
+        opening += _confidence_lines(doubt, found=bool(best))
+    closing = chain.from_iterable(part.closing for part in parts)
+    foot = list(chain.from_iterable(part.foot for part in parts))
+    return Document([*([line] for line in opening), *_numbered(lines for _, lines in best), *closing], foot)
+
+
+def _numbered(items: Iterable[list[str]]) -> Iterator[list[str]]:
+    return ([f"{place}. {head}", *rest] for place, (head, *rest) in enumerate(items, 1))
 
 
 def _confidence_lines(doubt: LowConfidence | None, *, found: bool) -> Iterator[str]:
@@ -173,7 +181,7 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
 
     whole = require_index(index, progress)
     budget = request.budget or whole.settings.mcp.context_budget
-    above = "".join(f"{line}\n" for line in progress_lines(progress))
+    above = "".join(f"{line}\n" for line in progress_content(progress))
     pack = whole.context(request, budget=max(budget - count_tokens(above), 1))
     if not progress.building and (warning := task_warning(pack)):
         above += f"NOT HERE{safe(warning).removeprefix('not here')}. The nearest:\n"
@@ -187,7 +195,7 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
 
 
 # Neighbours.
-async def related(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
+async def related(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:
     """Units similar to the one at a line."""
     path, _, line = given["place"].rpartition(":")
     if not path or not line.isdecimal() or len(line) > 9:
@@ -195,19 +203,17 @@ async def related(workspace: Workspace, given: dict[str, Any], report: Report) -
     root, below = workspace.roots.locate(path, workspace.named_root(given))
     session = workspace.session(root)
 
-    def answer(index: Index | None, progress: BuildProgress) -> str:
-        whole = require_index(index, progress)
+    def answer(index: Index | None, progress: BuildProgress) -> Document:
+        whole, label = require_index(index, progress), workspace.label(session)
         found = whole.related(below, int(line), k=given.get("k", USUAL_RESULTS))
-        lines = [*progress_lines(progress), *([] if found else ["nothing like it"])]
-        for place, one in enumerate(found, 1):
-            head, *rest = result_lines(one, workspace.label(session))
-            lines += [f"{place}. {head}", *rest]
-        return "\n".join([*lines, freshness_line(whole, workspace.label(session))]) + "\n"
+        above = [*progress_content(progress), *([] if found else ["nothing like it"])]
+        results = _numbered(result_content(one, label) for one in found)
+        return Document([*([line] for line in above), *results], [freshness_content(whole, label)])
 
     return await session.ask(answer, report)
 
 
-async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> str:
+async def graph(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:
     """The callers or callees of a symbol, what depends on it, its tests, or the path to another symbol."""
     root, symbol = workspace.locate_symbol(given["symbol"], workspace.named_root(given))
     asked = {**given, "symbol": symbol, "to": workspace.locate_symbol(given.get("to", ""), root)[1]}
@@ -226,19 +232,21 @@ def _known(name: str, index: Index | None, _: BuildProgress) -> int:
         return 0
 
 
-def _query_graph(given: dict[str, Any], label: str, index: Index | None, progress: BuildProgress) -> str:
+def _query_graph(given: dict[str, Any], label: str, index: Index | None, progress: BuildProgress) -> Document:
+    from whence.app.presenters.graph import graph_content, neighbours_content, path_content  # noqa: PLC0415  -- numpy: loaded with the graph
+
     whole, question = require_index(index, progress), given["question"]
     questions = whole.questions()
     if question == "path":
         if not given.get("to"):
             raise UsageError("a path leads from one symbol to another", hint="name the other with `to`")
         way = questions.path([_only(whole, given["symbol"], progress)], [_only(whole, given["to"], progress)])
-        lines = list(way_lines(way, label)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
+        lines = list(path_content(way, label)) if way is not None else [f"no path from {given['symbol']} to {given['to']}"]
     else:
         asked = {"depth": given["depth"]} if "depth" in given else {}
         answer = getattr(questions, question)(_only(whole, given["symbol"], progress), **asked)
-        lines = list(neighbour_lines(answer, question, label))
-    return "\n".join([*progress_lines(progress, label), *name_flags(lines), *lines, freshness_line(whole, label)]) + "\n"
+        lines = list(neighbours_content(answer, question, label))
+    return graph_content(whole, progress, lines, label)
 
 
 def _only(index: Index, name: str, progress: BuildProgress) -> NamedSymbol:
@@ -246,4 +254,92 @@ def _only(index: Index, name: str, progress: BuildProgress) -> NamedSymbol:
     try:
         return index.questions().resolve_one(name)
     except UsageError as error:
-        raise UsageError("; ".join([str(error), *progress_lines(progress)])) from error
+        raise UsageError("; ".join([str(error), *progress_content(progress)])) from error
+
+
+# Notes and verdicts.
+async def remember(workspace: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001  -- every tool is called alike
+    """Save a note, or a handoff."""
+    root = workspace.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
+    about = [_about(workspace, root, one) for one in given.get("about", ())]
+    fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": "agent"}
+    fields["project"] = given.get("project") or root.name
+
+    def store(memory: Memory) -> str:
+        if given.get("handoff", False):
+            note = memory.handoff(given["text"], topic=given.get("topic"), **fields)
+        else:
+            note = memory.remember(given["text"], topic=given.get("topic"), **fields)
+        return f"stored {note.key}\n"
+
+    return await workspace.session(root).ask_notes(store)
+
+
+def _about(workspace: Workspace, root: Path, code: str) -> str:
+    """A code reference, `path#symbol`, relative to the root of the note."""
+    path, mark, symbol = code.partition("#")
+    return f"{workspace.roots.locate(path, root)[1]}{mark}{symbol}"
+
+
+async def recall(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:  # noqa: ARG001
+    """The notes that answer a question."""
+    session = workspace.session(workspace.roots.select(given.get("root", "")))
+    options = {"k": USUAL_NOTES} | {name: value for name, value in pick_fields(RecallRequest, given).items() if value and name != "query"}
+
+    def answer(memory: Memory) -> Document:
+        from whence.app.presenters.memory import recall_content  # noqa: PLC0415  -- loaded with the memory
+
+        return recall_content(memory, memory.recall(given["query"], **options), with_why=given.get("why", False))
+
+    return await session.ask_notes(answer)
+
+
+async def search_notes(workspace: Workspace, given: dict[str, Any], question: ParsedQuery) -> Document:
+    """The same for a search that says `in:notes`."""
+    if not question.text.strip():
+        raise UsageError("in:notes needs a word to recall by")
+    session = workspace.session(workspace.roots.select(given.get("root", "")))
+
+    def answer(memory: Memory) -> Document:
+        from whence.app.presenters.memory import recall_content  # noqa: PLC0415  -- loaded with the memory
+
+        found = recall_content(memory, memory.search(question, k=given.get("k", USUAL_NOTES)), with_why=given.get("why", False))
+        return Document([[f"note: {question.reading}"], *found.items])
+
+    return await session.ask_notes(answer)
+
+
+async def feedback(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:
+    """Say which symbols were useful for a task, and which were not."""
+    useful, useless = given.get("useful", []), given.get("useless", [])
+    if not useful and not useless:
+        raise UsageError("no symbol was named", hint="give useful or useless: names such as Session.open or path#name")
+    named = workspace.roots.select(given["root"]) if given.get("root") else None
+    placed = {name: workspace.locate_symbol(name, named) for name in (*useful, *useless)}
+    session = workspace.session(next((root for root, _ in placed.values() if root is not None), workspace.roots.folders[0]))
+
+    def say_all(index: Index | None, progress: BuildProgress) -> Document:
+        from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415  -- as above
+        from whence.context.feedback.verdicts import Verdict, say  # noqa: PLC0415  -- few sessions learn
+
+        index = require_index(index, progress)
+        chosen, now = index.settings.learn, time.time()
+        if not chosen.enabled:
+            raise UsageError("learning is switched off", hint="set learn.enabled=true")
+        keys = {name: _key(index, symbol) for name, (_, symbol) in placed.items()}
+        records = [Verdict(keys[name], name in useful, index.package_hash(keys[name]), given.get("task", ""), now) for name in keys]
+        learned = FeedbackStore.beside(index.layout.directory)
+        try:
+            say(learned, records, chosen, workspace.session_id)
+        finally:
+            learned.close()
+        return Document([[f"{'useful' if one.useful else 'useless'}: {one.symbol}"] for one in records])
+
+    return await session.ask(say_all, report)
+
+
+def _key(index: Index, name: str) -> str:
+    keys = index.symbol_keys(name)
+    if len(keys) > 1:
+        raise UsageError(f"{len(keys)} symbols are called {name[:80]!r}", hint=f"write one of {', '.join(keys[:8])}")
+    return keys[0]

@@ -1,1 +1,0 @@
-"""Signals that rank notes, one file each."""
