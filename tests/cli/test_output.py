@@ -383,6 +383,13 @@ def test_help_lists_every_command_with_its_summary(tree):
     assert "Exit codes" in shown
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_table_of_commands_repeats_the_first_sentence_of_each_help(command):
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None
+    assert found.get_short_help_str(1_000) == COMMANDS[command][1]
+
+
 # Progress.
 LARGE = {
     f"part{n % 20}/module_{n}.py": "".join(

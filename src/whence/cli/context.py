@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.command_line import Target, settings_of, targets_of
 from whence.app.low_confidence import nothing_for, task_warning
 from whence.app.note_hints import by_file, hint_lines, hints_of
 from whence.app.presenters.context import pack_json_with_notes, symbols_document, symbols_json
 from whence.app.presenters.text import freshness_facts, relative, safe
-from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.shared import (
-    color_option,
-    json_option,
-    no_refresh_option,
+    FOUND,
+    NOTHING_FOUND,
     open_index,
     path_option,
     print_document,
@@ -26,11 +24,13 @@ from whence.cli.shared import (
     print_notes,
     request_options,
     styler,
+    traced_options,
     tracing,
 )
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
+from whence.source.git import repository_root
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -61,11 +61,7 @@ Examples:
 @click.option("--list", "listed", is_flag=True, help="Only list the best symbols, with their scores.")
 @click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
 @click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
-@no_refresh_option
-@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
-@json_option
-@color_option
-@set_option
+@traced_options
 def context(task: str, place: str, **options: Any) -> int:
     """Print the symbols a task needs, within a token budget.
 
@@ -118,8 +114,6 @@ def _target(place: str, files: tuple[str, ...]) -> Target:
     (whole,) = targets_of((place,))
     if not files:
         return whole
-    from whence.source.git import repository_root  # noqa: PLC0415
-
     below: list[str] = []
     roots = set()
     for one in targets_of(files):

@@ -13,16 +13,22 @@ import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
-from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.shared import ProgressBar, json_option, open_index, print_item, print_json
+from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, ProgressBar, json_option, open_index, print_item, print_json
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
+from whence.core.types import LSP, RUNTIME
+from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Timeouts, find_server, server_kind
+from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord, Outlines
+from whence.graph.enrich.definitions import enrich as enriched
+from whence.graph.enrich.otlp import TraceError, read_spans
+from whence.graph.enrich.traces import DATABASE_FILE, FunctionFinder, Observations
+from whence.parse.languages import BY_NAME
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.core.types import ParsedFile
     from whence.graph.enrich.client import ServerKind
-    from whence.graph.enrich.definitions import EnrichedFile, EnrichRecord
+    from whence.graph.enrich.definitions import EnrichedFile
     from whence.graph.enrich.traces import IngestSummary
 
 #: Edges are written at least this often.
@@ -79,9 +85,6 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
 
 def _kinds(index: Index, language: str | None) -> list[ServerKind]:
     """The servers for one language, or for all languages of the tree."""
-    from whence.graph.enrich.client import SERVERS, server_kind  # noqa: PLC0415
-    from whence.parse.languages import BY_NAME  # noqa: PLC0415
-
     if language is not None:
         if language not in BY_NAME:
             raise UsageError(f"there is no language {safe(language)!r}", hint="whence status lists those of this tree")
@@ -110,8 +113,6 @@ class _ServerRun:
 
     def find(self, *, alone: bool) -> bool:
         """Find the server. If it is missing, that is an error only if it is `alone`."""
-        from whence.graph.enrich.client import ServerError, find_server  # noqa: PLC0415
-
         try:
             self.command = find_server(self.kind, self.index.root, self.options["command"] or self._setting())
         except ServerError as trouble:
@@ -133,10 +134,6 @@ class _ServerRun:
 
     def ask(self, target: Target) -> None:
         """Ask about every unfinished file, and write edges as they come."""
-        from whence.graph.enrich.client import LanguageServer, ServerError, Timeouts  # noqa: PLC0415
-        from whence.graph.enrich.definitions import Outlines  # noqa: PLC0415
-        from whence.graph.enrich.definitions import enrich as enriched  # noqa: PLC0415
-
         index, wait = self.index, self.options["wait"]
         languages = _languages(index)
         paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
@@ -167,8 +164,6 @@ class _ServerRun:
             self.seconds = time.monotonic() - began
 
     def _unfinished(self, paths: Sequence[str]) -> list[str]:
-        from whence.core.types import LSP  # noqa: PLC0415
-
         if not self.options["again"]:
             contents = self.index.store.hashes(paths)
             with_edges = {edge.source.partition("#")[0] for edge in self.index.store.edges(LSP)}
@@ -179,8 +174,6 @@ class _ServerRun:
         return chosen
 
     def _record(self) -> EnrichRecord:
-        from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord  # noqa: PLC0415
-
         return EnrichRecord(self.index.layout.directory / RECORD_FILE)
 
     def _count(self, one: EnrichedFile, waiting: list[EnrichedFile]) -> None:
@@ -197,8 +190,6 @@ class _ServerRun:
         )
 
     def _keep(self, waiting: list[EnrichedFile]) -> None:
-        from whence.core.types import LSP  # noqa: PLC0415
-
         if waiting:
             paths = [one.path for one in waiting]
             self.index.add_edges(LSP, [edge for one in waiting for edge in one.edges], paths=paths)
@@ -262,14 +253,6 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
 
     FILE holds OpenTelemetry spans as OTLP JSON, one document or one per line.
     """
-    from whence.core.types import RUNTIME  # noqa: PLC0415
-    from whence.graph.enrich.otlp import TraceError, read_spans  # noqa: PLC0415
-    from whence.graph.enrich.traces import (  # noqa: PLC0415
-        DATABASE_FILE,
-        FunctionFinder,
-        Observations,
-    )
-
     with open_index(targets_of((root,))[0].root, settings_of(assignments)) as index:
         symbols = IndexSymbols(index)
         with Observations(index.layout.directory / DATABASE_FILE) as observations:

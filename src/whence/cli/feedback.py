@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,28 @@ import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
-from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.shared import json_option, layout_of, no_refresh_option, open_index, path_option, print_item, print_json, print_more
-from whence.core.errors import UsageError
+from whence.cli.shared import (
+    FOUND,
+    NOTHING_FOUND,
+    json_option,
+    layout_of,
+    no_refresh_option,
+    open_index,
+    path_option,
+    print_item,
+    print_json,
+    print_more,
+    print_result,
+    together,
+)
+from whence.context.feedback.session import END_OF_FILE, EditedRange, PendingFeedback
+from whence.context.feedback.store import FeedbackStore
+from whence.context.feedback.verdicts import Verdict, as_text, forget, from_text, opinions, pairs, records, say
+from whence.core.errors import StorageError, UsageError
+from whence.core.settings import load_settings
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.context.feedback.session import EditedRange
-    from whence.context.feedback.store import FeedbackStore
     from whence.context.feedback.verdicts import LearnedPair, VerdictSummary
     from whence.core.settings import LearnSettings
 
@@ -32,7 +47,6 @@ _PLACE = re.compile(r"^(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))
 session_option = click.option(
     "--session", envvar="WHENCE_SESSION", default="", metavar="NAME", help="Session name (default: WHENCE_SESSION)."
 )
-task_option = click.option("--task", default="", metavar="TEXT", help="The task they were for; its rare words are learned.")
 
 
 @click.group(
@@ -50,14 +64,19 @@ def feedback() -> None:
     """
 
 
+_verdict_options = together(
+    click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL..."),
+    click.option("--task", default="", metavar="TEXT", help="The task they were for; its rare words are learned."),
+    path_option,
+    session_option,
+    no_refresh_option,
+    json_option,
+    set_option,
+)
+
+
 @feedback.command()
-@click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL...")
-@task_option
-@path_option
-@session_option
-@no_refresh_option
-@json_option
-@set_option
+@_verdict_options
 def useful(**asked: Any) -> int:
     """Mark symbols as useful for a task.
 
@@ -67,13 +86,7 @@ def useful(**asked: Any) -> int:
 
 
 @feedback.command()
-@click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL...")
-@task_option
-@path_option
-@session_option
-@no_refresh_option
-@json_option
-@set_option
+@_verdict_options
 def useless(**asked: Any) -> int:
     """Mark symbols as not useful."""
     return _record_verdicts(useful=False, **asked)
@@ -86,8 +99,6 @@ def useless(**asked: Any) -> int:
 @set_option
 def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple[str, ...]) -> int:
     """List what was learned: verdicts by symbol, and words that lead to symbols."""
-    from whence.context.feedback.verdicts import opinions, pairs  # noqa: PLC0415
-
     with _open_feedback(place, assignments) as (target, chosen, learned):
         held: list[VerdictSummary] = []
         if learned.rows("SELECT 1 FROM records LIMIT 1"):
@@ -95,9 +106,8 @@ def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple
                 held = opinions(learned, lambda symbol: _package_hash(index, symbol), chosen)
         words = pairs(learned, chosen)
     if as_json:
-        print_json(
-            {"enabled": chosen.enabled, "symbols": [_opinion_json(one) for one in held], "words": [_pair_json(one) for one in words]}
-        )
+        listed = [{"word": one.keyword, "symbol": one.symbol, "count": one.count, "weight": round(one.weight, 6)} for one in words]
+        print_json({"enabled": chosen.enabled, "symbols": [_opinion_json(one) for one in held], "words": listed})
     else:
         _print_learned(held, words, enabled=chosen.enabled)
     return FOUND if held else NOTHING_FOUND
@@ -108,8 +118,6 @@ def list_learned(place: str, no_refresh: bool, as_json: bool, assignments: tuple
 @click.option("--json", "as_json", is_flag=True, help="No effect: the output is always JSON.")
 def export(place: str, as_json: bool) -> int:  # noqa: ARG001
     """Print every verdict as JSON lines, for whence feedback import."""
-    from whence.context.feedback.verdicts import as_text  # noqa: PLC0415
-
     with _open_feedback(place) as (_, _, learned):
         click.echo(as_text(learned), nl=False)
     return FOUND
@@ -125,14 +133,9 @@ def import_(file: str, place: str, as_json: bool, assignments: tuple[str, ...]) 
 
     Verdicts that already exist are not counted again.
     """
-    from whence.context.feedback.verdicts import from_text  # noqa: PLC0415
-
     with _open_feedback(place, assignments, enabled_only=True) as (_, chosen, learned):
         added = from_text(learned, _read(file), chosen)
-    if as_json:
-        print_json({"imported": added})
-    else:
-        print_item(f"{added} new")
+    print_result(as_json, {"imported": added}, f"{added} new")
     return FOUND
 
 
@@ -146,23 +149,13 @@ def reset(symbols: tuple[str, ...], yes: bool, place: str, as_json: bool) -> int
 
     Erased from disk. The index and your files are not touched.
     """
-    from whence.context.feedback.verdicts import forget  # noqa: PLC0415
-
-    forgotten: int | None
     with _open_feedback(place) as (_, _, learned):
-        if symbols:
-            chosen = [_only_one(name, _learned_symbols(learned, name)) for name in symbols]
-            if not yes:
-                raise UsageError(f"would forget what was learned of {', '.join(map(safe, chosen))}", hint="add --yes to do it")
-            forgotten = forget(learned, chosen)
-        else:
-            if not yes:
-                raise UsageError("would forget everything that was learned here", hint="add --yes to do it")
-            forgotten = _reset(learned)
-    if as_json:
-        print_json({"forgotten": forgotten})
-    else:
-        print_item(f"forgot {forgotten} verdicts" if forgotten is not None else "removed a damaged file")
+        chosen = [_only_one(name, _learned_symbols(learned, name)) for name in symbols]
+        if not yes:
+            what = f"what was learned of {', '.join(map(safe, chosen))}" if symbols else "everything that was learned here"
+            raise UsageError(f"would forget {what}", hint="add --yes to do it")
+        forgotten = forget(learned, chosen) if symbols else _reset(learned)
+    print_result(as_json, {"forgotten": forgotten}, f"forgot {forgotten} verdicts" if forgotten is not None else "removed a damaged file")
     return FOUND
 
 
@@ -188,8 +181,6 @@ def used(
     For hooks: does not open an index. Symbols not used by the next answer count
     as not useful.
     """
-    from whence.context.feedback.session import PendingFeedback  # noqa: PLC0415
-
     if text_file is None and not touched and not names:
         raise UsageError("nothing to look at", hint="give --text-file, --place or --symbol")
     text = _json_texts(_read(text_file)) if text_file is not None else ""
@@ -198,11 +189,7 @@ def used(
         found = (
             PendingFeedback(learned, chosen, session).used(text=text, places=places, names=names, now=time.time()) if chosen.enabled else []
         )
-    if as_json:
-        print_json({"used": found})
-    else:
-        for symbol in found:
-            print_item(f"used {safe(symbol)}")
+    print_result(as_json, {"used": found}, *(f"used {safe(symbol)}" for symbol in found))
     return FOUND if found else NOTHING_FOUND
 
 
@@ -212,9 +199,6 @@ def _open_feedback(
     place: str, assignments: tuple[str, ...] = (), *, enabled_only: bool = False
 ) -> Iterator[tuple[Target, LearnSettings, FeedbackStore]]:
     """Open the feedback on the repository around a place, with the settings that weigh it."""
-    from whence.context.feedback.store import FeedbackStore  # noqa: PLC0415
-    from whence.core.settings import load_settings  # noqa: PLC0415
-
     target = targets_of((place,))[0]
     chosen = load_settings(target.root, command_line=settings_of(assignments))[0].learn
     if enabled_only and not chosen.enabled:
@@ -250,8 +234,6 @@ def _json_texts(raw: str) -> str:
 
 
 def _edited_range(target: Target, written: str) -> EditedRange:
-    from whence.context.feedback.session import END_OF_FILE, EditedRange  # noqa: PLC0415
-
     found = _PLACE.match(written)
     first, last = (int(found["first"] or 1), int(found["last"] or found["first"] or END_OF_FILE)) if found else (0, 0)
     if found is None or not 1 <= first <= last:
@@ -276,8 +258,6 @@ def _record_verdicts(
     as_json: bool,
     assignments: tuple[str, ...],
 ) -> int:
-    from whence.context.feedback.verdicts import Verdict, opinions, say  # noqa: PLC0415
-
     with (
         _open_feedback(place, assignments, enabled_only=True) as (target, chosen, learned),
         open_index(target.root, settings_of(assignments), refresh=not no_refresh) as index,
@@ -287,12 +267,8 @@ def _record_verdicts(
         records = [Verdict(key, useful, index.package_hash(key), task, now) for key in keys]
         say(learned, records, chosen, session)
         held = {one.symbol: one for one in opinions(learned, lambda symbol: _package_hash(index, symbol), chosen, keys)}
-    if as_json:
-        kept = records[0].task if records else ""
-        print_json({"useful": useful, "task": kept, "symbols": [_opinion_json(held[key]) for key in keys]})
-    else:
-        for key in keys:
-            print_item(f"{'useful' if useful else 'useless'} {safe(key)}: {_tally(held[key])}")
+    kept = {"useful": useful, "task": records[0].task if records else "", "symbols": [_opinion_json(held[key]) for key in keys]}
+    print_result(as_json, kept, *(f"{'useful' if useful else 'useless'} {safe(key)}: {_tally(held[key])}" for key in keys))
     return FOUND
 
 
@@ -305,8 +281,6 @@ def _only_one(name: str, keys: list[str]) -> str:
 
 def _learned_symbols(learned: FeedbackStore, name: str) -> list[str]:
     """The symbols with feedback that a name may refer to; they need not exist any more."""
-    from whence.context.feedback.verdicts import records  # noqa: PLC0415
-
     known = dict.fromkeys(record.symbol for record in records(learned))
     if name in known:
         return [name]
@@ -326,15 +300,12 @@ def _package_hash(index: Index, symbol: str) -> str:
 
 def _reset(learned: FeedbackStore) -> int | None:
     """Delete all feedback and return the number of verdicts; None if the file was damaged."""
-    from whence.core.errors import StorageError  # noqa: PLC0415
-
     try:
-        count = int((learned.rows("SELECT count(*) FROM records") or [(0,)])[0][0])
+        return int((learned.rows("SELECT count(*) FROM records") or [(0,)])[0][0])
     except StorageError:
-        learned.reset()
         return None
-    learned.reset()
-    return count
+    finally:
+        learned.reset()
 
 
 # Printing.
@@ -358,15 +329,4 @@ def _print_learned(held: list[VerdictSummary], words: list[LearnedPair], *, enab
 
 
 def _opinion_json(one: VerdictSummary) -> dict[str, Any]:
-    return {
-        "symbol": one.symbol,
-        "useful": one.useful,
-        "useless": one.useless,
-        "expired": one.expired,
-        "boost": round(one.boost, 6),
-        "last": one.last,
-    }
-
-
-def _pair_json(one: LearnedPair) -> dict[str, Any]:
-    return {"word": one.keyword, "symbol": one.symbol, "count": one.count, "weight": round(one.weight, 6)}
+    return asdict(one) | {"boost": round(one.boost, 6)}

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -15,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.command_line import set_option, settings_of
+from whence.app.fleet_checkout import open_checkout
 from whence.app.low_confidence import LowConfidence
 from whence.app.presenters.search import fleet_json, fleet_line, receipt_document, results_document
 from whence.app.presenters.text import ago, safe
 from whence.cli.context import print_context
-from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.search import print_bare, print_low_confidence
 from whence.cli.shared import (
+    FOUND,
+    NOTHING_FOUND,
     ProgressBar,
-    color_option,
+    answer_options,
     complaint,
     data_dir,
     json_option,
@@ -32,16 +35,25 @@ from whence.cli.shared import (
     print_item,
     print_json,
     print_more,
+    print_result,
     styler,
 )
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
+from whence.core.settings import load_settings
+from whence.fleet.access import OPERATOR, authenticate, may_see, visible_rows
+from whence.fleet.counts import GROUP, refresh_totals
+from whence.fleet.engine import SCHEMAS, Engine, equals
+from whence.fleet.leases import Leases
+from whence.fleet.registry import Registry, checked_groups, matches
+from whence.fleet.search import Fleet
+from whence.fleet.sources import default_name, normalize_source, remove_checkout
+from whence.fleet.symbols import find_symbols
+from whence.fleet.worker import WorkerOptions, work
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
-    from whence.fleet.engine import Engine
-    from whence.fleet.registry import Registry, Repository
-    from whence.fleet.search import Fleet
+    from whence.fleet.registry import Repository
     from whence.fleet.symbols import Definition, FleetSymbols
     from whence.fleet.worker import SyncOutcome
 
@@ -54,16 +66,9 @@ COMMIT = 10
 MAX_LISTED = 5
 _USED_BY = {"imports": "imported by", "mentions": "mentioned by"}
 
-#: Search options that need a local tree.
-_LOCAL_OPTIONS = {
-    "pattern": "-e",
-    "fixed": "-F",
-    "word": "-w",
-    "ignore_case": "-i",
-    "no_refresh": "--no-refresh",
-    "trace_file": "--trace",
-    "for_task": "--context",
-}
+#: Search options that need a local tree: patterns, and others.
+_PATTERNS = {"pattern": "-e", "fixed": "-F", "word": "-w", "ignore_case": "-i"}
+_LOCAL_OPTIONS = _PATTERNS | {"no_refresh": "--no-refresh", "trace_file": "--trace", "for_task": "--context"}
 
 
 @click.group()
@@ -88,8 +93,6 @@ def add(sources: tuple[str, ...], name: str, groups: tuple[str, ...], as_json: b
     The next worker indexes them. Adding a repository again has it indexed
     again; with other groups, only those see it from now on.
     """
-    from whence.fleet.sources import default_name, normalize_source  # noqa: PLC0415
-
     if name and len(sources) > 1:
         raise UsageError("--name with more than one repository", hint="add them one by one")
     named = {name or default_name(source): source for source in map(normalize_source, sources)}
@@ -97,18 +100,12 @@ def add(sources: tuple[str, ...], name: str, groups: tuple[str, ...], as_json: b
         raise UsageError("two of these have the same name", hint="add them one by one, with --name")
     with _open_engine(assignments) as (engine, registry):
         done = [_add(engine, registry, called, source, groups) for called, source in named.items()]
-    if as_json:
-        print_json([_repository_json(one) for one in done])
-        return 0
-    for one in done:
-        print_item(f"{safe(one.name)}: {safe(one.source)}, {_visibility(one)}; {one.state}")
+    lines = (f"{safe(one.name)}: {safe(one.source)}, {_visibility(one)}; {one.state}" for one in done)
+    print_result(as_json, [_repository_json(one) for one in done], *lines)
     return 0
 
 
 def _add(engine: Engine, registry: Registry, name: str, source: str, groups: tuple[str, ...]) -> Repository:
-    from whence.fleet.counts import GROUP, refresh_totals  # noqa: PLC0415
-    from whence.fleet.registry import checked_groups  # noqa: PLC0415
-
     if name.startswith(GROUP):
         raise UsageError(f"{name!r} is not a valid repository name", hint=f"names that begin with {GROUP} are groups")
     old = registry.get(name)
@@ -124,10 +121,6 @@ def _add(engine: Engine, registry: Registry, name: str, source: str, groups: tup
 @set_option
 def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) -> int:
     """Remove repositories and all their rows from the fleet. Folders that were added are not touched."""
-    from whence.fleet.counts import refresh_totals  # noqa: PLC0415
-    from whence.fleet.engine import SCHEMAS, equals  # noqa: PLC0415
-    from whence.fleet.sources import remove_checkout  # noqa: PLC0415
-
     done: list[dict[str, Any]] = []
     with _open_engine(assignments) as (engine, registry):
         found = [registry.require(name) for name in dict.fromkeys(names)]
@@ -138,12 +131,11 @@ def remove(names: tuple[str, ...], as_json: bool, assignments: tuple[str, ...]) 
             checkout = one.source not in other_sources and remove_checkout(one.source, data_dir())
             done.append({"name": one.name, "source": one.source, "rows": rows, "checkout": checkout})
         refresh_totals(engine)
-    if as_json:
-        print_json(done)
-        return 0
+    lines = []
     for removed in done:
         deleted = ", ".join(f"{count} {name}" for name, count in removed["rows"].items())
-        print_item(f"{safe(removed['name'])}: removed (rows: {deleted}){' and its local checkout' if removed['checkout'] else ''}")
+        lines.append(f"{safe(removed['name'])}: removed (rows: {deleted}){' and its local checkout' if removed['checkout'] else ''}")
+    print_result(as_json, done, *lines)
     return 0
 
 
@@ -155,12 +147,9 @@ def list_(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     """List repositories, optionally those whose name matches a pattern (with * and ?)."""
     with _open_engine(assignments, changing=False) as (engine, registry):
         found = _visible(engine, registry, pattern)
-    if as_json:
-        print_json([_repository_json(one) for one in found])
-    else:
-        width = max((len(one.name) for one in found), default=0)
-        for one in found:
-            print_item(f"{safe(one.name):<{width}}  {one.state:<8} {one.files:>7} files  {_visibility(one)}  {safe(one.source)}")
+    width = max((len(one.name) for one in found), default=0)
+    lines = (f"{safe(one.name):<{width}}  {one.state:<8} {one.files:>7} files  {_visibility(one)}  {safe(one.source)}" for one in found)
+    print_result(as_json, [_repository_json(one) for one in found], *lines)
     return 0 if found else NO_REPOSITORY
 
 
@@ -178,13 +167,12 @@ def index(patterns: tuple[str, ...], force: bool, worker: str, watch: float | No
     to one worker at a time, and if a worker dies, another takes over. Only
     changes are sent. Ends when nothing is left to do.
     """
-    from whence.fleet.leases import Leases  # noqa: PLC0415
-    from whence.fleet.worker import WorkerOptions, work  # noqa: PLC0415
-
-    options = WorkerOptions(data_dir(), settings_of(assignments), force, lambda one: _is_selected(one, patterns), _progress_bar)
+    options = WorkerOptions(data_dir(), settings_of(assignments), force, lambda one: _is_selected(one, patterns), ProgressBar)
     with _open_engine(assignments) as (engine, registry):
         if watch is None and not any(options.selects(one) for one in registry.all()):
-            return _report_no_repository(patterns, as_json)
+            selected = f" matches {' or '.join(map(safe, patterns))}" if patterns else ""
+            print_result(as_json, [], f"no repository in the fleet{selected}")
+            return NO_REPOSITORY
         leases = Leases(engine, worker or f"{socket.gethostname()}-{os.getpid()}", engine.settings.lease, time.time)
         done: list[dict[str, Any]] = []
         while True:
@@ -201,22 +189,12 @@ def index(patterns: tuple[str, ...], force: bool, worker: str, watch: float | No
     return SOME_FAILED if any(one["what"] == "failed" for one in done) else 0
 
 
-def _report_no_repository(patterns: tuple[str, ...], as_json: bool) -> int:
-    if as_json:
-        print_json([])
-    else:
-        print_item(f"no repository in the fleet{' matches ' + ' or '.join(map(safe, patterns)) if patterns else ''}")
-    return NO_REPOSITORY
-
-
 @fleet.command()
 @click.argument("pattern", default="*")
 @json_option
 @set_option
 def status(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     """Show the state of repositories: commit, size, cost of the last sync, and the worker that has them."""
-    from whence.fleet.leases import Leases  # noqa: PLC0415
-
     with _open_engine(assignments, changing=False) as (engine, registry):
         found = _visible(engine, registry, pattern)
         holders = Leases(engine, "", engine.settings.lease, time.time).holders()
@@ -225,7 +203,9 @@ def status(pattern: str, as_json: bool, assignments: tuple[str, ...]) -> int:
     else:
         for one in found:
             _print_status(one, holders.get(one.name, ""))
-        print_item(_summary(found))
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(Counter(one.state for one in found).items()))
+        noun = "repository" if len(found) == 1 else "repositories"
+        print_item(f"{len(found)} {noun}{f' ({counts})' if counts else ''}, {sum(one.files for one in found)} files")
     return 0 if found else NO_REPOSITORY
 
 
@@ -241,26 +221,15 @@ def _print_status(one: Repository, worker: str) -> None:
         print_more(f"  {safe(one.error)}")
 
 
-def _summary(found: list[Repository]) -> str:
-    states = {state: sum(one.state == state for one in found) for state in sorted({one.state for one in found})}
-    counts = ", ".join(f"{count} {state}" for state, count in states.items())
-    noun = "repository" if len(found) == 1 else "repositories"
-    return f"{len(found)} {noun}{f' ({counts})' if counts else ''}, {sum(one.files for one in found)} files"
-
-
 @fleet.command()
 @click.argument("name")
-@json_option
-@color_option
-@set_option
+@answer_options
 def symbols(name: str, **options: Any) -> int:
     """Show where NAME is defined, and which other files import or mention it.
 
     A use is matched to definitions by the words of its import statement only,
     so several may be listed. Repositories that you may not see are left out.
     """
-    from whence.fleet.symbols import find_symbols  # noqa: PLC0415
-
     with _open_fleet(options) as fleet:
         found = find_symbols(fleet, name)
     if options["as_json"]:
@@ -296,11 +265,6 @@ def _uses(found: FleetSymbols, of: Definition) -> list[str]:
 @contextmanager
 def _open_engine(assignments: tuple[str, ...], *, changing: bool = True) -> Iterator[tuple[Engine, Registry]]:
     """Open the engine of the settings, creating collections if need be. Only the operator may change a fleet."""
-    from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.fleet.access import OPERATOR, authenticate  # noqa: PLC0415
-    from whence.fleet.engine import Engine  # noqa: PLC0415
-    from whence.fleet.registry import Registry  # noqa: PLC0415
-
     settings = load_settings(None, command_line=settings_of(assignments))[0].fleet
     if authenticate(settings, settings.caller) != OPERATOR and changing:
         raise UsageError("only the operator may change the fleet", hint='an operator\'s token has ["*"] in fleet.tokens')
@@ -311,25 +275,12 @@ def _open_engine(assignments: tuple[str, ...], *, changing: bool = True) -> Iter
 
 def _visible(engine: Engine, registry: Registry, pattern: str) -> list[Repository]:
     """The repositories that the caller may see and that match a pattern."""
-    from whence.fleet.access import authenticate, may_see, visible_rows  # noqa: PLC0415
-
     caller = authenticate(engine.settings, engine.settings.caller)
     return [one for one in registry.all(visible_rows(caller)) if may_see(caller, {"groups": one.groups}) and _is_selected(one, (pattern,))]
 
 
 def _is_selected(one: Repository, patterns: tuple[str, ...]) -> bool:
-    from whence.fleet.registry import matches  # noqa: PLC0415
-
     return not patterns or any(matches(one.name, pattern) for pattern in patterns)
-
-
-@contextmanager
-def _progress_bar(label: str) -> Iterator[ProgressBar]:
-    progress = ProgressBar(safe(label))
-    try:
-        yield progress
-    finally:
-        progress.close()
 
 
 def _visibility(one: Repository) -> str:
@@ -343,14 +294,13 @@ def _repository_json(one: Repository) -> dict[str, Any]:
 
 
 def _outcome_json(outcome: SyncOutcome) -> dict[str, Any]:
-    summary = outcome.summary
     fields: dict[str, Any] = {"name": outcome.name, "what": outcome.status, "said": outcome.message}
-    if summary is not None:
+    if (summary := outcome.summary) is not None:
         fields |= {"files_sent": summary.files, "files_gone": summary.removed_files}
         fields |= {"rows": summary.rows, "rows_deleted": summary.deleted, "bytes": summary.bytes}
-        if summary.repository is not None:
-            fields |= {"files": summary.repository.files, "units": summary.repository.units, "commit": summary.repository.commit or None}
-            fields |= {"seconds": round(summary.repository.seconds, 3), "cpu": round(summary.repository.cpu, 3)}
+        if (now := summary.repository) is not None:
+            fields |= {"files": now.files, "units": now.units, "commit": now.commit or None}
+            fields |= {"seconds": round(now.seconds, 3), "cpu": round(now.cpu, 3)}
     return fields
 
 
@@ -375,8 +325,6 @@ def _print_outcome(outcome: SyncOutcome, as_json: bool) -> None:
 # Questions to the fleet.
 def _open_fleet(options: dict[str, Any]) -> Fleet:
     """Open the fleet of the settings."""
-    from whence.fleet.search import Fleet  # noqa: PLC0415  -- only with --fleet
-
     return Fleet.open(command_line=settings_of(options["assignments"]))
 
 
@@ -424,27 +372,26 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
 
 def context_fleet(request: ContextRequest, place: str, options: dict[str, Any]) -> int:
     """Print the context that a task needs from one repository of the fleet."""
-    from whence.app.fleet_checkout import open_checkout  # noqa: PLC0415  -- only with --fleet
-
     _check_options(options)
     if place != "." or request.diff is not None:
         raise UsageError(f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="the repository is used as it was indexed")
     if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in request.files):
         raise UsageError("with --fleet, --files are paths inside the repository", hint="for instance src/app.py")
-    progress, where = ProgressBar(f"indexing {safe(options['repository'])}"), data_dir()
-    try:
-        with _open_fleet(options) as fleet, open_checkout(fleet, options["repository"], where, now=time.time(), progress=progress) as found:
-            for warning in found.warnings:
-                click.echo(f"whence: {safe(warning)}", err=True)
-            freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
-            return print_context(found.index, replace(request, freshness=freshness), options)
-    finally:
-        progress.close()
+    name = options["repository"]
+    with (
+        ProgressBar(f"indexing {name}") as progress,
+        _open_fleet(options) as fleet,
+        open_checkout(fleet, name, data_dir(), now=time.time(), progress=progress) as found,
+    ):
+        for warning in found.warnings:
+            click.echo(f"whence: {safe(warning)}", err=True)
+        freshness = {"commit": found.repository.commit or None, "changed_files": 0, "fresh": True}
+        return print_context(found.index, replace(request, freshness=freshness), options)
 
 
 def _check_options(options: dict[str, Any]) -> None:
     """Refuse options that need a local tree."""
     for name, option in _LOCAL_OPTIONS.items():
         if options.get(name):
-            hint = "use /regex/ in the query to narrow its results" if name in ("pattern", "fixed", "word", "ignore_case") else ""
-            raise UsageError(f"--fleet and {option} cannot be combined", hint=hint or "drop one of them")
+            hint = "use /regex/ in the query to narrow its results" if name in _PATTERNS else "drop one of them"
+            raise UsageError(f"--fleet and {option} cannot be combined", hint=hint)

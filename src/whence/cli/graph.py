@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.command_line import Target, settings_of, targets_of
 from whence.app.presenters.graph import PathAnswer, answers_document, answers_json, path_document, path_json
 from whence.app.presenters.text import safe
-from whence.cli.main import FOUND, NOTHING_FOUND
-from whence.cli.shared import color_option, json_option, no_refresh_option, open_index, path_option, print_document, print_json, styler
+from whence.cli.shared import FOUND, NOTHING_FOUND, index_options, open_index, path_option, print_document, print_json, styler, together
 from whence.core.errors import UsageError
-from whence.core.types import SYMBOL_IN_FILE
+from whence.core.types import EDGE_KINDS, SYMBOL_IN_FILE
+from whence.graph.names import candidate_lines
+from whence.graph.questions import CALLS, DEPENDENCIES
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -38,20 +39,13 @@ def _depth_option(default: int) -> Callable[[Any], Any]:
     )
 
 
-def _options(*more: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Add the options that all questions share, after `more`."""
-
-    def decorate(function: Any) -> Any:
-        for option in reversed((*more, all_option, limit_option, path_option, no_refresh_option, json_option, color_option, set_option)):
-            function = option(function)
-        return function
-
-    return decorate
+#: Options that all questions share, and those of callers and callees.
+_question_options = together(all_option, limit_option, path_option, index_options)
+_call_options = together(click.argument("symbol"), _depth_option(1), kind_option, all_kinds_option, _question_options)
 
 
 @click.command(epilog=_NAMES)
-@click.argument("symbol")
-@_options(_depth_option(1), kind_option, all_kinds_option)
+@_call_options
 def callers(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **options: Any) -> int:
     """Show the callers of SYMBOL, most certain first.
 
@@ -62,8 +56,7 @@ def callers(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
 
 @click.command(epilog=_NAMES)
-@click.argument("symbol")
-@_options(_depth_option(1), kind_option, all_kinds_option)
+@_call_options
 def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **options: Any) -> int:
     """Show what SYMBOL calls; for a type, what its members call.
 
@@ -75,7 +68,8 @@ def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
 @click.command(epilog=_NAMES)
 @click.argument("symbol")
-@_options(_depth_option(3))
+@_depth_option(3)
+@_question_options
 def impact(symbol: str, depth: int, **options: Any) -> int:
     """Show everything that depends on SYMBOL, by distance.
 
@@ -87,7 +81,8 @@ def impact(symbol: str, depth: int, **options: Any) -> int:
 
 @click.command(epilog=_NAMES)
 @click.argument("symbol")
-@_options(_depth_option(4))
+@_depth_option(4)
+@_question_options
 def tests(symbol: str, depth: int, **options: Any) -> int:
     """Show the tests that call SYMBOL, directly or indirectly."""
     return _ask("tests", symbol, lambda asked: partial(asked.tests, depth=depth), options)
@@ -99,10 +94,7 @@ def tests(symbol: str, depth: int, **options: Any) -> int:
 @click.option("--steps", type=click.IntRange(min=1), default=12, show_default=True, help="Maximum length of the path.")
 @click.option("--all", "every", is_flag=True, help="If several symbols have a name, use any of them.")
 @path_option
-@no_refresh_option
-@json_option
-@color_option
-@set_option
+@index_options
 def path(source: str, target: str, steps: int, **options: Any) -> int:
     """Show the shortest path from A to B (calls, references, containment)."""
     with _open_repository(options) as (index, where):
@@ -118,9 +110,6 @@ def path(source: str, target: str, steps: int, **options: Any) -> int:
 
 
 def _edge_kinds(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
-    from whence.core.types import EDGE_KINDS  # noqa: PLC0415
-    from whence.graph.questions import CALLS, DEPENDENCIES  # noqa: PLC0415
-
     named = frozenset(one.strip() for kind in kinds for one in kind.split(","))
     if unknown := sorted(named - set(EDGE_KINDS)):
         raise UsageError(f"there is no kind of edge {safe(unknown[0])!r}", hint=f"allowed: {', '.join(EDGE_KINDS)}")
@@ -151,8 +140,6 @@ def _open_repository(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
 
 def _resolve(index: Index, where: Target, text: str, *, every: bool) -> list[NamedSymbol]:
     """Resolve a name to one symbol, or with `every` to all that have it."""
-    from whence.graph.names import candidate_lines  # noqa: PLC0415
-
     named = index.questions().resolve(_from_root(where.root, text))
     if len(named) > 1 and not every:
         lines = "\n".join(safe(line) for line in candidate_lines(named))

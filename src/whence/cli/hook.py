@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.presenters.text import safe
-from whence.cli.main import FOUND
-from whence.cli.shared import layout_of
+from whence.cli.shared import FOUND, layout_of
 from whence.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,10 +8,13 @@ from typing import Any
 
 import click
 
+from whence.app.build_process import remove_index, remove_index_folder
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
-from whence.cli.shared import data_dir, json_option, layout_of, open_index, open_indexes, print_item, print_json, print_notes
+from whence.cli.shared import data_dir, json_option, layout_of, open_index, open_indexes, print_item, print_json, print_notes, print_result
+from whence.context.feedback.store import FILE_NAME
 from whence.core.errors import StorageError, UsageError
+from whence.core.settings import load_settings
 from whence.source import git
 
 #: The file extension of packs.
@@ -29,9 +32,6 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
     The next search rebuilds it. Learned feedback (whence feedback list) is kept
     unless --learned is given.
     """
-    from whence.app.build_process import remove_index, remove_index_folder  # noqa: PLC0415
-    from whence.context.feedback.store import FILE_NAME  # noqa: PLC0415
-
     if everything:
         folder = data_dir() / "indexes"
         found = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -41,15 +41,9 @@ def clear(paths: tuple[str, ...], everything: bool, learned: bool, as_json: bool
         found = [layout_of(root).directory for root in roots]
         removed = [str(path) for root in roots if (path := remove_index(root, learned=learned))]
     kept = [str(path / FILE_NAME) for path in found if (path / FILE_NAME).exists()]
-    if as_json:
-        print_json({"removed": removed, "kept": kept})
-        return 0
-    for name in removed:
-        print_item(f"removed {safe(name)}")
-    if not removed:
-        print_item("no index to remove")
-    for name in kept:
-        print_item(f"kept {safe(name)}: what was learned from use (--learned removes that, too)")
+    lines = [f"removed {safe(name)}" for name in removed] or ["no index to remove"]
+    lines += [f"kept {safe(name)}: what was learned from use (--learned removes that, too)" for name in kept]
+    print_result(as_json, {"removed": removed, "kept": kept}, *lines)
     return 0
 
 
@@ -65,8 +59,6 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
     """
     targets = targets_of(paths)
     if force:
-        from whence.app.build_process import remove_index  # noqa: PLC0415
-
         for target in targets:
             remove_index(target.root)
     began = time.monotonic()
@@ -78,24 +70,13 @@ def index(paths: tuple[str, ...], force: bool, as_json: bool, assignments: tuple
         done: list[dict[str, Any]] = []
         for one, graph in zip(opened, graphs, strict=True):
             did, snapshot = one.last_refresh, one.snapshot
-            done.append(
-                {
-                    "root": str(one.root),
-                    "files": snapshot.live_files,
-                    "units": snapshot.live_units,
-                    "edges": len(graph.source),
-                    "read": did.read,
-                    "touched": did.touched,
-                    "adopted": did.reused,
-                    "deleted": did.deleted,
-                    "bytes_read": did.bytes,
-                    "freshness": freshness_json(one.freshness),
-                }
-            )
+            held = {"files": snapshot.live_files, "units": snapshot.live_units, "edges": len(graph.source)}
+            work = {"read": did.read, "touched": did.touched, "adopted": did.reused, "deleted": did.deleted, "bytes_read": did.bytes}
+            done.append({"root": str(one.root), **held, **work, "freshness": freshness_json(one.freshness)})
             if not as_json:
                 known = f", {did.reused} known from elsewhere or before" if did.reused else ""
-                held = f"{snapshot.live_files} files, {snapshot.live_units} units, {len(graph.source)} edges"
-                line = f"{safe(str(one.root))}: {held}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s"
+                counts = ", ".join(f"{count} {name}" for name, count in held.items())
+                line = f"{safe(str(one.root))}: {counts}; {did.read} read{known}, {did.deleted} gone, {seconds:.1f} s"
                 print_item(line, freshness_words(one.freshness, time.time()))
         if as_json:
             print_json({"indexes": done, "seconds": round(seconds, 3)})
@@ -142,12 +123,10 @@ def export(path: str, output: str | None, as_json: bool, assignments: tuple[str,
             raise UsageError(f"{file} is there already", hint="give another name with -o, or remove it") from error
         left = index.snapshot.live_files - manifest.files
     size, digest = file.stat().st_size, DIGEST + manifest.digest
-    if as_json:
-        print_json({"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest})
-    else:
-        without = f"; without {left} not as in the commit" if left else ""
-        print_item(f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}")
-        print_item(digest)
+    made = {"pack": str(file), "bytes": size, "commit": head.commit, "files": manifest.files, "left_out": left, "digest": digest}
+    without = f"; without {left} not as in the commit" if left else ""
+    line = f"{safe(str(file))}: {manifest.files} files at {head.commit[:12]}, {size / 1e6:.1f} MB{without}"
+    print_result(as_json, made, line, digest)
     return 0 if manifest.files else 1
 
 
@@ -163,7 +142,6 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
     Every member is checked against its hash and validated before use. Only
     entries whose content exists in this tree are taken.
     """
-    from whence.core.settings import load_settings  # noqa: PLC0415
     from whence.index.archive import unpack_archive  # noqa: PLC0415
 
     target, values = _target(path), settings_of(assignments)
@@ -177,11 +155,9 @@ def import_(file: str, path: str, expect: str, as_json: bool, assignments: tuple
         index = open_index(target.root, values, reuse=estate)
     with index:
         did, here = index.last_refresh, index.freshness.commit
-    if as_json:
-        print_json({"pack": file, "commit": manifest.commit, "here": here, "taken": did.reused, "read": did.read})
-    else:
-        other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
-        print_item(f"{safe(str(target.root))}: {did.reused} files taken from the pack, {did.read} read here{other}")
+    other = f"; the pack is of {manifest.commit[:12]}, here is {here[:12] or 'no commit'}" if here != manifest.commit else ""
+    line = f"{safe(str(target.root))}: {did.reused} files taken from the pack, {did.read} read here{other}"
+    print_result(as_json, {"pack": file, "commit": manifest.commit, "here": here, "taken": did.reused, "read": did.read}, line)
     return 0 if did.reused else 1
 
 

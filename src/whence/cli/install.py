@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whence.app.agents.changes import apply_changes, records_folder
+from whence.app.agents.diff import unified_diff
+from whence.app.agents.plan import install_state, plan_install, plan_uninstall, whence_command
+from whence.app.agents.registry import AGENTS, ALIASES, InstallScope
 from whence.app.presenters.text import safe
-from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
-from whence.cli.shared import color_option, json_option, print_json, styler
+from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, color_option, json_option, print_json, styler
 from whence.core.errors import UsageError, WhenceError
+from whence.source.git import repository_root
 
 if TYPE_CHECKING:
     from whence.app.agents.changes import FileChange
     from whence.app.agents.plan import InstallState
-    from whence.app.agents.registry import Agent, InstallScope
+    from whence.app.agents.registry import Agent
 
 #: Exit codes of both commands, besides FAILED if something was refused.
 DONE, ONLY_SHOWN = FOUND, NOTHING_FOUND
@@ -67,8 +71,6 @@ def install(agents: tuple[str, ...], **options: Any) -> int:
     claude-code, codex, cursor, vscode, opencode or gemini. Files are edited in place:
     other entries, comments and spacing are preserved. See docs/agents.md.
     """
-    from whence.app.agents.plan import plan_install, whence_command  # noqa: PLC0415
-
     scope, folder = _scope(user=options["user"])
     chosen = _chosen(agents, scope, every=options["every"])
     if not chosen:
@@ -102,8 +104,6 @@ def uninstall(agents: tuple[str, ...], **options: Any) -> int:
     Files that install created are deleted. Edits made since are kept; only our
     own parts are removed.
     """
-    from whence.app.agents.plan import plan_uninstall  # noqa: PLC0415
-
     scope, folder = _scope(user=options["user"])
     chosen = _chosen(agents, scope, every=options["every"])
     if not chosen:
@@ -115,10 +115,6 @@ def uninstall(agents: tuple[str, ...], **options: Any) -> int:
 
 # Options.
 def _scope(*, user: bool) -> tuple[InstallScope, Path]:
-    from whence.app.agents.changes import records_folder  # noqa: PLC0415
-    from whence.app.agents.registry import InstallScope  # noqa: PLC0415
-    from whence.source.git import repository_root  # noqa: PLC0415
-
     environment = dict(os.environ)
     here = Path.cwd()
     root = None if user else repository_root(here) or here
@@ -128,9 +124,6 @@ def _scope(*, user: bool) -> tuple[InstallScope, Path]:
 
 
 def _chosen(names: tuple[str, ...], scope: InstallScope, *, every: bool) -> list[Agent]:
-    from whence.app.agents.plan import install_state  # noqa: PLC0415
-    from whence.app.agents.registry import AGENTS, ALIASES  # noqa: PLC0415
-
     known = {agent.name: agent for agent in AGENTS}
     names = tuple(ALIASES.get(name.lower(), name) for name in names)
     for name in names:
@@ -203,8 +196,6 @@ def _is_confirmed(options: dict[str, Any]) -> bool:
 
 
 def _apply(changes: Sequence[FileChange], folder: Path) -> WhenceError | None:
-    from whence.app.agents.changes import apply_changes  # noqa: PLC0415
-
     try:
         apply_changes(changes, folder)
     except WhenceError as error:
@@ -222,8 +213,6 @@ def _print(text: str, *, err: bool = False) -> None:
 
 
 def _show(one: AgentPlan, changes: Sequence[FileChange], style: Callable[..., str], nothing: str) -> None:
-    from whence.app.agents.diff import unified_diff  # noqa: PLC0415
-
     for line in (line for change in one.changes for line in change.notes):
         _print(f"whence: {safe(line)}", err=True)
     if one.error is not None:
@@ -257,8 +246,6 @@ def _short(path: Path) -> str:
 
 
 def _as_json(one: AgentPlan, changes: Sequence[FileChange], error: WhenceError | None, *, done: bool) -> dict[str, Any]:
-    from whence.app.agents.diff import unified_diff  # noqa: PLC0415
-
     return {
         "agent": one.agent.name,
         "done": done or not (changes or error),
@@ -270,9 +257,6 @@ def _as_json(one: AgentPlan, changes: Sequence[FileChange], error: WhenceError |
 
 # Listing.
 def _list_agents(scope: InstallScope, *, as_json: bool, color: str) -> int:
-    from whence.app.agents.plan import install_state  # noqa: PLC0415
-    from whence.app.agents.registry import AGENTS, InstallScope  # noqa: PLC0415
-
     own = InstallScope(scope.home, scope.environment)
     rows = [(install_state(agent, scope), install_state(agent, own)) for agent in AGENTS]
     if as_json:

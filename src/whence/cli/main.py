@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 # The arrays of a query are small: starting a thread per core for them costs more than the query.
@@ -12,33 +13,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import click
 
-from whence.cli.shared import complaint, with_budget
+from whence.cli.shared import FAILED, FOUND, INTERRUPTED, complaint, with_budget
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
 
-FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
-#: In the order in which help shows them.
-COMMANDS = tuple(
-    "search context related why"
-    " remember recall handoff list show edit archive forget compact import export"
-    " callers callees impact path tests index pack watch enrich ingest status doctor config feedback clear"
-    " fleet ui mcp install uninstall hook bench".split()
-)
-#: Where a command is, unless it has a module of its own name here; front ends start from their own rooms.
-_MODULES = {
-    **dict.fromkeys(("related", "why"), "whence.cli.search"),
-    **dict.fromkeys(("callers", "callees", "impact", "path", "tests"), "whence.cli.graph"),
-    **dict.fromkeys(("handoff", "edit"), "whence.cli.remember"),
-    **dict.fromkeys(("install", "uninstall"), "whence.cli.install"),
-    **dict.fromkeys(("recall", "list", "show", "archive", "forget", "compact", "import", "export"), "whence.cli.memory"),
-    **dict.fromkeys(("clear", "pack"), "whence.cli.index"),
-    "config": "whence.cli.status",
-    "ingest": "whence.cli.enrich",
-    "mcp": "whence.mcp.command",
-    "ui": "whence.ui.command",
-}
-#: Commands whose names mean something in Python: there they end with an underscore.
-_TAKEN = {"list": "list_", "import": "import_"}
+#: Every command in the order of help: its name, its module, and the first sentence of its help, which `whence --help` shows
+#: without loading the module.
+_TABLE = [line.split(maxsplit=2) for line in Path(__file__).with_name("commands.txt").read_text("utf-8").splitlines()]
+COMMANDS = {name: (module, text) for name, module, text in _TABLE}
 #: Commands of other distributions, and what to install for them.
 _PLUGINS = {"bench": "whence-bench"}
 
@@ -57,8 +39,16 @@ class Commands(click.Group):
         if name in _PLUGINS:
             command = _plugin(name)
         else:
-            command = getattr(import_module(_MODULES.get(name, f"whence.cli.{name}")), _TAKEN.get(name, name))
+            module = import_module(COMMANDS[name][0])
+            command = getattr(module, name, None) or getattr(module, f"{name}_")  # `list` means something in Python
         return with_budget(command, name) if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List all commands by the table."""
+        width = formatter.width - 6 - max(map(len, COMMANDS))
+        helps = {name: text for name, (_, text) in COMMANDS.items()} | {name: _plugin(name).get_short_help_str(width) for name in _PLUGINS}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, click.Command(name, help=text).get_short_help_str(width)) for name, text in helps.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """A name that is no command is most likely a query: say how to ask it."""

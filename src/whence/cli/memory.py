@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import set_option, settings_of
+from whence.app.command_line import settings_of
 from whence.app.presenters.memory import (
     changes_json,
     changes_line,
@@ -27,57 +27,47 @@ from whence.app.presenters.memory import (
     without_secrets,
 )
 from whence.app.presenters.text import safe
-from whence.cli.main import FAILED, FOUND, NOTHING_FOUND
 from whence.cli.shared import (
+    FAILED,
+    FOUND,
+    NOTHING_FOUND,
     ProgressBar,
-    color_option,
-    json_option,
+    answer_options,
     print_document,
     print_item,
     print_json,
+    print_result,
     print_text,
     request_options,
     styler,
+    together,
+    trace_option,
     tracing,
 )
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
+from whence.memory.front_matter import render
+from whence.memory.memory import Memory
 from whence.memory.request import RecallRequest
+from whence.text.slugs import first_words
 
 if TYPE_CHECKING:
     from whence.core.trace import Trace
     from whence.memory.compaction import CompactionStep
-    from whence.memory.memory import Memory
     from whence.memory.note import Note
     from whence.memory.staleness import CodeHistory
 
 LISTED = 50
 #: Characters of a topic, or of the first words of a note, in a list on a terminal.
 MAX_HEADLINE = 60
-STANDARD_OUTPUT = "-"
 
-Option = Callable[[Any], Any]
-
-
-def _together(*options: Option) -> Option:
-    """Several options as one decorator, in the order in which help shows them."""
-
-    def add(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-place_options = _together(
-    click.option(
-        "--team", is_flag=True, help="Use the repository's notes (.whence/notes), not your own; same as --set memory.place=repository."
-    ),
-    click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="Use the notes in this folder."),
-)
+_TEAM = "Use the repository's notes (.whence/notes), not your own; same as --set memory.place=repository."
 #: Options of every command of memory.
-usual_options = _together(place_options, json_option, color_option, set_option)
+usual_options = together(
+    click.option("--team", is_flag=True, help=_TEAM),
+    click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="Use the notes in this folder."),
+    answer_options,
+)
 #: Filters that recalls and listings share.
 filter_options = request_options(RecallRequest, only=("project", "topic", "kinds", "tags", "since", "until", "as_of"))
 
@@ -85,18 +75,13 @@ filter_options = request_options(RecallRequest, only=("project", "topic", "kinds
 @contextmanager
 def open_notes(options: dict[str, Any], trace: Trace | None = None) -> Iterator[Memory]:
     """Open the notes that the options choose; warnings about them go to standard error."""
-    from whence.memory.memory import Memory  # noqa: PLC0415  -- loads numpy
-
     values = settings_of(options["assignments"])
     if options["team"]:
         if options["directory"] is not None:
             raise UsageError("--team and --notes name two folders", hint="give one")
         values |= {"memory.place": "repository", "memory.directory": ""}
-    progress = ProgressBar("reading notes")
-    try:
+    with ProgressBar("reading notes") as progress:
         memory = Memory.open(options["directory"], command_line=values, progress=progress, trace=trace)
-    finally:
-        progress.close()
     with memory:
         count = _print_remarks(memory.remarks)
         yield memory
@@ -128,7 +113,7 @@ Examples:
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("--stale", is_flag=True, help="Only notes whose code has changed; without a question: all of them.")
 @click.option("--full", is_flag=True, help="Show the whole text, not only the lines that matter.")
-@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
+@trace_option
 @usual_options
 def recall(question: tuple[str, ...], **options: Any) -> int:
     """Find notes by words and meaning, best first.
@@ -234,7 +219,10 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
         if history:
             return _print_history([*memory.history(note.key), note], options)
         if number is not None:
-            note = _version(note, memory.history(note.key), number)
+            versions = [*memory.history(note.key), note]
+            if number > len(versions):
+                raise UsageError(f"{safe(note.key)} has {len(versions)} versions, not {number}", hint="--history lists them")
+            note = versions[number - 1]
         if diff:
             return _print_code_history(note.key, memory.code_history(note), options)
         changed = memory.changed_code(note)
@@ -256,7 +244,7 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
 def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
     """Hide notes from recall. They are kept and can be restored."""
     with open_notes(options) as memory:
-        found = [note.key for note in _all_of(memory, keys)]
+        found = _all_of(memory, keys)
         for key in found:
             (memory.restore if restore else memory.archive)(key)
     return _say("restored" if restore else "archived", found, options)
@@ -272,7 +260,7 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
     This cannot be undone. whence archive hides a note from recall but keeps it.
     """
     with open_notes(options) as memory:
-        found = [note.key for note in _all_of(memory, keys, gone=True)]
+        found = _all_of(memory, keys, gone=True)
         if not yes:
             named = ", ".join(map(safe, found))
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -303,10 +291,10 @@ def compact(*, do_it: bool, **options: Any) -> int:
         if do_it:
             steps = apply(memory, steps, now)
     if options["as_json"]:
-        listed = [{name: getattr(step, name) for name in ("action", "key", "into", "because", "count")} for step in steps]
-        print_json({"applied": do_it, "steps": listed})
+        print_json({"applied": do_it, "steps": [asdict(step) for step in steps]})
         return FOUND
-    _print_columns([_step_row(step) for step in steps], styler(options["color"]))
+    rows = [[step.action, step.key, f"into {step.into}" if step.into else "", step.because] for step in steps]
+    _print_columns(rows, styler(options["color"]))
     if not steps:
         click.echo("nothing to do", err=True)
     elif not do_it:
@@ -337,22 +325,15 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
     from whence.memory.importer import import_notes  # noqa: PLC0415  -- loads numpy
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
-    with open_notes(options) as memory:
-        progress = ProgressBar("importing")
-        try:
-            place = Path(path).expanduser()
-            brought = import_notes(memory, place, project=project, topic=topic, kind=kind, redact=redact, now=now, progress=progress)
-        finally:
-            progress.close()
+    with open_notes(options) as memory, ProgressBar("importing") as progress:
+        place = Path(path).expanduser()
+        brought = import_notes(memory, place, project=project, topic=topic, kind=kind, redact=redact, now=now, progress=progress)
     taken = brought.new + brought.changed + brought.unchanged
-    if options["as_json"]:
-        counts = {name: getattr(brought, name) for name in ("new", "changed", "unchanged")}
-        print_json({**counts, "problems": list(brought.problems), "keys": list(brought.keys)})
-    else:
-        for problem in brought.problems:
-            click.echo(f"whence: {safe(problem)}", err=True)
-        left = f", {len(brought.problems)} problem{'s' if len(brought.problems) > 1 else ''}" if brought.problems else ""
-        print_item(f"{brought.new} new, {brought.changed} changed, {brought.unchanged} unchanged{left}")
+    if not options["as_json"]:
+        _print_remarks(brought.problems)
+    left = f", {len(brought.problems)} problem{'s' if len(brought.problems) > 1 else ''}" if brought.problems else ""
+    line = f"{brought.new} new, {brought.changed} changed, {brought.unchanged} unchanged{left}"
+    print_result(options["as_json"], asdict(brought), line)
     return FOUND if taken else FAILED if brought.problems else NOTHING_FOUND
 
 
@@ -376,7 +357,7 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
     from whence.memory.exporter import export_notes, exported_notes, lines_of  # noqa: PLC0415  -- loads numpy
 
     with open_notes(options) as memory:
-        if destination == STANDARD_OUTPUT:
+        if destination == "-":
             count = 0
             notes = exported_notes(memory, project=project, archived=not without_archived)
             for count, line in enumerate(lines_of(notes), 1):  # noqa: B007
@@ -384,24 +365,14 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
             return FOUND if count else NOTHING_FOUND
         place = Path(destination).expanduser()
         count = export_notes(memory, place, project=project, archived=not without_archived)
-    if options["as_json"]:
-        print_json({"exported": count, "destination": str(place)})
-    else:
-        print_item(f"{count} notes in {safe(str(place))}")
+    print_result(options["as_json"], {"exported": count, "destination": str(place)}, f"{count} notes in {safe(str(place))}")
     return FOUND if count else NOTHING_FOUND
 
 
 # Finding.
-def _all_of(memory: Memory, keys: Sequence[str], *, gone: bool = False) -> list[Note]:
-    """The notes of some keys, each once; nothing is done to any when one is not there."""
-    return list({note.key: note for note in (memory.get(key, gone=gone) for key in keys)}.values())
-
-
-def _version(note: Note, earlier: Sequence[Note], number: int) -> Note:
-    versions = [*earlier, note]
-    if number > len(versions):
-        raise UsageError(f"{safe(note.key)} has {len(versions)} versions, not {number}", hint="--history lists them")
-    return versions[number - 1]
+def _all_of(memory: Memory, keys: Sequence[str], *, gone: bool = False) -> list[str]:
+    """The full keys of some notes, each once; nothing is done to any when one is not there."""
+    return list(dict.fromkeys(memory.get(key, gone=gone).key for key in keys))
 
 
 # Showing.
@@ -413,15 +384,8 @@ def _row(note: Note) -> list[str]:
     return [note.key, day_of(note), note.kind, about, " ".join([*(f"#{tag}" for tag in note.tags), *state])]
 
 
-def _step_row(step: CompactionStep) -> list[str]:
-    into = f"into {step.into}" if step.into else ""
-    return [step.action, step.key, into, step.because]
-
-
 def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> None:
     """A note as its file has it. A terminal is sent no control characters; a pipe gets every byte."""
-    from whence.memory.front_matter import render  # noqa: PLC0415  -- loaded with the memory
-
     if not sys.stdout.isatty():
         print_text(note.text if only_text else render(note))
         return
@@ -433,8 +397,6 @@ def _print_note(note: Note, style: Callable[..., str], *, only_text: bool) -> No
 
 
 def _print_history(versions: Sequence[Note], options: dict[str, Any]) -> int:
-    from whence.text.slugs import first_words  # noqa: PLC0415  -- loaded with the memory
-
     shown = [without_secrets(note)[0] for note in versions]
     if options["as_json"]:
         listed = [{"version": number, **note_json(note)} for number, note in enumerate(shown, 1)]
@@ -476,11 +438,7 @@ def _diff(history: CodeHistory) -> list[str]:
 
 
 def _say(done: str, keys: Sequence[str], options: dict[str, Any]) -> int:
-    if options["as_json"]:
-        print_json({done: list(keys)})
-    else:
-        for key in keys:
-            print_item(f"{done} {safe(key)}")
+    print_result(options["as_json"], {done: list(keys)}, *(f"{done} {safe(key)}" for key in keys))
     return FOUND
 
 

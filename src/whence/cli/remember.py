@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,36 +18,28 @@ import click
 
 from whence.app.presenters.memory import note_json
 from whence.app.presenters.text import safe
-from whence.cli.main import FOUND
 from whence.cli.memory import open_notes, usual_options
-from whence.cli.shared import print_item, print_json
+from whence.cli.shared import FOUND, print_result, together
 from whence.core.errors import UsageError, WhenceError
+from whence.memory.front_matter import parse, render
+from whence.source.git import repository_root
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.note import Note
 
-STANDARD_INPUT = "-"
-
-tag_option = click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag; repeatable.")
-about_option = click.option(
-    "--about",
-    multiple=True,
-    metavar="PATH[#SYMBOL]",
-    help="Code it describes, such as src/app.py#App.run; recall reports when it changes. Repeatable.",
+_ABOUT = "Code it describes, such as src/app.py#App.run; recall reports when it changes. Repeatable."
+#: The fields of a note, and the options that every command of notes has.
+field_options = together(
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag; repeatable."),
+    click.option("--about", multiple=True, metavar="PATH[#SYMBOL]", help=_ABOUT),
+    click.option("--source", default=None, metavar="TEXT", help="Where it comes from: a person, a page, a session."),
+    click.option("--valid-from", metavar="TIME", help="Start of validity: 2026-01-31 or 2026-01-31T09:30:00Z."),
+    click.option("--valid-until", metavar="TIME", help="Expiry date; expired notes are not recalled."),
+    click.option("--redact", is_flag=True, help="Remove secrets from the text instead of refusing it."),
+    usual_options,
 )
-source_option = click.option("--source", default=None, metavar="TEXT", help="Where it comes from: a person, a page, a session.")
-from_option = click.option("--valid-from", metavar="TIME", help="Start of validity: 2026-01-31 or 2026-01-31T09:30:00Z.")
-until_option = click.option("--valid-until", metavar="TIME", help="Expiry date; expired notes are not recalled.")
-redact_option = click.option("--redact", is_flag=True, help="Remove secrets from the text instead of refusing it.")
 project_option = click.option("--project", metavar="NAME", help="Project (default: the name of the repository's folder).")
-
-
-def field_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The options for the fields of a note, in the order of help, and those that every command of notes has."""
-    for option in (usual_options, redact_option, until_option, from_option, source_option, about_option, tag_option):
-        command = option(command)
-    return command
 
 
 @click.command(
@@ -128,10 +124,8 @@ def edit(key: str, **options: Any) -> int:
             note = in_an_editor(memory, before, redact=options["redact"])
         else:
             note = memory.edit(before.key, text=text, redact=options["redact"], **fields)
-        if options["as_json"]:
-            print_json({"note": note_json(note), "changed": note != before})
-        else:
-            print_item(safe(note.key) if note != before else f"{safe(note.key)} is as it was")
+        said = safe(note.key) if note != before else f"{safe(note.key)} is as it was"
+        print_result(options["as_json"], {"note": note_json(note), "changed": note != before}, said)
     return FOUND
 
 
@@ -145,7 +139,7 @@ def _given(memory: Memory, options: dict[str, Any]) -> dict[str, Any]:
 
 def _text(given: str | None, memory: Memory) -> str:
     """The text of a note: as it was given, or what standard input holds."""
-    if given is not None and given != STANDARD_INPUT:
+    if given is not None and given != "-":
         return given
     if given is None and sys.stdin.isatty():
         raise UsageError("there is no text to remember", hint="give it as TEXT, or pipe it in")
@@ -161,8 +155,6 @@ def _text(given: str | None, memory: Memory) -> str:
 
 def codes_of(memory: Memory, given: Sequence[str]) -> tuple[list[str], Path | None]:
     """Code as it was named from the current folder, as a note names it, and the repository that it is in."""
-    from whence.source.git import repository_root  # noqa: PLC0415  -- loaded with the memory
-
     codes: list[str] = []
     root = memory.repository
     for one in filter(None, given):
@@ -185,17 +177,13 @@ def _say_stored(memory: Memory, note: Note, began: datetime, *, as_json: bool) -
     """The key of a note that was stored, and what it took the place of."""
     earlier = memory.history(note.key)
     unchanged = note.updated is not None and note.updated < began
-    if as_json:
-        print_json({"note": note_json(note), "replaced": bool(earlier) and not unchanged, "earlier_versions": len(earlier)})
-    elif unchanged:
-        print_item(f"{safe(note.key)} (is as it was)")
-    elif earlier:
+    said = " (is as it was)" if unchanged else ""
+    if earlier and not unchanged:
         last = earlier[-1].updated or earlier[-1].created
         of = f"the one of {last:%Y-%m-%d %H:%M} UTC" if last else "the one before"
-        count = f"{len(earlier)} earlier version{'s' if len(earlier) > 1 else ''}"
-        print_item(f"{safe(note.key)} (replaces {of}; {count})")
-    else:
-        print_item(safe(note.key))
+        said = f" (replaces {of}; {len(earlier)} earlier version{'s' if len(earlier) > 1 else ''})"
+    stored = {"note": note_json(note), "replaced": bool(earlier) and not unchanged, "earlier_versions": len(earlier)}
+    print_result(as_json, stored, f"{safe(note.key)}{said}")
     return FOUND
 
 
@@ -206,10 +194,6 @@ def _now() -> datetime:
 # In an editor.
 def in_an_editor(memory: Memory, note: Note, *, redact: bool) -> Note:
     """A note as a person has changed it. A file that cannot be stored is kept, and named."""
-    import tempfile  # noqa: PLC0415  -- only for this
-
-    from whence.memory.front_matter import render  # noqa: PLC0415  -- loaded with the memory
-
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise UsageError("there is no editor", hint="set VISUAL or EDITOR, or give --text, --topic, --tag, ...")
@@ -222,19 +206,16 @@ def in_an_editor(memory: Memory, note: Note, *, redact: bool) -> Note:
         stored = note if after == before else _stored(memory, note, after, redact=redact)
     except (WhenceError, OSError, KeyboardInterrupt) as trouble:
         if not file.exists() or file.read_bytes() == before:
-            _remove(file)
+            shutil.rmtree(file.parent, ignore_errors=True)
             raise
         told, hint = (trouble.message, trouble.hint) if isinstance(trouble, WhenceError) else (str(trouble) or "interrupted", "")
         kept = f"your edit is in {file}"
         raise UsageError(f"{safe(note.key)} is not changed: {told}", hint=f"{hint}; {kept}" if hint else kept) from trouble
-    _remove(file)
+    shutil.rmtree(file.parent, ignore_errors=True)  # with whatever an editor has put beside it
     return stored
 
 
 def _run(editor: str, file: Path) -> None:
-    import shlex  # noqa: PLC0415  -- only for this
-    import subprocess  # noqa: PLC0415  -- as above
-
     try:
         done = subprocess.run([*shlex.split(editor), str(file)], check=False)
     except (OSError, ValueError) as error:
@@ -245,8 +226,6 @@ def _run(editor: str, file: Path) -> None:
 
 def _stored(memory: Memory, note: Note, data: bytes, *, redact: bool) -> Note:
     """Store a note that was edited by hand, if it is one and nobody else has changed it."""
-    from whence.memory.front_matter import parse  # noqa: PLC0415  -- loaded with the memory
-
     edited = parse(data, folder=note.folder, slug=note.slug)
     if edited.problem:
         raise UsageError(edited.problem)
@@ -254,10 +233,3 @@ def _stored(memory: Memory, note: Note, data: bytes, *, redact: bool) -> Note:
     if memory.get(note.key) != note:
         raise UsageError("another has changed it since")
     return memory.put(replace(edited, about=about, updated=max(_now(), edited.created or _now())), redact=redact)
-
-
-def _remove(file: Path) -> None:
-    """Take away the copy, and whatever an editor has put beside it."""
-    import shutil  # noqa: PLC0415  -- only for this
-
-    shutil.rmtree(file.parent, ignore_errors=True)

@@ -15,8 +15,9 @@ from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_ro
 from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
 from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
 from whence.app.presenters.text import relative, safe
-from whence.cli.main import FOUND, NOTHING_FOUND
 from whence.cli.shared import (
+    FOUND,
+    NOTHING_FOUND,
     color_option,
     json_option,
     no_refresh_option,

@@ -1,9 +1,4 @@
-"""What the commands share: options, opening indexes with progress, traces, errors, colour, and printing.
-
-Commands print items, lines that belong to an item, and a foot. Without a budget (`--budget TOKENS` on every command: P2, Z4)
-these go straight to standard output; with one they are collected and cut between items at the end. Warnings go to standard
-error and are not counted, for they must be seen.
-"""
+"""What the commands share: options, opening indexes with progress, traces, errors, colour, and output within a budget (P2, Z4)."""
 
 from __future__ import annotations
 
@@ -15,13 +10,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target
+from whence.app.command_line import Target, set_option
 from whence.app.presenters.text import Document, plain, safe
 from whence.core.errors import UsageError, WhenceError
 from whence.core.request import Option, options_of
@@ -30,6 +25,18 @@ from whence.core.trace import Trace
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.index.layout import Layout
+
+#: Exit codes.
+FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
+#: Commands without a budget: they run until they are stopped, answer another program in that program's form, write what
+#: is to be read back (half a backup is none), or show a change and ask for consent (nobody agrees to half of it).
+#: `whence context` has an option of the same name and the same promise.
+UNBOUNDED = frozenset({"mcp", "watch", "ui", "hook", "export", "feedback export", "install", "uninstall"})
+_OPTION = "--budget"
+_HELP = "Limit the output to this many tokens; the last line (in JSON: budget) says what is left out."
+_TYPES = {"int": int, "float": float}
+#: Work shorter than this shows no bar.
+SECONDS_BEFORE_PROGRESS = 0.4
 
 
 @contextmanager
@@ -48,80 +55,66 @@ def tracing(path: str | None) -> Iterator[Trace | None]:
         yield None
 
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_TYPES = {"int": int, "float": float}
-#: Work shorter than this shows no bar.
-SECONDS_BEFORE_PROGRESS = 0.4
-
 color_option = click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour the output (auto: on a terminal only)."
 )
 path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
 no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+trace_option = click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 
 
-def request_options(
-    request: type, *, only: Collection[str] = (), help_of: Mapping[str, str] | None = None
-) -> Callable[[_Command], _Command]:
+def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator, in the order in which help shows them."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+#: How an answer is printed, and settings for it.
+answer_options = together(json_option, color_option, set_option)
+#: The same, for questions to an index, and for those whose stages can be traced.
+index_options = together(no_refresh_option, answer_options)
+traced_options = together(no_refresh_option, trace_option, answer_options)
+
+
+def request_options(request: type, *, only: Collection[str] = (), help_of: Mapping[str, str] | None = None) -> Callable[[Any], Any]:
     """Give a command the options of a request, or some of them; `help_of` replaces their help."""
     offered = [one for one in options_of(request) if one.flags and (not only or one.name in only)]
-
-    def add(command: _Command) -> _Command:
-        for one in reversed(offered):
-            command = _click_option(one, (help_of or {}).get(one.name, one.doc))(command)
-        return command
-
-    return add
+    return together(*(_click_option(one, (help_of or {}).get(one.name, one.doc)) for one in offered))
 
 
-def _click_option(one: Option, help_text: str) -> Callable[[_Command], _Command]:
+def _click_option(one: Option, help_text: str) -> Callable[[Any], Any]:
     if one.type == "bool":
         return click.option(*one.flags, one.name, is_flag=True, help=help_text)
-    valueless: dict[str, Any] = {"is_flag": False, "flag_value": one.flag_value} if one.flag_value else {}
-    return click.option(
-        *one.flags,
-        one.name,
-        type=_TYPES.get(one.type),
-        multiple=one.type == "strs",
-        **valueless,
-        metavar=one.placeholder or None,
-        help=help_text,
-    )
+    how: dict[str, Any] = {"is_flag": False, "flag_value": one.flag_value} if one.flag_value else {}
+    how |= {"type": _TYPES.get(one.type), "multiple": one.type == "strs", "metavar": one.placeholder or None}
+    return click.option(*one.flags, one.name, help=help_text, **how)
 
 
-class ProgressBar:
-    """A bar on a terminal for work that takes a while; nothing in a pipe (A6)."""
+class ProgressBar(ExitStack):
+    """A bar on a terminal for work that takes a while; nothing in a pipe (A6). Leaving the context removes it."""
 
     def __init__(self, label: str) -> None:
-        self._label, self._began, self._done = label, time.monotonic(), 0
+        super().__init__()
+        self._label, self._began, self._done = safe(label), time.monotonic(), 0
         self._bar: click._termui_impl.ProgressBar[int] | None = None
         self._show = sys.stderr.isatty()
-        self._stack = ExitStack()
 
     def __call__(self, done: int, total: int) -> None:
         """Update the bar."""
         if not self._show or (self._bar is None and (time.monotonic() - self._began < SECONDS_BEFORE_PROGRESS or done >= total)):
             return
         if self._bar is None:
-            self._bar = self._stack.enter_context(click.progressbar(length=total, label=self._label, file=sys.stderr, show_pos=False))
+            self._bar = self.enter_context(click.progressbar(length=total, label=self._label, file=sys.stderr, show_pos=False))
         self._bar.update(done - self._done)
         self._done = done
-
-    def close(self) -> None:
-        """Remove the bar."""
-        self._stack.close()
 
 
 def open_index(root: Path, values: Mapping[str, str], *, quiet: bool = False, **how: Any) -> Index:
     """Open the index of a root, with a progress bar if it takes a while, and print its notes unless `quiet`."""
     from whence.app.index import Index  # noqa: PLC0415
 
-    progress = ProgressBar(f"indexing {safe(root.name)}")
-    try:
+    with ProgressBar(f"indexing {root.name}") as progress:
         index = Index.open(root, command_line=values, progress=progress, **how)
-    finally:
-        progress.close()
     if not quiet:
         print_notes([index])
     return index
@@ -169,25 +162,16 @@ def layout_of(root: Path) -> Layout:
     return Layout(data_dir(), root)
 
 
-#: Commands without a budget: they run until they are stopped, answer another program in that program's form, write what
-#: is to be read back (half a backup is none), or show a change and ask for consent (nobody agrees to half of it).
-#: `whence context` has an option of the same name and the same promise.
-UNBOUNDED = frozenset({"mcp", "watch", "ui", "hook", "export", "feedback export", "install", "uninstall"})
-_FAILED = 2  # as everywhere; `main` has the name, and needs this module
-_OPTION = "--budget"
-_HELP = "Limit the output to this many tokens; the last line (in JSON: budget) says what is left out."
-
-
-class _Collected:
+# Output. Without a budget it goes straight to standard output; with one it is collected and cut between items at the end.
+# Warnings go to standard error and are not counted, for they must be seen.
+class _Collected(Document):
     """The output of a command with a budget."""
 
-    def __init__(self) -> None:
-        self.document = Document()
-        self.json: list[Any] = []  # the JSON document, once there is one
+    json: tuple[Any, ...] = ()  # the JSON document, once there is one
 
     @property
     def is_empty(self) -> bool:
-        return not (self.json or self.document.items or self.document.foot)
+        return not (self.json or self.items or self.foot)
 
 
 _collected: ContextVar[_Collected | None] = ContextVar("collected", default=None)
@@ -196,26 +180,20 @@ _collected: ContextVar[_Collected | None] = ContextVar("collected", default=None
 # Printing.
 def print_item(*lines: str) -> None:
     """Print an item: a line, and the lines that belong to it."""
-    if (collected := _collected.get()) is not None:
-        collected.document.item(*lines)
-    else:
-        _echo(lines)
+    collected = _collected.get()
+    (collected.item if collected else _echo)(*lines)
 
 
 def print_more(*lines: str) -> None:
     """Print more lines of the last item."""
-    if (collected := _collected.get()) is not None:
-        collected.document.more(*lines)
-    else:
-        _echo(lines)
+    collected = _collected.get()
+    (collected.more if collected else _echo)(*lines)
 
 
 def print_foot(line: str) -> None:
     """Print how fresh the answer is, after everything else: the last to go when there is no room."""
-    if (collected := _collected.get()) is not None:
-        collected.document.foot.append(line)
-    else:
-        _echo([line])
+    collected = _collected.get()
+    (collected.foot.append if collected else _echo)(line)
 
 
 def print_document(document: Document) -> None:
@@ -230,7 +208,7 @@ def print_text(text: str) -> None:
     """Print a text verbatim; bytes that are no Unicode come out as they were."""
     raw = text.encode("utf-8", "surrogateescape")
     if (collected := _collected.get()) is not None:
-        collected.document.item(*raw.decode(sys.stdout.encoding or "utf-8", "surrogateescape").removesuffix("\n").split("\n"))
+        collected.item(*raw.decode(sys.stdout.encoding or "utf-8", "surrogateescape").removesuffix("\n").split("\n"))
     else:
         click.echo(raw, nl=False)
 
@@ -238,12 +216,21 @@ def print_text(text: str) -> None:
 def print_json(value: Any) -> None:
     """Print one JSON document. Names that are no Unicode come out escaped, not lost."""
     if (collected := _collected.get()) is not None:
-        collected.json = [value]
+        collected.json = (value,)
     else:
         click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
-def _echo(lines: Any) -> None:
+def print_result(as_json: bool, value: Any, *lines: str) -> None:
+    """Print a result as JSON, or as lines, each an item of its own."""
+    if as_json:
+        print_json(value)
+    else:
+        for line in lines:
+            print_item(line)
+
+
+def _echo(*lines: str) -> None:
     for line in lines:
         click.echo(line, color=True)
 
@@ -295,7 +282,7 @@ def _print_fitted(collected: _Collected, budget: int, *, as_json: bool) -> None:
     if collected.json or (as_json and collected.is_empty):
         text = fit_json(collected.json[0] if collected.json else {}, budget, rest=_rest).text
     else:
-        text = fit_document(collected.document, budget, rest=_rest, coloured=sys.stdout.isatty()).text
+        text = fit_document(collected, budget, rest=_rest, coloured=sys.stdout.isatty()).text
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -313,7 +300,7 @@ def _complain(error: WhenceError, budget: int) -> None:
     text = complaint(error.message, error.hint)
     if count_tokens(text) > budget:
         click.echo(fit_document(Document([[text.removesuffix("\n")]]), budget, rest=_rest).text, err=True, nl=False)
-        raise click.exceptions.Exit(_FAILED) from error
+        raise click.exceptions.Exit(FAILED) from error
 
 
 def _rest(enough: int) -> str:

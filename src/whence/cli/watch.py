@@ -17,17 +17,16 @@ import click
 
 from whence.app.command_line import set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
-from whence.cli.main import FOUND
-from whence.cli.shared import json_option, open_index, styler
+from whence.cli.shared import FOUND, json_option, open_index, styler
 from whence.core.errors import RootError, WhenceError
 from whence.core.settings import WatchSettings
+from whence.index.watch import TreeWatcher
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from whence.app.index import Index
     from whence.core.types import RefreshSummary
-    from whence.index.watch import TreeWatcher
 
 #: If changes never pause, the index is updated after this many quiet periods.
 MAX_PAUSES = 10
@@ -169,8 +168,6 @@ class RootWatcher:
         return self._follower.handle if self._follower is not None else None
 
     def _open(self) -> tuple[Index, TreeWatcher]:
-        from whence.index.watch import TreeWatcher  # noqa: PLC0415  -- numpy, not for help
-
         self._index = self._open_root(self._root)
         self._inode = _inode(self._index.layout.database)
         self._settings = self._index.settings.watch
