@@ -25,8 +25,7 @@ from whence.core.settings import load
 from whence.memory import front_matter
 from whence.memory.note import KINDS, CodeRef, Note
 from whence.query.filters import check_glob, compile_pattern
-from whence.query.parser import parse_operators, path_predicate
-from whence.query.paste import clean_paste
+from whence.query.parser import clean_paste, parse_operators, path_predicate
 from whence.query.plan import make_plan
 from whence.storage.arrayfile import ArrayFile, write_arrays
 from whence.text import analyzer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sample_trees import write
 from whence.query import parser
-from whence.query.paste import clean_paste
+from whence.query.parser import clean_paste
 from whence_bench.search import corpus as corpora
 from whence_bench.search import pastes
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from campaigns import examples
 from whence.memory.retrieval import plan_query
-from whence.query.parser import parse_query
-from whence.query.paste import MAX_READ, PLAIN, clean_paste
+from whence.query.parser import PLAIN, clean_paste, parse_query
+from whence.query.paste import MAX_READ
 from whence.query.plan import make_plan
 from whence.text.analyzer import prose_language
 

@@ -20,12 +20,8 @@ from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
 from whence.index.writer import IndexWriter, Progress
-from whence.query.lexer import syntax_error
 from whence.query.parser import Leaf, ParsedQuery
-from whence.ranking.receipt import Why
-from whence.search.explain import find_target
 from whence.search.pipeline import RankedPool, Searcher
-from whence.search.related import RelatedQuery
 from whence.search.request import SearchRequest, check_related
 from whence.search.result import SearchResponse, SearchResult
 from whence.source.walk import FileTree
@@ -46,7 +42,9 @@ if TYPE_CHECKING:
     from whence.graph.questions import Questions
     from whence.graph.reader import Graph
     from whence.index.reuse import ReusableIndex
+    from whence.ranking.receipt import Why
     from whence.search.explain import Absence, Rival
+    from whence.search.related import RelatedQuery
     from whence.search.request import SearchOptions
     from whence.source.excluded import ExcludedMatches
 
@@ -213,6 +211,8 @@ class Index:
         check_related(options)
         reader = self.reader
         request = SearchRequest.of("related", **options)
+        from whence.search.explain import find_target  # noqa: PLC0415  -- a search does without
+
         unit = int(find_target(reader.snapshot, f"{path}:{line}", wants_line=True)[0])
         return self._searcher().related(_example(reader, unit), request)
 
@@ -237,6 +237,8 @@ class Index:
         try:
             meant = questions.resolve(leaf.value)
         except UsageError as error:
+            from whence.query.operators import syntax_error  # noqa: PLC0415  -- loaded for the operator
+
             raise syntax_error(error.message, parsed.query, parsed.query.index(":", leaf.at) + 1) from error
         if leaf.field == "sym":
             nodes = np.array([node for one in meant for node in one.nodes], np.int64)
@@ -359,4 +361,6 @@ def _example(reader: IndexReader, unit: int) -> RelatedQuery:
     lines = (reader.read_text(path) or "").split("\n")[first - 1 : last]
     parsed = reader.parsed(path) or ParsedFile("", ())
     parents = [one.parents for one in parsed.units if one.first_line == first and one.last_line == last]
+    from whence.search.related import RelatedQuery  # noqa: PLC0415  -- a search does without
+
     return RelatedQuery(unit, " ".join((*(parents[0] if parents else ()), snapshot.unit_name(unit))), "\n".join(lines))

@@ -22,7 +22,7 @@ from whence.core.trace import Trace
 from whence.embed.encoder import is_shipped
 from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
-from whence.query.paste import clean_paste
+from whence.query.parser import clean_paste
 from whence.ranking.confidence import Confidence
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without
 from whence.retrieval.lexical import FieldWeights

@@ -31,8 +31,8 @@ from whence.fleet.rows import FetchedFile, fetch_blobs, fetch_texts, file_key
 from whence.index.segment import CONTENTS, name_hash
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
-from whence.query.lexer import PHRASE, REGEX, WORD, syntax_error
-from whence.query.parser import Leaf, ParsedQuery
+from whence.query.operators import syntax_error
+from whence.query.parser import PHRASE, REGEX, WORD, Leaf, ParsedQuery
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.receipt import Why
 from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS

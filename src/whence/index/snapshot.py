@@ -10,16 +10,19 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whence.core.types import DocumentFrequency
 from whence.index.segment import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, SegmentReader, fold_name, name_hash
-from whence.index.symbols import SymbolTable
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.postings import distinct, is_member
 from whence.text.bm25 import idf
+
+if TYPE_CHECKING:
+    from whence.index.symbols import SymbolTable
 
 #: A name defined in more files than this does not tell which one is meant.
 MAX_DEFINITIONS = 3
@@ -356,6 +359,8 @@ class Snapshot:
     @cached_property
     def symbols(self) -> SymbolTable:
         """The units as symbols."""
+        from whence.index.symbols import SymbolTable  # noqa: PLC0415  -- a search does without
+
         return SymbolTable(self)
 
     @cached_property

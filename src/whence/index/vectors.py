@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whence.core.errors import IndexDamaged, VectorsDamaged
 from whence.embed.encoder import Encoder, UnitText, Vectors, unit_length
-from whence.embed.passages import Passage
 from whence.storage.arrayfile import Array, ArrayFile, Columns, Stamp
 from whence.storage.postings import highest, ranges
+
+if TYPE_CHECKING:
+    from whence.embed.passages import Passage
 
 #: Above this many passages, sketches choose what is compared.
 MAX_FULL_SCAN = 40_000

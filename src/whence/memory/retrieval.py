@@ -12,7 +12,7 @@ import numpy as np
 
 from whence.embed.encoder import Encoder, Vectors
 from whence.memory.reader import NoteReader
-from whence.query.paste import clean_paste
+from whence.query.parser import clean_paste
 from whence.storage.arrayfile import Array
 from whence.storage.postings import first_of_each, highest, spread
 from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language

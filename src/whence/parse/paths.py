@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from whence.core.types import CODE
-from whence.parse.languages import language_of
 from whence.text.analyzer import parts
 
 #: So many folders right above a file tell what it is about.
@@ -67,6 +66,8 @@ def roles(path: str) -> Role:
 
 def is_source(path: str) -> bool:
     """Whether a file is code that is parsed, and neither a test nor an example."""
+    from whence.parse.languages import language_of  # noqa: PLC0415  -- the table, where a path alone does not tell
+
     language = language_of(path)
     return language.content == CODE and bool(language.grammar) and not roles(path) & (Role.TEST | Role.EXAMPLE)
 
@@ -116,6 +117,8 @@ _GENERATED = re.compile(
 @lru_cache(maxsize=1024)
 def sort_of(path: str) -> str:
     """What a file is to a reader: vendored, generated, a test, an example, docs, config, or code."""
+    from whence.parse.languages import language_of  # noqa: PLC0415  -- as above
+
     found = roles(path)
     if _VENDORED.search(path):
         return "vendored"

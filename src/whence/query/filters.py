@@ -13,7 +13,6 @@ from typing import Any
 from whence.core.errors import QueryError, UsageError
 from whence.core.request import check_choice
 from whence.core.types import KINDS
-from whence.parse.languages import KNOWN_NAMES
 from whence.source.ignore import BACKEND
 
 OPERATORS = ("or", "and")
@@ -39,8 +38,11 @@ class Filters:
     def __post_init__(self) -> None:
         """Reject values that cannot match anything."""
         check_choice("content", self.content, CONTENTS)
-        for language in self.languages:
-            check_choice("language", language, KNOWN_NAMES)
+        if self.languages:
+            from whence.parse.languages import KNOWN_NAMES  # noqa: PLC0415  -- only where one is named
+
+            for language in self.languages:
+                check_choice("language", language, KNOWN_NAMES)
         for kind in self.kinds:
             check_choice("kind", kind, sorted(KINDS))
         for glob in (*self.include, *self.exclude):

@@ -21,7 +21,6 @@ from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
 from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import DENSE, INCLUDED, CandidatePool, FileHit, break_ties, collapse, union
-from whence.ranking.receipt import Why
 from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
@@ -37,6 +36,7 @@ from whence.storage.postings import distinct, is_member
 from whence.text.analyzer import terms
 
 if TYPE_CHECKING:
+    from whence.ranking.receipt import Why
     from whence.search.explain import Absence, Rival
     from whence.search.related import RelatedQuery
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypedDict
@@ -198,6 +197,8 @@ def with_factors(name: str, profile: Profile, factors: Mapping[str, float] | Non
     """A profile with the weights of some of its signals multiplied: to see what they are worth."""
     for signal, factor in (factors or {}).items():
         if signal not in profile.signals:
+            from difflib import get_close_matches  # noqa: PLC0415  -- only where something is wrong
+
             near = get_close_matches(signal, profile.signals, 1)
             raise QueryError(
                 f"the profile {name!r} has no signal {signal[:80]!r}",

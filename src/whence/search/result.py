@@ -17,11 +17,11 @@ from whence.core.types import Unit
 from whence.parse.paths import sort_of
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
-from whence.ranking.receipt import Why
 from whence.text import analyzer
 from whence.text.injection import Instruction, flags_of
 
 if TYPE_CHECKING:
+    from whence.ranking.receipt import Why
     from whence.search.pipeline import RankedFile
 
 

@@ -13,7 +13,7 @@ from whence.context.classic import keywords
 from whence.core.settings import load
 from whence.memory import front_matter
 from whence.memory.note import Note
-from whence.query import filters, parser, paste, plan
+from whence.query import filters, parser, plan
 from whence.text import analyzer
 from whence_bench.faults import fuzz_reader, fuzz_wire
 from whence_bench.faults import fuzz_words as words
@@ -71,7 +71,7 @@ def _paste(_: Path) -> Try:
 
     def tried(data: bytes) -> None:
         text = _text(data)
-        question = paste.clean_paste(text)
+        question = parser.clean_paste(text)
         assert question.text.strip() or not text.strip()
         made = plan.make_plan(text, decay=0.05, quoted=0.5, boilerplate=0.7)
         assert made.words

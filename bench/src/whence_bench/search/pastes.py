@@ -21,7 +21,7 @@ from whence.core.types import CODE
 from whence.index.snapshot import Snapshot
 from whence.parse.paths import Role, roles
 from whence.query import parser
-from whence.query.paste import PLAIN, CleanedQuery, clean_paste
+from whence.query.parser import PLAIN, CleanedQuery, clean_paste
 from whence.search import metrics
 from whence_bench import report
 from whence_bench.search.corpus import Corpus, Repository

@@ -1,22 +1,19 @@
 """Paste cleanup: finds the question in a pasted prompt, conversation, JSON or markup, stack trace, log or issue form.
 
-Most queries are one short line and pass one cheap test. The readers for the rest are loaded when there is something to read.
+Only loaded for what may be pasted (`parser.clean_paste`); the readers are loaded when there is something to read.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from whence.query.parser import CleanedQuery
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
 from whence.text.tables import PatternTable, read_sections
 
-#: Kinds of text. A plain one is searched as it is.
-PLAIN, ENVELOPE, CHAT, PROMPT, TRACE, LOG, ISSUE, SNIPPET = ("plain", "envelope", "chat", "prompt", "trace", "log", "issue", "snippet")
-#: A single line with more characters is looked at more closely.
-MAX_SHORT = 300
+#: Kinds of text beside a plain one.
+ENVELOPE, CHAT, PROMPT, TRACE, LOG, ISSUE, SNIPPET = ("envelope", "chat", "prompt", "trace", "log", "issue", "snippet")
 #: How many wrappers around one another are removed.
 MAX_DEPTH = 5
 #: Only the beginning and the end of a longer text are read, more of JSON and markup: the question is in one of them.
@@ -24,26 +21,9 @@ MAX_READ, MAX_WRAPPED = 30_000, 1_200_000
 #: A text must have a content word within so many characters.
 _CONTENT_WITHIN = 4_000
 
-#: How a single short line starts that may be more than a question.
-_SUSPECT = re.compile(
-    r"\s*(?:[{\[<`]|\d\d|\w[\w.]*\(\s*(?:\{|\w+\s*=)|you(?:'re| are)\b|act as\b|(?:user|search|my|the) (?:question|query)\b|question\s*:)",
-    re.IGNORECASE,
-)
 
-
-@dataclass(frozen=True, slots=True)
-class CleanedQuery:
-    """The text to search for, the kind of text it was in, and one sentence that says what was left out."""
-
-    text: str
-    kind: str = PLAIN
-    note: str = ""
-
-
-def clean_paste(text: str) -> CleanedQuery:
-    """The question in a text: all of it, unless it is certain that it holds more than a question."""
-    if len(text) <= MAX_SHORT and "\n" not in text and "</" not in text and not _SUSPECT.match(text):
-        return CleanedQuery(text)
+def find_question(text: str) -> CleanedQuery:
+    """The question in a text that may hold more than one: all of it, unless that is certain."""
     found = CleanedQuery(text)
     for _ in range(MAX_DEPTH if text.strip() else 0):
         inner = _unwrapped(found.text)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from whence.query.paste import CHAT, PROMPT, CleanedQuery, has_content_words, load_patterns
+from whence.query.parser import CleanedQuery
+from whence.query.paste import CHAT, PROMPT, has_content_words, load_patterns
 
 _PATTERN, _MARKS, _TAG = load_patterns("prompts"), load_patterns("marks").all(), load_patterns("wrappers")["TAG"]
 _NOT_QUESTION = ("RULE", "NO_SENTENCE", "LISTED")

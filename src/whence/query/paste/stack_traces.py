@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from whence.query.paste import LOG, TRACE, CleanedQuery, load_patterns
+from whence.query.parser import CleanedQuery
+from whence.query.paste import LOG, TRACE, load_patterns
 
 #: Lines that are read from each end, and characters of each.
 MAX_LINES, MAX_LINE = 400, 400

@@ -9,7 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from whence.query.paste import ENVELOPE, ISSUE, MAX_READ, SNIPPET, CleanedQuery, has_content_words, load_patterns
+from whence.query.parser import CleanedQuery
+from whence.query.paste import ENVELOPE, ISSUE, MAX_READ, SNIPPET, has_content_words, load_patterns
 from whence.query.paste.prompts import TaggedBlock, find_tagged_blocks, is_continuation, is_prompt, outermost, remove_blocks
 from whence.text.tables import read_sections, word_sections
 
