@@ -146,7 +146,16 @@ def test_json_has_the_documented_keys(tree):
     assert all(set(result) == expected for result in told["results"])
     assert all(set(line) == {"number", "text"} for result in told["results"] for line in result["lines"])
     assert set(told["indexes"][0]) == {"root", "files", "units", "freshness", "notes"}
-    assert set(told["indexes"][0]["freshness"]) == {"commit", "branch", "indexed_at", "changed_files", "fresh", "note"}
+    assert set(told["indexes"][0]["freshness"]) == {
+        "commit",
+        "branch",
+        "indexed_at",
+        "edited_files",
+        "new_files",
+        "changed_files",
+        "fresh",
+        "note",
+    }
 
 
 def test_json_with_why_has_the_ledger(tree):

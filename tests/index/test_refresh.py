@@ -14,6 +14,7 @@ import pytest
 from hindrances import environment, obeying_permissions
 from sample_trees import git, truth, whence, write
 from whence import Index
+from whence.app.presenters.text import freshness_json, freshness_words
 from whence.core.errors import IndexBusy, StorageError
 from whence.index.layout import Layout
 from whence.source.walk import RACY_NS
@@ -153,6 +154,47 @@ def test_without_a_refresh_the_index_answers_as_it_was_and_says_how_far_behind_i
         assert paths(index, "render") == ["web/app.js"]
         assert index.freshness.changed >= 2
         assert not index.freshness.fresh
+
+
+def test_uncommitted_files_are_counted_as_git_would(tmp_path: Path) -> None:
+    root = write(
+        tmp_path / "repository", {f"part_{n}.py": f"def part_{n}(): pass\n" for n in range(6)} | {"crlf.py": b"a = 1\r\nb = 2\r\n"}
+    )
+    for command in (("init", "-b", "main"), ("config", "core.autocrlf", "input"), ("add", "."), ("commit", "-m", "first")):
+        git(*command, cwd=root)
+
+    def counts() -> tuple[int, int]:
+        with Index.open(root) as index:
+            return index.freshness.edited, index.freshness.new
+
+    assert counts() == (0, 0)
+    write(root, {"part_0.py": "def changed(): pass\n", "part_1.py": "def staged(): pass\n", "new.py": "def new(): pass\n"})
+    (root / "part_2.py").unlink()
+    git("add", "part_1.py", cwd=root)
+    assert counts() == (3, 1)
+    git("add", "new.py", cwd=root)
+    git("commit", "-m", "second", cwd=root)  # part_1 and new
+    assert counts() == (2, 0)
+    git("checkout", ".", cwd=root)
+    assert counts() == (0, 0)
+    write(root, {"part_3.py": "def changed(): pass\n"})
+    git("commit", "-am", "third", cwd=root)
+    assert counts() == (0, 0)
+    with Index.open(root, data_dir=tmp_path / "other") as index:  # one that never saw the file as it is in the commit
+        assert (index.freshness.edited, index.freshness.new) == (0, 0)
+    write(root, {"part_4.py": "def changed(): pass\n"})
+    assert whence("index", "--force", cwd=root).returncode == 0
+    assert counts() == (1, 0)
+    git("checkout", ".", cwd=root)
+    assert counts() == (0, 0)
+
+
+def test_a_first_build_that_was_cut_off_has_no_time(tree: Path) -> None:
+    with Index.open(tree) as index:
+        with index.store.transaction():
+            index.store.delete_meta("indexed_at")
+        assert "first build not finished" in freshness_words(index.freshness, time.time())
+        assert freshness_json(index.freshness)["indexed_at"] is None
 
 
 def test_the_commit_of_an_answer_follows_git(tree: Path) -> None:

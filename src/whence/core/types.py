@@ -123,6 +123,8 @@ class Freshness:
     indexed_at: float
     changed: int  # files that differ from what was indexed
     note: str = ""
+    edited: int = 0  # indexed files that differ from the commit, or are gone
+    new: int = 0  # indexed files that the commit does not have
 
     @property
     def fresh(self) -> bool:

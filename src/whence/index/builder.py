@@ -16,7 +16,7 @@ from whence.core.settings import IndexSettings
 from whence.core.types import RefreshSummary
 from whence.embed.encoder import NONE, SHIPPED, Encoder
 from whence.embed.passages import cut_passages
-from whence.index.changes import read_state, split_changed
+from whence.index.changes import read_state, split_changed, update_committed
 from whence.index.history import history_columns, update_history
 from whence.index.layout import ABANDONED_NS, Layout
 from whence.index.merge import merge, merge_inputs
@@ -76,6 +76,7 @@ class Builder:
             self._store.set_places(tree)
         # Vectors first: a merge keeps them, so that a slow model never encodes a file twice.
         self._make_vectors(progress)
+        update_committed(self._store, self._layout.root, head, changed, self._settings.max_file_bytes)
         moved = update_history(self._layout, self._store, head, self._settings.history)
         if moved or changed or revived or tree.deleted or not has_current_columns(self._store):
             self._compact()

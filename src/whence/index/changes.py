@@ -28,6 +28,29 @@ def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blo
     return found
 
 
+def update_committed(store: IndexStore, root: Path, head: str, changed: Sequence[str], limit: int) -> None:
+    """Bring up to date what the files of the commit contain. git runs once per commit; files it did not change are not read again."""
+    if store.meta().get("committed", "") == head:
+        known = store.committed(changed)
+        blobs = {path: blob for path, (blob, _) in known.items()}
+    else:
+        from whence.source.history import list_blobs  # noqa: PLC0415  -- starts a process; only where the commit has moved
+
+        known, blobs = store.committed(), (list_blobs(root, head) if head else None) or {}
+    live, new = store.indexed_paths(), set(changed)
+    moved = {
+        path: blob for path, blob in blobs.items() if path not in known or known[path][0] != blob or (path in new and not known[path][1])
+    }
+    seen = {path for path in moved if path in live or (path in known and known[path][1] is not None)}
+    same = hash_committed_files(root, seen, moved, limit)
+    with store.transaction():
+        store.set_committed(
+            {path: (blob, same.get(path, b"") if path in seen else None) for path, blob in moved.items()}, known.keys() - blobs
+        )
+        edited, added = store.count_uncommitted()
+        store.set_meta(committed=head, edited=str(edited), new=str(added))
+
+
 def _blob(raw: bytes, like: str) -> str:
     """Git's hash of some content: SHA-1 or SHA-256, like another one."""
     import hashlib  # noqa: PLC0415  -- for a pack only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ _KEYED = {
     "files": (f"path BLOB, {_STATE}, hash BLOB, reason TEXT, language TEXT, segment INTEGER, row INTEGER, hidden INTEGER", "path"),
     # Rows of segments whose file has changed or gone. They are revived if its content comes back.
     "dead": ("segment INTEGER, row INTEGER, path BLOB, hash BLOB, language TEXT, died INTEGER", "segment, row"),
+    # What git says each file contains in the current commit, and our hash of that: empty if the file differs, null if it was never indexed.
+    "committed": ("path BLOB, blob TEXT NOT NULL, hash BLOB", "path"),
     "places": (f"path BLOB, kind TEXT NOT NULL, {_STATE}", "path"),
     "skipped": ("path BLOB, reason TEXT NOT NULL", "path"),
     "edges": (
@@ -231,6 +233,37 @@ class IndexStore(Database):
         """Make a dead row the row of a file again; call inside a transaction."""
         self.add_files([record], segment)
         self._db.execute("DELETE FROM dead WHERE segment = ? AND row = ?", (segment, record.row))
+
+    # The current commit.
+    def committed(self, paths: Sequence[str] | None = None) -> dict[str, tuple[str, bytes | None]]:
+        """(git's hash, ours) of the files of the commit: all, or some."""
+        every = "SELECT path, blob, hash FROM committed"
+        found = (
+            self.rows(every)
+            if paths is None
+            else (row for path in paths for row in self.rows(f"{every} WHERE path = ?", [os.fsencode(path)]))
+        )
+        return {os.fsdecode(path): (blob, known) for path, blob, known in found}
+
+    def indexed_paths(self) -> set[str]:
+        """The files that can be searched."""
+        return {os.fsdecode(path) for (path,) in self.rows("SELECT path FROM files WHERE reason = ''")}
+
+    def set_committed(self, files: Mapping[str, tuple[str, bytes | None]], gone: Iterable[str] = ()) -> None:
+        """Add or replace files of the commit, and remove those that it no longer has; call inside a transaction."""
+        self._db.executemany("DELETE FROM committed WHERE path = ?", [(os.fsencode(path),) for path in gone])
+        rows = [(os.fsencode(path), blob, known) for path, (blob, known) in files.items()]
+        self._db.executemany("INSERT OR REPLACE INTO committed VALUES (?, ?, ?)", rows)
+
+    def count_uncommitted(self) -> tuple[int, int]:
+        """How many indexed files differ from the commit or are gone, and how many it does not have; none without a commit."""
+        if not self.rows("SELECT 1 FROM committed LIMIT 1"):
+            return 0, 0
+        joined = "SELECT count(*) FROM files LEFT JOIN committed AS c USING (path) WHERE reason = '' AND"
+        deleted = "SELECT count(*) FROM committed WHERE hash IS NOT NULL AND path NOT IN (SELECT path FROM files)"
+        edited = f"{joined} c.path IS NOT NULL AND c.hash IS NOT files.hash"
+        ((changed, new),) = self.rows(f"SELECT ({edited}) + ({deleted}), ({joined} c.path IS NULL)")
+        return changed, new
 
     def skipped_files(self) -> list[Skipped]:
         """Files that were read and left out, with the reason."""

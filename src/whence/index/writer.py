@@ -149,6 +149,8 @@ class IndexWriter:
             float(meta.get("indexed_at", 0)),
             self._stale_files,
             "; ".join(note for note in self.notes if note.startswith(STALE_NOTE)),
+            int(meta.get("edited", 0)),
+            int(meta.get("new", 0)),
         )
 
     def refresh(self, progress: Progress | None = None) -> RefreshSummary:

@@ -86,7 +86,9 @@ class FreshnessView(ApiModel):
 
     commit: str  # that was indexed; empty without git
     branch: str  # that was indexed; empty without git
-    indexed_at: float  # when it was last updated, in seconds since 1970
+    indexed_at: float  # when it was last updated, in seconds since 1970; 0: the first build is not finished
+    edited_files: int  # indexed files that differ from the commit, or are gone
+    new_files: int  # indexed files that the commit does not have
     changed_files: int  # files that changed since
     fresh: bool  # whether nothing is known to have changed since
     note: str  # why that is not known; empty if it is
@@ -94,7 +96,8 @@ class FreshnessView(ApiModel):
     @classmethod
     def of(cls, source: Freshness, **other: Any) -> Self:
         """The freshness of an index when it was last checked."""
-        return super().of(source, commit=source.commit or "", branch=source.branch or "", changed_files=source.changed, **other)
+        counts = {"edited_files": source.edited, "new_files": source.new, "changed_files": source.changed}
+        return super().of(source, commit=source.commit or "", branch=source.branch or "", **counts, **other)
 
 
 class BuildProgressView(ApiModel):

@@ -253,7 +253,8 @@ def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: in
     files = len(tree.files)
     facts = {"files": files, "folders": len(tree.folders), "changed": changed, "commit": meta.get("commit", ""), "hours": round(age, 2)}
     behind = f"{changed} changed since" if changed else "the commit changed since" if moved else "nothing changed since"
-    message = f"{files} files, indexed {age:.1f} h ago: {behind}" + ("; the next search updates the index" if changed or moved else "")
+    when = f"indexed {age:.1f} h ago" if "indexed_at" in meta else "first build not finished"
+    message = f"{files} files, {when}: {behind}" + ("; the next search updates the index" if changed or moved else "")
     yield Finding("freshness", OK, message, facts=facts)
     yield from _left_out(layout, [*tree.skipped, *store.skipped_files()], tree)
 

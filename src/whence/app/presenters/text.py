@@ -71,18 +71,30 @@ def ago(seconds: float) -> str:
 
 def freshness_words(freshness: Freshness, now: float) -> str:
     """Freshness as part of a line."""
-    of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
     state = f"{freshness.changed} files changed since" if freshness.changed else freshness.note or "up to date"
-    return f"{of} · indexed {ago(now - freshness.indexed_at)} · {state}"
+    return f"{commit_words(freshness)} · {indexed_words(freshness, now)} · {state}"
+
+
+def commit_words(freshness: Freshness) -> str:
+    """The commit of an index, and how many of its files are not as in it."""
+    if not freshness.commit:
+        return "no commit"
+    parts = [f"{count} {what}" for count, what in ((freshness.edited, "edited"), (freshness.new, "new")) if count]
+    files = "file" if freshness.edited + freshness.new == 1 else "files"
+    return f"commit {freshness.commit[:10]}" + (f" + {' and '.join(parts)} {files}" if parts else "")
+
+
+def indexed_words(freshness: Freshness, now: float) -> str:
+    """When an index was last brought up to date; a first build that was cut off never did."""
+    return f"indexed {ago(now - freshness.indexed_at)}" if freshness.indexed_at else "first build not finished"
 
 
 def freshness_content(index: Index, label: str = "") -> str:
     """The state of an index, for agents."""
     freshness = index.freshness
-    of = f"commit {freshness.commit[:10]}" if freshness.commit else "no commit"
     state = f"{count_files(freshness.changed)} changed since" if freshness.changed else "behind" if freshness.note else "up to date"
     whose = f" of {safe(label)}" if label else ""
-    return f"index{whose}: {count_files(index.snapshot.live_files)}, {of}, {ago(time.time() - freshness.indexed_at)}, {state}"
+    return f"index{whose}: {count_files(index.snapshot.live_files)}, {commit_words(freshness)}, {indexed_words(freshness, time.time())}, {state}"
 
 
 def progress_content(progress: BuildProgress, label: str = "") -> Iterator[str]:
@@ -105,7 +117,9 @@ def freshness_json(freshness: Freshness) -> dict[str, Any]:
     return {
         "commit": freshness.commit or None,
         "branch": freshness.branch or None,
-        "indexed_at": freshness.indexed_at,
+        "indexed_at": freshness.indexed_at or None,
+        "edited_files": freshness.edited,
+        "new_files": freshness.new,
         "changed_files": freshness.changed,
         "fresh": freshness.fresh,
         "note": freshness.note,
@@ -115,4 +129,5 @@ def freshness_json(freshness: Freshness) -> dict[str, Any]:
 def freshness_facts(index: Index) -> dict[str, Any]:
     """Freshness without the time: the same question of the same code has the same answer."""
     found = freshness_json(index.freshness)
-    return {name: found[name] for name in ("commit", "changed_files", "fresh")}
+    uncommitted = {name: found[name] for name in ("edited_files", "new_files") if found[name]}
+    return {"commit": found["commit"], **uncommitted, "changed_files": found["changed_files"], "fresh": found["fresh"]}

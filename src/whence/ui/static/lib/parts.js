@@ -57,6 +57,30 @@ export function ago(seconds) {
   return `${Math.round(past)} s ago`;
 }
 
+/** @typedef {{commit: string, branch: string, indexed_at: number, changed_files: number, edited_files: number, new_files: number, fresh: boolean, note: string}} Fresh */
+
+/** The uncommitted files of an index, after its commit. @param {Fresh} fresh */
+export function uncommitted({ edited_files: edited, new_files: added }) {
+  const said = [edited && `${edited} edited`, added && `${added} new`].filter(Boolean).join(" and ");
+  return said && ` + ${said} ${edited + added === 1 ? "file" : "files"}`;
+}
+
+/** What an answer is of, in words. @param {Fresh} fresh */
+export function freshness(fresh) {
+  const of = fresh.commit ? `commit ${fresh.commit.slice(0, 10)}${uncommitted(fresh)}` : "no commit";
+  return `${of} · ${indexed(fresh)} · ${still(fresh)}`;
+}
+
+/** @param {Fresh} fresh */
+export function indexed(fresh) {
+  return fresh.indexed_at ? `indexed ${ago(fresh.indexed_at)}` : "first build not finished";
+}
+
+/** Whether anything changed since. @param {Fresh} fresh */
+export function still(fresh) {
+  return fresh.changed_files ? `${counted(fresh.changed_files, "file")} changed since` : fresh.note || "up to date";
+}
+
 /** Whether the page is as narrow as a phone. */
 export function useNarrow(width = 900) {
   const [narrow, set] = useState(() => innerWidth < width);

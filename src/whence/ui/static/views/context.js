@@ -4,7 +4,7 @@ import { post } from "../lib/api.js";
 import { useAnswer } from "../lib/asking.js";
 import { html, useEffect, useRef, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
-import { ago, counted, Progress, Wrong } from "../lib/parts.js";
+import { freshness, Progress, Wrong } from "../lib/parts.js";
 import { Asking, budgetBy } from "./context/asking.js";
 import { Bars } from "./context/bars.js";
 import { LeftOutList, ShownList } from "./context/symbols.js";
@@ -130,7 +130,7 @@ function State({ answer, several }) {
   return html`${doubt && html`<p class="warning" role="status">${doubt}</p>`}
     <div class="states" role="status">
       ${progress.building && html`<${Progress} label="being indexed" share=${progress.share} />`}
-      ${fresh && html`<p class="dim">${several && `${root} · `}${fresh.commit ? `commit ${fresh.commit.slice(0, 10)}` : "no commit"} · indexed ${ago(fresh.indexed_at)} · ${fresh.changed_files ? `${counted(fresh.changed_files, "file")} changed since` : fresh.note || "up to date"}</p>`}
+      ${fresh && html`<p class="dim">${several && `${root} · `}${freshness(fresh)}</p>`}
       ${pack && html`<p class="dim">packed in ${milliseconds.toFixed(0)} ms</p>`}
     </div>`;
 }

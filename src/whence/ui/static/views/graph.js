@@ -4,7 +4,7 @@ import { get } from "../lib/api.js";
 import { useAnswer } from "../lib/asking.js";
 import { html, useEffect, useMemo, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
-import { ago, counted, Wrong } from "../lib/parts.js";
+import { counted, freshness, Wrong } from "../lib/parts.js";
 import { Picture } from "../lib/picture.js";
 import { Asking, focusSymbol } from "./graph/asking.js";
 import { Beside } from "./graph/beside.js";
@@ -12,7 +12,7 @@ import { Offers } from "./graph/offers.js";
 
 /** @typedef {{key: string, name: string, kind: string, path: string, line: number, end_line: number, score: number, distance: number, in_tests: boolean}} GraphNode */
 /** @typedef {{source: string, target: string, kind: string, group: string, confidence: number, provenance: string, line: number, count: number}} GraphEdge */
-/** @typedef {{root: string, focus: string, nodes: GraphNode[], edges: GraphEdge[], left_out: number, open_calls: number, choices: import("./graph/offers.js").Offer[], fresh: {commit: string, indexed_at: number, changed_files: number, note: string}, milliseconds: number}} Graph */
+/** @typedef {{root: string, focus: string, nodes: GraphNode[], edges: GraphEdge[], left_out: number, open_calls: number, choices: import("./graph/offers.js").Offer[], fresh: import("../lib/parts.js").Fresh, milliseconds: number}} Graph */
 
 /** How often an index that is being built is asked again, in milliseconds. */
 const PATIENCE = 1000;
@@ -85,7 +85,7 @@ function State({ graph, several }) {
   return html`<div class="states" role="status">
     <p class="dim">${several && `${graph.root} · `}${counted(nodes.length - 1, "symbol")} around it${out > 0 ? `; the walk came to ${out.toLocaleString("en")} more, less often` : ""}</p>
     ${open > 0 && html`<p class="warning">${counted(open, "call")} of this name ${open === 1 ? "leads" : "lead"} nowhere and may mean it</p>`}
-    <p class="dim">${fresh.commit ? `commit ${fresh.commit.slice(0, 10)}` : "no commit"} · indexed ${ago(fresh.indexed_at)} · ${fresh.changed_files ? `${counted(fresh.changed_files, "file")} changed since` : fresh.note || "up to date"} · ${graph.milliseconds.toFixed(0)} ms</p>
+    <p class="dim">${freshness(fresh)} · ${graph.milliseconds.toFixed(0)} ms</p>
   </div>`;
 }
 

@@ -4,7 +4,7 @@ import { get, post } from "../lib/api.js";
 import { useAnswer } from "../lib/asking.js";
 import { html, useEffect, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
-import { ago, bytes, counted, Dialog, Progress, Wrong } from "../lib/parts.js";
+import { bytes, Dialog, indexed, Progress, still, uncommitted, Wrong } from "../lib/parts.js";
 import { DiskUse } from "./index/disk.js";
 import { FileList, focusFilter } from "./index/files.js";
 import { Health } from "./index/health.js";
@@ -14,7 +14,7 @@ import { Model } from "./index/model.js";
 import { Runs } from "./index/runs.js";
 
 /** @typedef {{building: boolean, share: number, missing: number}} Standing */
-/** @typedef {{commit: string, branch: string, indexed_at: number, changed_files: number, fresh: boolean, note: string}} Fresh */
+/** @typedef {import("../lib/parts.js").Fresh} Fresh */
 /** @typedef {{files: number, units: number, lines: number, source_bytes: number, index_bytes: number, directory: string, disk: import("./index/disk.js").DiskPart[], languages: import("./index/languages.js").Language[], left_out: {reason: string, count: number}[], segments: number, commits: number, made_with: string, model: any, settings: any[], fresh: Fresh, notes: string[]}} Held */
 /** @typedef {{root: string, path: string, progress: Standing, trouble: string, held: Held | null, runs: import("./index/runs.js").Run[]}} IndexAnswer */
 
@@ -102,10 +102,9 @@ function Anew({ close, begin }) {
 
 /** @param {{fresh: Fresh}} props */
 function Freshness({ fresh }) {
-  const still = fresh.changed_files ? `${counted(fresh.changed_files, "file")} changed since` : fresh.note || "up to date";
   return html`<p>
-    <span class=${fresh.fresh ? "good" : "warning"}>${fresh.fresh ? "●" : "○"} ${still}</span>
-    <span class="dim"> · indexed ${ago(fresh.indexed_at)} · ${fresh.commit ? html`commit <code>${fresh.commit.slice(0, 10)}</code>${fresh.branch && ` on ${fresh.branch}`}` : "no commit"}</span>
+    <span class=${fresh.fresh ? "good" : "warning"}>${fresh.fresh ? "●" : "○"} ${still(fresh)}</span>
+    <span class="dim"> · ${indexed(fresh)} · ${fresh.commit ? html`commit <code>${fresh.commit.slice(0, 10)}</code>${fresh.branch && ` on ${fresh.branch}`}${uncommitted(fresh)}` : "no commit"}</span>
   </p>`;
 }
 

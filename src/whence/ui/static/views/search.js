@@ -4,7 +4,7 @@ import { post } from "../lib/api.js";
 import { useAnswer } from "../lib/asking.js";
 import { html, useEffect, useRef, useState } from "../lib/dom.js";
 import { useKeys } from "../lib/keys.js";
-import { ago, Code, counted, Progress, useNarrow, Wrong } from "../lib/parts.js";
+import { Code, counted, freshness, Progress, useNarrow, Wrong } from "../lib/parts.js";
 import { Move, MovedWeights, useMoves } from "./search/moved.js";
 import { added, holds, removed, valuesOf } from "./search/operators.js";
 import { SourcePanel } from "./search/source.js";
@@ -168,18 +168,10 @@ function States({ roots, several, milliseconds, facets }) {
       const label = several ? `${one.name}: ` : "";
       if (one.trouble) return html`<p class="wrong">${label}${one.trouble}</p>`;
       if (one.progress.building) return html`<${Progress} label=${`${label}being indexed`} share=${one.progress.share} />`;
-      return html`<p class="dim">${label}${freshness(one)}</p>`;
+      return html`<p class="dim">${label}${one.fresh ? `${counted(one.files, "file")} · ${freshness(one.fresh)}` : "not indexed"}</p>`;
     })}
     ${milliseconds !== undefined && facets?.files > 0 && html`<p class="dim">${counted(facets.files, "candidate")} ranked in ${milliseconds.toFixed(0)} ms</p>`}
   </div>`;
-}
-
-/** @param {RootState} state */
-function freshness({ files, fresh }) {
-  if (!fresh) return "not indexed";
-  const of = fresh.commit ? `commit ${fresh.commit.slice(0, 10)}` : "no commit";
-  const still = fresh.changed_files ? `${counted(fresh.changed_files, "file")} changed since` : fresh.note || "up to date";
-  return `${counted(files, "file")} · ${of} · indexed ${ago(fresh.indexed_at)} · ${still}`;
 }
 
 /** @param {{confidence: {probability: number, line: number, here: boolean, said: string} | null, found: boolean}} props */
