@@ -94,7 +94,8 @@ def freshness_content(index: Index, label: str = "") -> str:
     freshness = index.freshness
     state = f"{count_files(freshness.changed)} changed since" if freshness.changed else "behind" if freshness.note else "up to date"
     whose = f" of {safe(label)}" if label else ""
-    return f"index{whose}: {count_files(index.snapshot.live_files)}, {commit_words(freshness)}, {indexed_words(freshness, time.time())}, {state}"
+    parts = count_files(index.snapshot.live_files), commit_words(freshness), indexed_words(freshness, time.time()), state
+    return f"index{whose}: {', '.join(parts)}"
 
 
 def progress_content(progress: BuildProgress, label: str = "") -> Iterator[str]:
