@@ -12,7 +12,6 @@ import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots
-from whence.app.note_hints import NoteHint, hint_lines, hints_of, notes_json
 from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
 from whence.app.presenters.text import relative, safe
 from whence.cli.shared import (
@@ -271,8 +270,8 @@ def print_answer(
 ) -> None:
     """Print results in the form that the options choose."""
     if options["as_json"]:
-        hints = notes_json(_hints(indexes, found))
-        print_json(search_json(query, indexes, found, remarks, doubt, with_why=options["with_why"]) | hints)
+        answer = search_json(query, indexes, found, remarks, doubt, with_why=options["with_why"])
+        print_json(answer | (_hints(indexes, found)[1]))
         return
     shown = [(relative(index.root, result.path), result) for index, result in found]
     print_low_confidence(doubt, shown, options)
@@ -280,7 +279,7 @@ def print_answer(
         return
     style = styler(options["color"])
     print_document(results_document(shown, style, with_why=options["with_why"]))
-    for line in hint_lines(_hints(indexes, found)):
+    for line in _hints(indexes, found)[0]:
         print_item(style(line, fg="cyan"))
     for line in index_lines(indexes, found):
         print_foot(style(line, dim=True))
@@ -314,9 +313,14 @@ def print_bare(query: str, shown: Shown, options: dict[str, Any]) -> bool:
     return True
 
 
-def _hints(indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> list[NoteHint]:
-    """Notes about files in the answer, in its order."""
-    return [one for index in indexes for one in hints_of(index, {result.path: None for of, result in found if of is index})]
+def _hints(indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> tuple[list[str], dict[str, Any]]:
+    """Notes about files in the answer, in its order, as lines and as JSON."""
+    if not indexes[0].layout.note_indexes.is_dir():
+        return [], {}
+    from whence.app.note_hints import hint_lines, hints_of, notes_json  # noqa: PLC0415  -- only where there are notes
+
+    hints = [one for index in indexes for one in hints_of(index, {result.path: None for of, result in found if of is index})]
+    return hint_lines(hints), notes_json(hints)
 
 
 def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:

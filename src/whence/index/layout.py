@@ -1,4 +1,4 @@
-"""Where indexes and notes live on disk, and which process may write an index."""
+"""Where indexes and notes live on disk, which process may write an index, and whether it was closed cleanly."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from whence.core.errors import IndexBusy, SettingError, StorageError, UsageError
 from whence.core.settings import PROJECT_FILE, Setting, Settings
-from whence.storage.files import try_lock
+from whence.storage.files import try_lock, write_atomically
 
 APPLICATION = "whence"
 #: What an index folder contains.
@@ -59,9 +59,14 @@ class Layout:
         return self.directory / SEGMENTS
 
     @property
+    def note_indexes(self) -> Path:
+        """The folder of the indexes over notes."""
+        return self.data_dir / "memory"
+
+    @property
     def note_index(self) -> Path:
         """The index over notes, when the root is a folder of notes."""
-        return self.data_dir / "memory" / self.directory.name
+        return self.note_indexes / self.directory.name
 
     @property
     def grammars(self) -> Path:
@@ -194,3 +199,51 @@ def notes_directory(
 def is_team_folder(directory: Path, root: Path) -> bool:
     """Whether a notes folder is stored in this repository; its notes then name code relative to it."""
     return directory.resolve() == (root / TEAM_FOLDER).resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class CleanMarker:
+    """The state of a database when it was last closed, and when everything was last verified.
+
+    It is only a hint: a wrong one costs a verification, never an answer.
+    """
+
+    size: int
+    mtime_ns: int
+    inode: int
+    verified: float
+
+    @classmethod
+    def of(cls, path: Path, verified: float) -> CleanMarker:
+        """A marker for a database as it is now."""
+        found = path.stat()
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, verified)
+
+
+def read_marker(path: Path) -> CleanMarker | None:
+    """The marker that the last user of a database left, if any. Only a regular file is opened: a FIFO would block."""
+    try:
+        return CleanMarker(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def verified_at(layout: Layout, now: float, verify_after: float) -> float:
+    """When a database that is as its last user left it was verified; 0 if it is not, or if that is too long ago."""
+    marker = read_marker(layout.clean_marker_file)
+    if marker is None or not 0 <= now - marker.verified < verify_after:
+        return 0.0
+    return marker.verified if marker == CleanMarker.of(layout.database, marker.verified) else 0.0
+
+
+def write_marker(marker: CleanMarker, path: Path) -> None:
+    """Write a marker."""
+    write_atomically(path, json.dumps(asdict(marker)))
+
+
+def mark_clean(layout: Layout, verified: float) -> None:
+    """Mark the database of an index as clean. If that fails, it is verified again next time."""
+    with suppress(OSError):
+        marker = CleanMarker.of(layout.database, verified)
+        if marker != read_marker(layout.clean_marker_file):
+            write_marker(marker, layout.clean_marker_file)

@@ -18,9 +18,7 @@ from whence.core.settings import Setting, Settings, load_settings, resolve_root
 from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSummary
 from whence.core.version import __version__
 from whence.embed.encoder import Encoder, open_encoder
-from whence.index.build_log import BuildBaseline, append_record, record_of_build
-from whence.index.integrity import delete_files, mark_clean, rescue_edges, verify, verify_if_due
-from whence.index.layout import Layout, default_data_dir
+from whence.index.layout import Layout, default_data_dir, mark_clean, verified_at
 from whence.index.reader import Generation, IndexReader, has_current_columns
 from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.source import git
@@ -190,7 +188,7 @@ class IndexWriter:
             self.notes.append(f"{damage}; rebuilt{_LOST_EDGES_NOTE}")
         with self._repairing(progress):
             self._open_store()
-            self._verified_at = verify_if_due(self.layout, self.store, time.time(), self.settings.index.verify_after)
+            self._verified_at = self._verify_if_due(time.time(), self.settings.index.verify_after)
             if refresh:
                 self._refresh(progress, damage)
             else:
@@ -219,6 +217,16 @@ class IndexWriter:
                     raise
                 break
         self._store = IndexStore(self.layout.database, read_only=True)
+
+    def _verify_if_due(self, now: float, verify_after: float) -> float:
+        """When the index was last verified. A database that is not as it was left (a user was killed) is verified now."""
+        if self.store.meta().get("format", str(FORMAT)) != str(FORMAT):
+            return 0.0  # another version may have had no checksums; the index is rebuilt anyway
+        if known := verified_at(self.layout, now, verify_after):
+            return known
+        from whence.index.integrity import verify_as_due  # noqa: PLC0415  -- seldom due
+
+        return verify_as_due(self.layout, self.store, now, verify_after)
 
     def _open_replaced_store(self) -> None:
         """If another process has replaced the database, open the new one: the old one lists files that are gone."""
@@ -316,7 +324,8 @@ class IndexWriter:
                 self.store.set_meta(**self._identity())
         if self._tree_version != self.store.changes():  # another process wrote while we waited for the lock
             self.tree = self._walk(self.store.tree())
-        from whence.index.builder import Builder  # noqa: PLC0415  -- grammars and processes, only if there is work
+        from whence.index.build_log import BuildBaseline, append_record, record_of_build  # noqa: PLC0415  -- only if there is work
+        from whence.index.builder import Builder  # noqa: PLC0415  -- as above
 
         before = BuildBaseline.of(self.store)
         head = git.read_head(self.root) or git.Head("")
@@ -405,6 +414,8 @@ class IndexWriter:
 
     def _rebuild(self, damage: IndexDamaged, progress: Progress) -> None:
         """Build a damaged index from scratch. It contains nothing that the user wrote."""
+        from whence.index.integrity import delete_files, rescue_edges  # noqa: PLC0415  -- only for what is damaged
+
         edges, complete = rescue_edges(self._store, self._identity()["root"])
         if self._store is not None:
             self._store.close()
@@ -425,6 +436,8 @@ class IndexWriter:
         """Whether another process has repaired the same damage while this one waited for the lock."""
         if not self.layout.exists():
             return False
+        from whence.index.integrity import verify  # noqa: PLC0415  -- as above
+
         try:
             self._open_store()
             verify(self.layout, self.store)

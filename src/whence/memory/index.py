@@ -19,7 +19,8 @@ import numpy as np
 from whence.core.errors import IndexDamaged
 from whence.embed.encoder import Encoder, UnitText
 from whence.embed.prose import UNKNOWN, ProseEncoder
-from whence.index.integrity import CleanMarker, describe_difference, read_marker, write_marker
+from whence.index.integrity import describe_difference
+from whence.index.layout import CleanMarker, read_marker, write_marker
 from whence.memory.database import NoteDatabase, NoteRow, file_name
 from whence.memory.note import Note
 from whence.memory.reader import COLUMNS, NoteReader, NoteSegment, NoteVocabulary, packed_vectors, segment_arrays
