@@ -29,10 +29,11 @@ class Tree:
     def __init__(self, root: Path, **settings: object) -> None:
         self.root = root
         files = {".gitignore": "*.log\n/made/\n", "app.py": "def app(): pass\n", "lib/deep/b.py": "b = 1\n", "lib/c.py": "c = 1\n"}
-        write(root, {**files, "node_modules/one/two/i.js": "i", "made/out.py": "o", "lib/large.py": "#" * 5_000})
+        write(root, {**files, "made/out.py": "o", "lib/large.py": "#" * 5_000})
         git("init", "-q", ".", cwd=root)
         git("add", ".", cwd=root)
         git("commit", "-qm", "first", cwd=root)
+        write(root, {"node_modules/one/two/i.js": "i"})
         self.index = Index.open(root, settings={"index.model": "none", "index.max_file_bytes": 2_000, **settings})
         self.follower = TreeWatcher(self.index.writer)
 
@@ -91,6 +92,9 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "rules in a folder": (lambda root: write(root, {"lib/.whenceignore": "newer.py\n"}), "-lib/newer.py"),
     "edited where rules let it in": (lambda root: write(root, {"made/out.py": "oo"}), ""),
     "git's private rules": (lambda root: write(root, {".git/info/exclude": "made/\n"}), "-made/out.py"),
+    "git tracks a file of a folder that is left out": (lambda root: git("add", "node_modules/one", cwd=root), "+node_modules/one/two/i.js"),
+    "edited in a folder that is left out": (lambda root: write(root, {"node_modules/one/two/i.js": "ii"}), ""),
+    "git tracks it no more": (lambda root: git("rm", "-rqf", "--cached", "node_modules", cwd=root), "-node_modules/one/two/i.js"),
     "a name that is no Unicode": (lambda root: (root / os.fsdecode(b"\xff.py")).write_text("f"), "+" + os.fsdecode(b"\xff.py")),
 }
 
@@ -130,6 +134,23 @@ def test_what_the_indexer_leaves_out_is_not_said_and_costs_no_watch(tree):
     git("status", cwd=tree.root)
     assert not tree.follower.has_changed()
     assert tree.watched() == watched == len(tree.index.tree.folders) + OF_GIT
+
+
+@noted_by_the_kernel
+def test_in_a_folder_walked_for_what_git_tracks_the_rest_is_not_said(tree):
+    git("add", "node_modules/one", cwd=tree.root)
+    assert tree.follower.has_changed()
+    tree.index.refresh()
+    tree.settle()
+    write(tree.root, {"node_modules/one/two/j.js": "j", "node_modules/three/t.js": "t", "lib/new.py": "n"})
+    assert tree.follower.has_changed()
+    tree.index.refresh()
+    tree.settle()
+    write(tree.root, {"node_modules/one/two/j.js": "jj", "node_modules/one/k.js": "k"})
+    assert not tree.follower.has_changed()
+    git("add", "lib/new.py", cwd=tree.root)
+    assert not tree.follower.has_changed(), "it was in anyway"
+    assert tree.watched() == len(tree.index.tree.folders) + OF_GIT
 
 
 @noted_by_the_kernel

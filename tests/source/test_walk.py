@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import time
 from pathlib import Path
 
 import pytest
 
-from sample_trees import write
-from whence.source.walk import MAX_DEPTH, RACY_NS, FileTree, Walker, list_entries
+from sample_trees import git, write
+from whence.core.types import Skipped
+from whence.source.walk import GIT_INDEX, MAX_DEPTH, RACY_NS, FileTree, Walker, list_entries
 
 LATER = 10 * RACY_NS  # a walk that asks this much later trusts the stamps it reads
 
@@ -228,3 +230,114 @@ def test_a_refresh_sees_that_git_got_private_rules(tmp_path: Path) -> None:
     known = walker(tmp_path, after_ns=LATER).walk()
     write(tmp_path, {".git/info/exclude": "b.py\n"})
     assert walker(tmp_path, after_ns=LATER).refresh(known).deleted == ["b.py"]
+
+
+# What git tracks.
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = write(
+        tmp_path / "repository",
+        {
+            ".gitignore": "made/\n*.gen.py\n",
+            ".tools/check.py": "x = 1\n",
+            "src/bin/main.rs": "fn main() {}\n",
+            "build/rules.py": "def rule():\n    pass\n",
+            "made/kept.py": "x = 1\n",
+            "one.gen.py": "x = 1\n",
+            "own/plan.py": "x = 1\n",
+            "lib/a.min.js": "x = 1\n",
+        },
+    )
+    git("init", "-q", cwd=root)
+    git("add", "-f", ".", cwd=root)
+    untracked = ("build/output.py", "made/fresh.py", "two.gen.py", "src/bin/deep/new.rs", ".tools/own.py", "dist/d.py", ".env")
+    return write(root, dict.fromkeys(untracked, "x = 2\n"))
+
+
+TRACKED = [".gitignore", ".tools/check.py", "build/rules.py", "made/kept.py", "one.gen.py", "own/plan.py", "src/bin/main.rs"]
+
+
+def test_what_git_tracks_is_in_whatever_its_folder_is_called_or_a_rule_says(repository: Path) -> None:
+    tree = walked(repository)
+    assert sorted(tree.files) == TRACKED
+    assert reasons(tree) == {
+        ".env": "hidden",
+        ".git/": "a folder that never holds source",
+        ".tools/own.py": "in an excluded folder, and not tracked by git",
+        "build/output.py": "in an excluded folder, and not tracked by git",
+        "dist/": "a folder that never holds source",
+        "lib/a.min.js": "generated or minified (by its name)",
+        "made/fresh.py": "ignored by .gitignore",
+        "src/bin/deep/": "in an excluded folder, and not tracked by git",
+        "two.gen.py": "ignored by .gitignore",
+    }
+
+
+def test_our_own_rules_exclude_what_git_tracks(repository: Path) -> None:
+    write(repository, {".whenceignore": "own/\nbuild/\nmain.rs\n.*\n"})
+    assert sorted(walked(repository).files) == ["made/kept.py", "one.gen.py"]
+
+
+def test_our_own_rules_take_back_a_folder_with_all_that_is_in_it(repository: Path) -> None:
+    write(repository, {".whenceignore": "!build/\n"})
+    assert "build/output.py" in walked(repository).files
+
+
+def test_a_root_below_the_top_of_a_repository_has_its_tracked_files(repository: Path) -> None:
+    assert sorted(walked(repository / "src").files) == ["bin/main.rs"]
+
+
+@pytest.mark.parametrize("arguments", [("update-index", "--split-index"), ()])
+def test_where_git_cannot_tell_names_of_folders_decide(repository: Path, arguments: tuple[str, ...]) -> None:
+    if arguments:
+        git(*arguments, cwd=repository)
+    else:
+        shutil.rmtree(repository / ".git")
+    assert sorted(walked(repository).files) == ["own/plan.py"]
+
+
+REFRESHED: dict[str, tuple[tuple[str, ...], list[str], list[str]]] = {
+    "another file of a folder that is left out": (("add", "-f", "made/fresh.py"), ["made/fresh.py"], []),
+    "the first file of a folder that is left out": (("add", "-f", "dist/d.py"), ["dist/d.py"], []),
+    "a hidden file": (("add", "-f", ".env"), [".env"], []),
+    "a file that is no longer tracked": (("rm", "-q", "--cached", "build/rules.py"), [], ["build/rules.py"]),
+    "a file that would be in anyway": (("rm", "-q", "--cached", "own/plan.py"), [], []),
+    "an index that says the same": (("update-index", "--index-version", "4"), [], []),
+}
+
+
+@pytest.mark.parametrize("case", REFRESHED)
+def test_a_refresh_sees_what_git_tracks_now(repository: Path, case: str) -> None:
+    arguments, changed, deleted = REFRESHED[case]
+    known = walker(repository, after_ns=LATER).walk()
+    git(*arguments, cwd=repository)
+    assert walker(repository).tracking_changed(known) == bool(changed or deleted)
+    tree = walker(repository, after_ns=2 * LATER).refresh(known)
+    assert (tree.changed, tree.deleted) == (changed, deleted)
+    assert sorted(tree.files) == sorted(walked(repository).files)
+    again = walker(repository, after_ns=2 * LATER)
+    assert not again.tracking_changed(tree)
+    assert "_tracked" not in vars(again)  # its state was enough
+
+
+def test_a_refresh_of_a_folder_that_is_left_out_takes_only_what_git_tracks(repository: Path) -> None:
+    known = walker(repository, after_ns=LATER).walk()
+    write(repository, {"build/more.py": "x = 3\n", "made/inner/m.py": "x = 3\n", ".tools/more.py": "x = 3\n"})
+    tree = walker(repository, after_ns=2 * LATER).refresh(known)
+    assert sorted(tree.files) == TRACKED
+    assert reasons(tree) == reasons(walked(repository))
+
+
+def test_a_refresh_sees_that_a_folder_became_a_repository(tmp_path: Path) -> None:
+    write(tmp_path, {"build/rules.py": "x = 1\n", "a.py": "x = 1\n"})
+    known = walker(tmp_path, after_ns=LATER).walk()
+    git("init", "-q", cwd=tmp_path)
+    git("add", ".", cwd=tmp_path)
+    assert walker(tmp_path, after_ns=2 * LATER).refresh(known).changed == ["build/rules.py"]
+
+
+def test_a_tree_walked_by_an_older_version_is_walked_again(repository: Path) -> None:
+    known = walker(repository, after_ns=LATER).walk()
+    del known.rules[GIT_INDEX]
+    known.skipped.append(Skipped("src/bin/", "a folder that never holds source"))
+    assert walker(repository, after_ns=LATER).tracking_changed(known)

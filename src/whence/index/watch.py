@@ -13,6 +13,7 @@ import errno
 import os
 import struct
 import sys
+import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whence.index.writer import IndexWriter
 from whence.source import git
-from whence.source.ignore import RULE_FILES, IgnoreRules
+from whence.source.ignore import RULE_FILES
 from whence.source.walk import FileTree, Walker
 
 if TYPE_CHECKING:
@@ -101,12 +102,10 @@ class TreeWatcher:
 
     def __init__(self, index: IndexWriter) -> None:
         self._index, self._root = index, str(index.root).rstrip("/")
-        chosen = index.settings.index
-        self._walker = Walker(str(index.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=0)
+        self._walker: Walker | None = None  # with the rules that hold now
         self._notes: Inotify | None = None
         self._watches: dict[str, int] = {}  # by full path
         self._places: dict[int, dict[str, str | None]] = {}  # watch -> full paths, each with its path in the tree (None: one of git's)
-        self._rules: dict[str, IgnoreRules] = {}
         self._tree: FileTree | None = None  # the one whose folders are watched
         self._head: git.Head | None = None
         self._identity: tuple[int, int] | None = None
@@ -187,7 +186,7 @@ class TreeWatcher:
     # Which folders are watched.
     def _follow(self, tree: FileTree) -> None:
         """Watch the folders of a tree and no others. What was in a new one before it was watched has to be looked at again."""
-        self._rules.clear()
+        self._walker = None
         before, self._tree = self._tree, tree
         if before is not None and before.folders.keys() == tree.folders.keys():
             return
@@ -240,7 +239,7 @@ class TreeWatcher:
         """Whether among the notes is one that matters."""
         if self._notes is None:
             return True
-        matters = of_git = False
+        matters = of_git = of_git_index = False
         try:
             for note in self._notes.read():
                 if note.what & _OVERFLOW:
@@ -251,14 +250,14 @@ class TreeWatcher:
                     if note.what & _FOLDER_ITSELF:
                         self._forget_below(path)
                     if folder is None or (not folder and note.name == ".git"):
-                        of_git = True
+                        of_git, of_git_index = True, of_git_index or note.name == "index"
                         matters = matters or note.name in (".git", "info", "exclude")  # with them come rules
                     else:
                         matters = matters or bool(note.what & _FOLDER_ITSELF) or self._matters(folder, note.name)
         except OSError as error:
             self._give_up(error)
             return True
-        return (of_git and self._commit_moved()) or matters
+        return (of_git and self._commit_moved()) or (of_git_index and self._tracking_moved()) or matters
 
     def _forget_below(self, path: str) -> None:
         """A folder went away, or has another name: its watch and those below it are of paths that are no more."""
@@ -271,13 +270,22 @@ class TreeWatcher:
         tree = self._index.tree
         path = f"{folder}/{name}" if folder and name else folder or name
         if name in RULE_FILES:
-            self._rules.clear()
+            self._walker = None
             return True
         if path in tree.files or path in tree.folders:
             return bool(name) or not folder  # what is noted of a folder itself is also noted in the one above
-        if folder not in self._rules:
-            self._rules[folder] = self._walker.rules_in(folder)
-        return self._walker.would_include(path, self._rules[folder])
+        return self._current_walker().would_include(path)
+
+    def _current_walker(self) -> Walker:
+        if self._walker is None:
+            chosen = self._index.settings.index
+            self._walker = Walker(str(self._index.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
+        return self._walker
+
+    def _tracking_moved(self) -> bool:
+        """Whether git tracks other files now, of those that are walked only for that."""
+        self._walker = None
+        return self._current_walker().tracking_changed(self._index.tree)
 
     def _commit_moved(self) -> bool:
         for place in git.watch_folders(self._index.root):

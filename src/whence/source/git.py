@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from struct import Struct
+from struct import error as StructError  # noqa: N812
 
 from whence.source.read import read_prefix
 
 #: A commit, a branch or a path is short; a list of all references has some hundred bytes for each.
 MOST_BYTES, MOST_LISTED_BYTES = 70_000, 20_000_000
+#: Git's index of a million files; it needs as much again for their names.
+MOST_INDEX_BYTES, MOST_NAME_BYTES = 100_000_000, 4_096
 _COMMIT = re.compile(r"^[0-9a-f]{40}([0-9a-f]{24})?$")
+
+
+_HEADER, _FLAGS, _EXTENSION = Struct(">4sII"), Struct(">H"), Struct(">4sI")
+#: In an entry of git's index: where its mode is, where its hash begins, the mode of a submodule, a bit of its flags.
+_MODE, _HASH, _SUBMODULE, _EXTENDED = 24, 40, b"\0\0\xe0\0", 0x4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +31,20 @@ class Head:
 
     commit: str
     branch: str = ""
+
+
+class TrackedFiles:
+    """The files that git tracks below a folder, by their paths relative to it."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self.files, self._ordered = frozenset(paths), sorted(paths)
+
+    def holds(self, path: str, *, is_folder: bool) -> bool:
+        """Whether git tracks a file, or a file below a folder."""
+        if not is_folder:
+            return path in self.files
+        at = bisect_left(self._ordered, f"{path}/")
+        return at < len(self._ordered) and self._ordered[at].startswith(f"{path}/")
 
 
 def repository_root(path: Path) -> Path | None:
@@ -71,9 +96,105 @@ def list_branches(root: Path) -> frozenset[str] | None:
     return frozenset(found)
 
 
+def index_state(root: Path) -> os.stat_result | None:
+    """The state of the file in which git keeps what it tracks; None where there is none."""
+    place = _index_file(root)
+    try:
+        return place.stat() if place is not None else None
+    except (OSError, ValueError):
+        return None
+
+
+def tracked_files(root: Path) -> TrackedFiles | None:
+    """What git tracks below a folder; None where git does not look after it, or keeps that in a way that is not read here.
+
+    That is a split or a sparse index, or a damaged one. Files of submodules are tracked by their own repositories.
+    """
+    found, place = index_state(root), _index_file(root)
+    if found is None or place is None:
+        return None
+    above = repository_root(root)
+    below = root.relative_to(above).as_posix() if above is not None and above != root else ""
+    return _tracked(place, below, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
+
+
+@lru_cache(maxsize=2)
+def _tracked(place: Path, below: str, _stamps: tuple[int, ...]) -> TrackedFiles | None:
+    try:
+        raw = read_prefix(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), MOST_INDEX_BYTES + 1)
+    except OSError:
+        return None
+    paths = read_index(raw)
+    if paths is None or not below:
+        return TrackedFiles(paths) if paths is not None else None
+    return TrackedFiles([path[len(below) + 1 :] for path in paths if path.startswith(f"{below}/")])
+
+
+def read_index(raw: bytes) -> list[str] | None:
+    """The paths in git's index (versions 2 to 4), without submodules; None where it is damaged, or not the whole of it."""
+    for hash_bytes in (20, 32):  # nothing in it says which; the other does not add up
+        try:
+            names, at = _names_in_index(raw, hash_bytes)
+            while at < len(raw) - hash_bytes:
+                kind, size = _EXTENSION.unpack_from(raw, at)
+                at += _EXTENSION.size + size
+                if not kind[:1].isupper():  # not optional: entries are elsewhere (`link`), or are whole folders (`sdir`)
+                    break
+            else:
+                if at == len(raw) - hash_bytes:
+                    return b"\0".join(names).decode("utf-8", "surrogateescape").split("\0") if names else []
+        except (ValueError, IndexError, StructError):
+            continue
+    return None
+
+
+def _names_in_index(raw: bytes, hash_bytes: int) -> tuple[list[bytes], int]:
+    """The names in git's index, and where its entries end; an error where they are not as git writes them."""
+    kind, version, count = _HEADER.unpack_from(raw)
+    to_flags, at, total, name, names = _HASH + hash_bytes, _HEADER.size, 0, b"", []
+    if kind != b"DIRC" or version not in (2, 3, 4) or len(raw) > MOST_INDEX_BYTES or count > len(raw) // to_flags:
+        raise ValueError
+    for _ in range(count):
+        (flags,) = _FLAGS.unpack_from(raw, at + to_flags)
+        start, before = at + to_flags + (4 if flags & _EXTENDED else 2), name
+        if version == 4:  # as much of the name before as is the same, and the rest
+            dropped, start = _number(raw, start)
+            if dropped > len(before):
+                raise ValueError
+            name = before[: len(before) - dropped] + raw[start : (end := raw.index(0, start))]
+            after = end + 1
+        else:
+            name = raw[start : (end := raw.index(0, start))]
+            after = at + (end - at + 8) // 8 * 8
+        total += len(name)
+        if not 0 < len(name) < MOST_NAME_BYTES or name < before or total > MOST_INDEX_BYTES or min(len(name), 0xFFF) != flags & 0xFFF:
+            raise ValueError
+        if raw[at + _MODE : at + _MODE + 4] != _SUBMODULE:
+            names.append(name)
+        at = after
+    return names, at
+
+
+def _number(raw: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits to the byte, as git writes offsets, and where it ends."""
+    value = raw[at] & 0x7F
+    while raw[at] & 0x80:
+        at += 1
+        value = (value + 1) << 7 | raw[at] & 0x7F
+        if value > MOST_NAME_BYTES:
+            raise ValueError
+    return value, at + 1
+
+
+def _index_file(root: Path) -> Path | None:
+    repository = repository_root(root)
+    git_dir = _git_dir(repository) if repository is not None else None
+    return git_dir / "index" if git_dir is not None else None
+
+
 def watch_folders(root: Path) -> list[str]:
-    """The folders in which git writes which commit a tree is at, and its private rules; none where there is no git."""
-    git_dir = _git_dir(root)
+    """The folders in which git writes which commit a tree is at, what it tracks, and its private rules; none where there is no git."""
+    git_dir = _git_dir(repository_root(root) or root)
     if git_dir is None:
         return []
     common = git_dir / (_read(git_dir / "commondir") or ".")

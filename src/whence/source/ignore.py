@@ -27,6 +27,10 @@ NEVER_SOURCE_HIDDEN = frozenset(
 NEVER_SOURCE_ENDINGS = (".egg-info", ".dist-info", ".xcodeproj", ".xcassets")
 GENERATED_ENDINGS = (".min.js", ".min.css", ".min.mjs", ".bundle.js", ".js.map", ".css.map", ".map")
 
+#: Reasons that do not hold for what git tracks, and the reason for its neighbours in a folder walked only for that.
+GIT_IGNORED, NEVER, HIDDEN = f"ignored by {GIT_RULES}", "a folder that never holds source", "hidden"
+UNLESS_TRACKED = frozenset((GIT_IGNORED, NEVER, HIDDEN))
+UNTRACKED = "in an excluded folder, and not tracked by git"
 #: No one writes more: each is asked for every file, and a path can be divided among double stars in very many ways.
 MOST_RULES = 5_000
 MOST_DOUBLE_STARS = 3
@@ -58,7 +62,7 @@ class IgnoreRules:
         if is_folder and (reason := _never(name)):
             return reason
         if name.startswith(".") and not hidden:
-            return "hidden"
+            return HIDDEN
         if not is_folder and name.endswith(GENERATED_ENDINGS):
             return "generated or minified (by its name)"
         return None
@@ -75,7 +79,7 @@ class IgnoreRules:
 
 def _never(name: str) -> str | None:
     if name in NEVER_SOURCE or name in NEVER_SOURCE_HIDDEN or name.endswith(NEVER_SOURCE_ENDINGS):
-        return "a folder that never holds source"
+        return NEVER
     return None
 
 

@@ -13,16 +13,21 @@ import stat
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 from whence.core.types import Skipped
-from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, IgnoreRules
+from whence.source import git
+from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, UNLESS_TRACKED, UNTRACKED, IgnoreRules
 from whence.source.read import open_inside, read_prefix
 
 #: A time stamp younger than this when it was read may hide a later change (coarse clocks, FAT).
 RACY_NS = 2_000_000_000
 MAX_DEPTH = 100
 RULE_FILE_BYTES = 1_000_000
+#: Among the rule files of a tree, for git's index, wherever that is: it decides about files that other rules leave out.
+GIT_INDEX = ".git/index"
 
 
 class FileState(NamedTuple):
@@ -72,6 +77,13 @@ def _state(found: os.stat_result, now_ns: int) -> FileState:
     return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
 
 
+class FolderRules(NamedTuple):
+    """The rules for the entries of a folder, and whether only what git tracks is taken: the folder itself is left out by rules."""
+
+    rules: IgnoreRules
+    tracked_only: bool = False
+
+
 class Walker:
     """Walks one root."""
 
@@ -80,12 +92,14 @@ class Walker:
         self._max_file_bytes = max_file_bytes
         self._hidden = hidden
         self._now_ns = now_ns
+        self._folder_rules: dict[str, FolderRules] = {}
 
     def refresh(self, known: FileTree) -> FileTree:
         """Look for changes against what is known; walk everything when a rule file changed."""
-        if not known.folders or self._rules_changed(known):
+        if not known.folders or self._rules_changed(known) or self.tracking_changed(known):
             return self.walk(known)
         tree = FileTree(rules=dict(known.rules))
+        self._note_git_index(tree)
         for folder, state in known.folders.items():
             try:
                 if state.is_unchanged(os.lstat(self._full(folder))):
@@ -129,39 +143,78 @@ class Walker:
             return
         if folder in tree.folders or not stat.S_ISDIR(found.st_mode):
             return
-        rules = self._rules_above(folder)
-        self._visit(folder, rules, tree, folder.count("/") + 1 if folder else 0, unless=known.folders.keys())
+        depth = folder.count("/") + 1 if folder else 0
+        self._visit(folder, self._rules_above(folder), tree, depth, unless=known.folders.keys())
+        self._note_git_index(tree)
 
-    def _rules_above(self, folder: str) -> IgnoreRules:
+    def _rules_above(self, folder: str) -> FolderRules:
         """The rules that hold in a folder, without those of its own files."""
-        rules, scratch = IgnoreRules(), FileTree()
-        if (private := self._read_rules(PRIVATE_GIT_RULES, scratch)) is not None:
-            rules = rules.with_file(GIT_RULES, "", private)
-        above = folder.split("/")[:-1] if folder else []
-        for depth in range(len(above) + 1 if folder else 0):
-            place = "/".join(above[:depth])
+        if not folder:
+            private = self._read_rules(PRIVATE_GIT_RULES, FileTree())
+            return FolderRules(IgnoreRules() if private is None else IgnoreRules().with_file(GIT_RULES, "", private))
+        rules, tracked_only = self._rules_in(_parent(folder))
+        reason = rules.exclusion_reason(folder, folder.rpartition("/")[2], is_folder=True, hidden=self._hidden)
+        return FolderRules(rules, tracked_only or reason is not None)
+
+    def _rules_in(self, folder: str) -> FolderRules:
+        """The rules that hold for the entries of a folder, as they were when this was first asked."""
+        if folder not in self._folder_rules:
+            rules, tracked_only = self._rules_above(folder)
             for name in reversed(RULE_FILES):
-                if (text := self._read_rules(_join(place, name), scratch)) is not None:
-                    rules = rules.with_file(name, place, text)
-        return rules
+                if (text := self._read_rules(_join(folder, name), FileTree())) is not None:
+                    rules = rules.with_file(name, folder, text)
+            self._folder_rules[folder] = FolderRules(rules, tracked_only)
+        return self._folder_rules[folder]
 
-    def rules_in(self, folder: str) -> IgnoreRules:
-        """The rules that hold for the entries of a walked folder."""
-        rules, scratch = self._rules_above(folder), FileTree()
-        for name in reversed(RULE_FILES):
-            if (text := self._read_rules(_join(folder, name), scratch)) is not None:
-                rules = rules.with_file(name, folder, text)
-        return rules
-
-    def would_include(self, path: str, rules: IgnoreRules) -> bool:
-        """Whether a walk would take in an entry as it is now, in a walked folder where these rules hold."""
+    def would_include(self, path: str) -> bool:
+        """Whether a walk would take in an entry of a walked folder as it is now."""
         try:
             found = os.lstat(self._full(path))
         except OSError:
             return False
         is_folder = stat.S_ISDIR(found.st_mode)
         fits = is_folder or (stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes)
-        return fits and rules.exclusion_reason(path, path.rpartition("/")[2], is_folder=is_folder, hidden=self._hidden) is None
+        return fits and self._judge(path, self._rules_in(_parent(path)), is_folder=is_folder)[0] is None
+
+    def _judge(self, path: str, rules: FolderRules, *, is_folder: bool) -> tuple[str | None, bool]:
+        """Why an entry is left out, if it is, and whether it is taken only because git tracks it."""
+        reason = rules.rules.exclusion_reason(path, path.rpartition("/")[2], is_folder=is_folder, hidden=self._hidden)
+        if reason is None and not rules.tracked_only:
+            return None, False
+        if reason is not None and reason not in UNLESS_TRACKED:
+            return reason, False
+        if path.rpartition("/")[2] != ".git" and self._tracked.holds(path, is_folder=is_folder):
+            return None, True
+        return reason or UNTRACKED, False
+
+    # What git tracks is taken whatever its folder is called, and whatever .gitignore says.
+    @cached_property
+    def _git_index(self) -> FileState:
+        found = git.index_state(Path(self.root))
+        return _state(found, self._now_ns) if found is not None else FileState(0, 0, 0, 0, self._now_ns)
+
+    @cached_property
+    def _tracked(self) -> git.TrackedFiles:
+        _ = self._git_index  # its state from before it was read
+        return git.tracked_files(Path(self.root)) or git.TrackedFiles([])
+
+    def _note_git_index(self, tree: FileTree) -> None:
+        """Keep the state of git's index if it was asked: when it changes, other files may be tracked."""
+        if "_tracked" in self.__dict__:
+            tree.rules[GIT_INDEX] = self._git_index
+
+    def tracking_changed(self, known: FileTree) -> bool:
+        """Whether git tracks other files than when a tree was walked, and that decides about any."""
+        state = known.rules.get(GIT_INDEX)
+        if state is not None and state.is_trusted and state.stamps == self._git_index.stamps:
+            return False
+        doubtful = [one for one in known.skipped if (one.reason in UNLESS_TRACKED or one.reason == UNTRACKED) and one.path != ".git/"]
+        if state is None and not doubtful:  # it was not asked
+            return False
+        if any(self._tracked.holds(one.path.rstrip("/"), is_folder=one.path.endswith("/")) for one in doubtful):
+            return True
+        untracked = known.files.keys() - self._tracked.files
+        return any(self._judge(path, self._rules_in(_parent(path)), is_folder=False)[0] is not None for path in untracked)
 
     def _compared(self, before: dict[str, FileState], tree: FileTree) -> FileTree:
         """Tell which files of a tree are new, changed or gone."""
@@ -180,6 +233,8 @@ class Walker:
 
     def _rules_changed(self, known: FileTree) -> bool:
         for path, state in known.rules.items():
+            if path == GIT_INDEX:
+                continue
             try:
                 if not state.is_unchanged(os.lstat(self._full(path))):
                     return True
@@ -190,14 +245,13 @@ class Walker:
     def walk(self, known: FileTree | None = None) -> FileTree:
         """Walk the whole tree."""
         tree = FileTree()
-        rules = IgnoreRules()
-        private = self._read_rules(PRIVATE_GIT_RULES, tree)
-        if private is not None:
-            rules = rules.with_file(GIT_RULES, "", private)
-        self._visit("", rules, tree, 0)
+        self._folder_rules.clear()
+        self._read_rules(PRIVATE_GIT_RULES, tree)
+        self._visit("", self._rules_above(""), tree, 0)
+        self._note_git_index(tree)
         return self._compared(known.files if known else {}, tree)
 
-    def _visit(self, folder: str, rules: IgnoreRules, tree: FileTree, depth: int, unless: AbstractSet[str] = frozenset()) -> None:
+    def _visit(self, folder: str, above: FolderRules, tree: FileTree, depth: int, unless: AbstractSet[str] = frozenset()) -> None:
         try:
             tree.folders[folder] = _state(os.lstat(self._full(folder)), self._now_ns)
             entries = sorted(os.scandir(self._full(folder)), key=lambda entry: entry.name)
@@ -205,14 +259,14 @@ class Walker:
             tree.folders.pop(folder, None)
             tree.skipped.append(Skipped(folder or ".", f"cannot be listed: {error.strerror or error}"))
             return
-        names = {entry.name for entry in entries}
+        (rules, tracked_only), names = above, {entry.name for entry in entries}
         for name in reversed(RULE_FILES):
             if name in names and (text := self._read_rules(_join(folder, name), tree)) is not None:
                 rules = rules.with_file(name, folder, text)
         for entry in entries:
-            self._enter(entry, _join(folder, entry.name), rules, tree, depth, unless)
+            self._enter(entry, _join(folder, entry.name), FolderRules(rules, tracked_only), tree, depth, unless)
 
-    def _enter(self, entry: os.DirEntry[str], path: str, rules: IgnoreRules, tree: FileTree, depth: int, unless: AbstractSet[str]) -> None:
+    def _enter(self, entry: os.DirEntry[str], path: str, rules: FolderRules, tree: FileTree, depth: int, unless: AbstractSet[str]) -> None:
         try:
             is_link, is_folder = entry.is_symlink(), entry.is_dir(follow_symlinks=False)
         except OSError as error:
@@ -220,13 +274,13 @@ class Walker:
             return
         if is_folder and path in unless:
             return
-        reason = "a symbolic link" if is_link else rules.exclusion_reason(path, entry.name, is_folder=is_folder, hidden=self._hidden)
+        reason, tracked_only = ("a symbolic link", False) if is_link else self._judge(path, rules, is_folder=is_folder)
         if reason is not None:
             tree.skipped.append(Skipped(path + "/" if is_folder else path, reason))
         elif is_folder and depth >= MAX_DEPTH:
             tree.skipped.append(Skipped(path + "/", f"more than {MAX_DEPTH} folders deep"))
         elif is_folder:
-            self._visit(path, rules, tree, depth + 1)
+            self._visit(path, FolderRules(rules.rules, tracked_only), tree, depth + 1)
         else:
             self._take(entry, path, tree)
 

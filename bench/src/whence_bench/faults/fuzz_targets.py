@@ -227,6 +227,15 @@ def _ignore(_: Path) -> Try:
     return tried
 
 
+def _git_index(_: Path) -> Try:
+    from whence.source.git import read_index  # noqa: PLC0415  -- for this target alone
+
+    def tried(data: bytes) -> None:
+        assert all(path and "\0" not in path for path in read_index(data) or ())
+
+    return tried
+
+
 _NOTE = b"""---
 topic: how a cart is paid
 kind: durable
@@ -253,6 +262,10 @@ _SETTINGS = (
 _TALK = (b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n', b'[{"role":"user","content":"hello"}]')
 _SPAN = b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02","kind":2,"attributes":[]}]}]}]}'
 _IGNORED = (b"src/a.py\n*.log\n!keep.log\n/build/\n**/x[a-z]?\n",)
+_GIT_INDEXES = (
+    b"DIRC\0\0\0\2\0\0\0\1" + bytes(60) + b"\0\x04a.py" + bytes(6) + b"TREE\0\0\0\0" + bytes(20),
+    b"DIRC\0\0\0\4\0\0\0\2" + bytes(60) + b"\0\5\0lib/a\0" + bytes(60) + b"\0\5\1b\0" + bytes(20),
+)
 _QUERIES = (_SENTENCE, b'cart "exact phrase" -test path:src/** (a OR b)', b"/to.al/i lang:go -(path:x OR in:docs)")
 _PATTERN_SEEDS = tuple(bytes([flags]) + one for flags in (0, 2, 4) for one in _PATTERNS)
 _MCP = ("mcp/transport.py", "mcp/tools.py")
@@ -280,6 +293,7 @@ TARGETS = (
     Target("secrets", _secrets, ("text/secrets.py",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 800, cost=0.1),
     Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 120_000, 800, cost=0.1),
     Target("spans", _spans, ("graph/enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 800, cost=0.06),
+    Target("git index", _git_index, ("source/git.py",), _GIT_INDEXES, (b"DIRC", b"link", b"sdir"), 200_000, 1_500, longest=300, cost=0.05),
     Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, words.IGNORED, 40_000, 300, cost=0.15),
 )
 BY_NAME = {target.name: target for target in TARGETS}
