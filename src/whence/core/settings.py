@@ -30,7 +30,7 @@ class IndexSettings:
     max_line_bytes: int = _setting(
         20_000, "files with a longer line are taken for generated and left out", min=100, max=1 << 30, shapes_index=True
     )
-    hidden: bool = _setting(False, "index files and folders whose names begin with a dot, even if git does not track them", shapes_index=True)
+    hidden: bool = _setting(False, "also index hidden files that git does not track", shapes_index=True)
     model: str = _setting(
         "shipped",
         "what reads meaning: shipped, none, late:MODEL or model2vec:MODEL (a directory or hub id); a change rebuilds vectors only",
