@@ -13,7 +13,6 @@ import errno
 import os
 import struct
 import sys
-import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -279,7 +278,7 @@ class TreeWatcher:
     def _current_walker(self) -> Walker:
         if self._walker is None:
             chosen = self._index.settings.index
-            self._walker = Walker(str(self._index.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=time.time_ns())
+            self._walker = Walker(str(self._index.root), max_file_bytes=chosen.max_file_bytes, hidden=chosen.hidden, now_ns=0)
         return self._walker
 
     def _tracking_moved(self) -> bool:
