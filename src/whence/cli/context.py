@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.command_line import Target, settings_of, targets_of
-from whence.app.low_confidence import nothing_for, task_warning
 from whence.app.note_hints import by_file, hint_lines, hints_of
 from whence.app.presenters.context import pack_json_with_notes, symbols_document, symbols_json
+from whence.app.presenters.search import nothing_for, task_warning
 from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.shared import (
     FOUND,

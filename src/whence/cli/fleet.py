@@ -17,8 +17,7 @@ import click
 
 from whence.app.command_line import set_option, settings_of
 from whence.app.fleet_checkout import open_checkout
-from whence.app.low_confidence import LowConfidence
-from whence.app.presenters.search import fleet_json, fleet_line, receipt_document, results_document
+from whence.app.presenters.search import LowConfidence, fleet_json, fleet_line, receipt_document, results_document
 from whence.app.presenters.text import ago, safe
 from whence.cli.context import print_context
 from whence.cli.search import print_bare, print_low_confidence

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
-from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots
-from whence.app.presenters.search import Shown, grep_document, index_lines, receipt_document, results_document, search_json
+from whence.app.presenters.search import (
+    LowConfidence,
+    Shown,
+    grep_document,
+    index_lines,
+    low_confidence_of,
+    merge_roots,
+    receipt_document,
+    results_document,
+    search_json,
+)
 from whence.app.presenters.text import relative, safe
 from whence.cli.shared import (
     FOUND,

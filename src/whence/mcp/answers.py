@@ -10,9 +10,17 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots, nothing_for, task_warning
 from whence.app.note_hints import by_file, hint_lines, hints_of
-from whence.app.presenters.search import fleet_content, guesses_content, result_content
+from whence.app.presenters.search import (
+    LowConfidence,
+    fleet_content,
+    guesses_content,
+    low_confidence_of,
+    merge_roots,
+    nothing_for,
+    result_content,
+    task_warning,
+)
 from whence.app.presenters.text import Document, freshness_content, progress_content, safe
 from whence.app.session import BuildProgress, IndexSession, Report, require_index
 from whence.app.workspace import Workspace

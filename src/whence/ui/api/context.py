@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.low_confidence import nothing_for, task_warning
+from whence.app.presenters.search import nothing_for, task_warning
 from whence.app.presenters.text import freshness_facts
 from whence.app.session import BuildProgress, IndexSession, require_index
 from whence.app.workspace import Workspace

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.low_confidence import LowConfidence, low_confidence_of, merge_roots
+from whence.app.presenters.search import LowConfidence, low_confidence_of, merge_roots
 from whence.app.session import BuildProgress, IndexSession
 from whence.app.workspace import Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
