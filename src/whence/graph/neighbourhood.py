@@ -71,7 +71,7 @@ class GraphNode:
     end_line: int
     score: float  # how often the walk is there, 1 where it is most often
     distance: int  # hops from the focus
-    in_tests: bool
+    in_tests: bool  # whether it is in a test
 
     @property
     def folder(self) -> str:
@@ -83,14 +83,14 @@ class GraphNode:
 class GraphEdge:
     """All edges of one kind from one symbol to another."""
 
-    source: str
-    target: str
-    kind: str
-    group: str
-    confidence: float  # of the most certain edge, as are provenance and line
-    provenance: str
+    source: str  # the key of the symbol it leads from
+    target: str  # the key of the symbol it leads to
+    kind: str  # calls, inherits, contains and so on
+    group: str  # calls, inheritance, tests, contains or other
+    confidence: float  # the highest of them
+    provenance: str  # of the one with the highest confidence, as is the line
     line: int  # in the file of the source; 0 if unknown
-    count: int
+    count: int  # how many edges: a symbol may have several definitions
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,19 +33,19 @@ class BuildCause(NamedTuple):
 class BuildRecord:
     """One build, refresh, repair or reuse of an index."""
 
-    at: float  # in seconds since 1970
+    at: float  # when it ended, in seconds since 1970
     seconds: float  # from taking the write lock to an index that can be searched
-    what: str
+    what: str  # built, refreshed, repaired or adopted
     because: str = ""
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
+    added: int = 0  # files
+    changed: int = 0  # files
+    removed: int = 0  # files
     known: int = 0  # of those added or changed, the ones whose content was indexed already, here or in another tree
     bytes: int = 0  # of source that was read
     files: int = 0  # searchable afterwards
     units: int = 0
     skipped: int = 0  # files and folders left out
-    version: str = __version__
+    version: str = __version__  # of whence
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class LedgerLine:
     signal: str
     phase: str
     operation: str
-    value: float
+    value: float  # the signal's value for this candidate, before its weight
     weight: float
     contribution: float
     because: str

@@ -132,10 +132,10 @@ class SignalGap:
     """What one signal makes of two files: how much it changes the score of each, and why."""
 
     signal: str
-    mine: float
-    theirs: float
-    because_mine: str
-    because_theirs: str
+    mine: float  # its effect on the score of this file
+    theirs: float  # its effect on the score of the other
+    because_mine: str  # the reason for this file
+    because_theirs: str  # the reason for the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Rival:
     """A file that stands before another, and what makes the difference, the largest first."""
 
     path: str
-    place: int  # from 1
+    place: int  # its rank, from 1
     score: float
     gaps: tuple[SignalGap, ...]  # together they are the difference of the scores
 

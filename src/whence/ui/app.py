@@ -77,11 +77,8 @@ def make_app(workspace: Workspace) -> FastAPI:
         app.add_api_route(view, _document, include_in_schema=False)
     app.mount("/static", GZipMiddleware(StaticFiles(directory=STATIC)), name="static")  # the API: not worth it on one machine
     app.middleware("http")(_with_headers)
-    app.exception_handler(WhenceError)(_on_whence_error)
-    app.exception_handler(RequestValidationError)(_on_invalid_request)
-    app.exception_handler(HTTPException)(_on_http_error)
-    app.exception_handler(OSError)(_on_os_error)
-    app.exception_handler(Exception)(_on_failure)
+    for kind in (WhenceError, RequestValidationError, HTTPException, OSError, Exception):
+        app.exception_handler(kind)(_on_error)
     return app
 
 
@@ -101,30 +98,19 @@ def _error_reply(status: int, message: str, hint: str = "", at: int | None = Non
     return JSONResponse(ErrorReply(error=strip_secrets(message), hint=strip_secrets(hint), at=at).model_dump(), status)
 
 
-async def _on_whence_error(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, WhenceError)
-    at = error.at if isinstance(error, QueryError) else None
-    return _error_reply(400, error.message.partition("\n")[0], error.hint, at)
-
-
-async def _on_invalid_request(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(one) for one in first["loc"][1:]) or "the request"
-    return _error_reply(422, f"{where}: {first['msg']}", "the API is described at /api/openapi.json")
-
-
-async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    return _error_reply(error.status_code, str(error.detail), "the API is described at /api/openapi.json")
-
-
-async def _on_os_error(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, OSError)
-    return _error_reply(500, f"{error.filename or 'a file'}: {error.strerror or error}")
-
-
-async def _on_failure(_: Request, error: Exception) -> JSONResponse:
+async def _on_error(_: Request, error: Exception) -> JSONResponse:
+    described = "the API is described at /api/openapi.json"
+    if isinstance(error, WhenceError):
+        at = error.at if isinstance(error, QueryError) else None
+        return _error_reply(400, error.message.partition("\n")[0], error.hint, at)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(one) for one in first["loc"][1:]) or "the request"
+        return _error_reply(422, f"{where}: {first['msg']}", described)
+    if isinstance(error, HTTPException):
+        return _error_reply(error.status_code, str(error.detail), described)
+    if isinstance(error, OSError):
+        return _error_reply(500, f"{error.filename or 'a file'}: {error.strerror or error}")
     log.error("a request failed", exc_info=error)
     return _error_reply(500, "internal error of whence; see its log")
 

@@ -1,10 +1,21 @@
-"""Models that several views of the API share."""
+"""Models that several views of the API share.
+
+A field's description is the comment beside it, else the docstring of its type, else the description of its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+import ast
+import dataclasses
+import inspect
+import io
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 from fastapi import Depends, Request
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, create_model
@@ -13,13 +24,54 @@ from pydantic.json_schema import JsonSchemaValue
 from whence.app.presenters.text import sendable
 from whence.app.workspace import Workspace
 from whence.core.request import options_of
-from whence.ui.field_docs import field_doc
+from whence.ranking.ledger import LedgerLine
+from whence.ranking.receipt import Retrieval
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
     from typing_extensions import Self
 
     from whence.core.types import Freshness
+
+
+#: Descriptions of fields by name, for models that do not describe them.
+BY_NAME = dict(line.split(": ", 1) for line in Path(__file__).with_name("field_docs.txt").read_text("utf-8").splitlines())
+
+
+def field_doc(model: type[BaseModel], field: str) -> str:
+    """The description of a model's field."""
+    comments = (_comments_of(one.__module__).get((one.__name__, field), "") for one in model.__mro__)
+    types = (inspect.getdoc(one) or "" for one in _models_in(model.model_fields[field].annotation))
+    return next(filter(None, chain(comments, types)), BY_NAME.get(field, ""))
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+@cache
+def _comments_of(module: str) -> dict[tuple[str, str], str]:
+    """By class and field, the comment on the line where the field ends, or those on the lines above it."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (KeyError, OSError, TypeError):
+        return {}  # installed without its source
+    tokens = [one for one in tokenize.generate_tokens(io.StringIO(source).readline) if one.type == tokenize.COMMENT]
+    comments = {one.start[0]: one.string.lstrip("#: ").strip() for one in tokens}
+    alone = {one.start[0] for one in tokens if one.line.lstrip().startswith("#")}
+    found = {}
+    for place in (one for one in ast.parse(source).body if isinstance(one, ast.ClassDef)):
+        for field in place.body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                first = field.lineno
+                while first - 1 in alone:
+                    first -= 1
+                above = " ".join(comments[line] for line in range(first, field.lineno))
+                found[place.name, field.target.id] = comments.get(field.end_lineno or field.lineno) or above
+    return found
 
 
 #: Text from a tree.
@@ -73,6 +125,20 @@ def takes(request: type, *only: str, but: tuple[str, ...] = ()) -> Callable[[typ
     return extend
 
 
+def shows(source: type) -> Callable[[type[_Body]], type[_Body]]:
+    """Give a reply the fields of a dataclass that it does not declare itself, with their comments."""
+
+    def extend(reply: type[_Body]) -> type[_Body]:
+        types, comments = get_type_hints(source), _comments_of(source.__module__)
+        fields: dict[str, Any] = {
+            name: (Text if types[name] is str else types[name], Field(description=comments[source.__name__, name] or None))
+            for name in (one.name for one in dataclasses.fields(source) if one.name not in reply.model_fields)
+        }
+        return create_model(reply.__name__, __base__=reply, __module__=reply.__module__, __doc__=reply.__doc__, **fields)
+
+    return extend
+
+
 class ErrorReply(ApiModel):
     """What is wrong with a request, and what to do."""
 
@@ -108,24 +174,14 @@ class BuildProgressView(ApiModel):
     missing: int  # files still to be indexed
 
 
+@shows(LedgerLine)
 class LedgerLineView(ApiModel):
     """One contribution to a score."""
 
-    signal: str
-    phase: str
-    operation: str
-    value: float  # the signal's value for this file, before its weight
-    weight: float
-    contribution: float
-    because: Text
 
-
+@shows(Retrieval)
 class RetrievalView(ApiModel):
     """The score and rank that one retriever gave."""
-
-    retriever: str
-    score: float
-    rank: int
 
 
 #: A piece of a line of code: its text, its kind (keyword, string, ...; empty: nothing special), and whether it matched.

@@ -14,10 +14,10 @@ from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
+from whence.app.presenters.text import sendable
 from whence.app.workspace import Workspace
 from whence.ui import api
-from whence.ui.field_docs import BY_NAME, field_doc
-from whence.ui.models import ApiModel, ErrorReply
+from whence.ui.models import BY_NAME, ApiModel, ErrorReply, field_doc
 
 #: Errors of every call. The guard sends the first of them.
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -94,16 +94,8 @@ async def refuse_unknown(request: Request) -> None:
     if unknown is not None:
         raise _invalid(unknown[:80], "there is no such field")
     body = await request.body()
-    if _SURROGATE.search(body) and not _is_text(json.dumps(json.loads(body), ensure_ascii=False)):
+    if _SURROGATE.search(body) and (text := json.dumps(json.loads(body), ensure_ascii=False)) != sendable(text):
         raise _invalid("the request", "contains half a character")
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _invalid(where: str, why: str) -> RequestValidationError:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from whence.app.presenters.search import flag_content, marked, why_content, why_json, why_lines
 from whence.app.presenters.text import Document, safe
+from whence.memory.note import TIMES, Note
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
-    from whence.memory.note import Note
     from whence.memory.result import RecalledNote, RecallResponse
     from whence.search.result import ShownLine
     from whence.text.injection import Instruction
@@ -100,8 +100,8 @@ def note_json(note: Note) -> dict[str, Any]:
         "category": note.category,
         "tags": list(note.tags),
         "source": note.source,
-        **{name: _time_json(getattr(note, name)) for name in ("created", "updated", "valid_from", "valid_until", "archived")},
-        "about": [{"code": about.code, "hash": about.hash, "repository": about.repository} for about in note.about],
+        **{name: time_json(getattr(note, name)) for name in TIMES},
+        "about": [asdict(about) for about in note.about],
         "trouble": note.problem,
         "text": note.text,
     }
@@ -112,7 +112,8 @@ def changes_json(changed: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"code": code, "said": said} for code, said in changed]
 
 
-def _time_json(moment: datetime | None) -> str | None:
+def time_json(moment: datetime | None) -> str | None:
+    """A time as 2026-11-16T10:30:00Z."""
     return f"{moment.replace(tzinfo=None).isoformat()}Z" if moment else None
 
 
@@ -144,7 +145,7 @@ def _recalled_lines(
     key = style(safe(one.note.key), fg="magenta", bold=True)
     score = style(f"{one.score:.2f}", dim=True)
     yield f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip()
-    if warning := warning_of(_flags(one.note), "this note"):
+    if warning := warning_of(flags_in(one.note), "this note"):
         yield f"   {style(warning, fg='yellow')}"
     yield from _text_lines(memory, one.note, words, style, full=full)
     if one.alike:
@@ -190,7 +191,7 @@ def recall_content(memory: Memory, found: RecallResponse, *, with_why: bool) -> 
         source = f", from {note.source[:MAX_SOURCE]}" if note.source else ""
         held = ", its code is as it was" if note.about and not changed else ""
         document.item(f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}{safe(source)}{held}")
-        document.more(*([f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"] if changed else ()), *flag_content(_flags(note), "this note"))
+        document.more(*([f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"] if changed else ()), *flag_content(flags_in(note), "this note"))
         document.more(*(f"  | {safe(line)}" for line in note.text.strip("\n").split("\n")))  # no line of a note can pass for ours
         document.more(*([f"  (and {len(one.alike)} alike)"] if one.alike else ()), *(why_content(one.why) if with_why else ()))
     return document
@@ -240,10 +241,10 @@ def _trust_json(note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any
     from whence.text.injection import flags_json  # noqa: PLC0415  -- loaded with the memory
 
     state = "changed" if changed else "as it was" if note.about else None
-    return {"provenance": {"sort": "note", "source": note.source or None, "code": state}, **flags_json(_flags(note))}
+    return {"provenance": {"sort": "note", "source": note.source or None, "code": state}, **flags_json(flags_in(note))}
 
 
-def _flags(note: Note) -> list[Instruction]:
+def flags_in(note: Note) -> list[Instruction]:
     """What in a note reads like an instruction: agents read this output, too."""
     from whence.text.injection import flags_of  # noqa: PLC0415  -- loaded with the memory
 

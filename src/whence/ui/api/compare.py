@@ -116,15 +116,15 @@ def _ranked(label: str, inner: tuple[str, ...], asked: CompareBody, index: Index
 
 
 def _compare_in_root(label: str, inner: tuple[str, ...], asked: CompareBody, question: JudgedQuery, index: Index) -> _ComparedRoot:
-    told = _ComparedRoot(unknown={answer for answer in question.answers if not _exists(index, label, answer)})
+    indexed = [f"{label}{path}" for path, alive in zip(index.snapshot.paths, index.snapshot.alive.tolist(), strict=True) if alive]
+    told = _ComparedRoot(unknown={answer for answer in question.answers if not any(same_file(path, answer) for path in indexed)})
     depth = max(DEPTH, min(asked.k, MAX_FILES))  # at least as deep as NDCG counts
 
     def placed(side: ProfileSide) -> list[ComparedFile]:
         found = index.search(question.query, k=depth, profile=side.profile, factors=side.factors)
+        own = [(f"{label}{one.path}", one.score) for one in found if not one.path.startswith(inner)]
         return [
-            ComparedFile(path=f"{label}{one.path}", score=one.score, answers=_answers(question, f"{label}{one.path}"))
-            for one in found
-            if not one.path.startswith(inner)
+            ComparedFile(path=path, score=score, answers=any(same_file(path, answer) for answer in question.answers)) for path, score in own
         ]
 
     try:
@@ -132,15 +132,6 @@ def _compare_in_root(label: str, inner: tuple[str, ...], asked: CompareBody, que
     except QueryError as error:
         told.trouble = strip_secrets(error.message.partition("\n")[0])
     return told
-
-
-def _exists(index: Index, label: str, answer: str) -> bool:
-    snapshot = index.snapshot
-    return any(snapshot.alive[row] and same_file(f"{label}{path}", answer) for row, path in enumerate(snapshot.paths))
-
-
-def _answers(question: JudgedQuery, path: str) -> bool:
-    return any(same_file(path, answer) for answer in question.answers)
 
 
 def _compared(asked: CompareBody, at: int, told: Sequence[_ComparedRoot]) -> ComparedQuery:
@@ -151,7 +142,7 @@ def _compared(asked: CompareBody, at: int, told: Sequence[_ComparedRoot]) -> Com
         return ComparedQuery(
             query=strip_secrets(question.query), a=None, b=None, first_difference=None, unknown=[], trouble=told[0].trouble
         )
-    a, b = (_together([getattr(one, side) for one in heard]) for side in "ab")
+    a, b = (sorted((file for one in heard for file in getattr(one, side)), key=lambda file: -file.score) for side in "ab")
     return ComparedQuery(
         query=strip_secrets(question.query),
         a=_ranking(a, question, asked.k),
@@ -159,10 +150,6 @@ def _compared(asked: CompareBody, at: int, told: Sequence[_ComparedRoot]) -> Com
         first_difference=_first_difference(a, b, asked.k),
         unknown=[strip_secrets(answer) for answer in question.answers if answer in unknown],
     )
-
-
-def _together(lists: Sequence[list[ComparedFile]]) -> list[ComparedFile]:
-    return sorted((one for files in lists for one in files), key=lambda one: -one.score)
 
 
 def _ranking(files: list[ComparedFile], question: JudgedQuery, k: int) -> ComparedRanking:

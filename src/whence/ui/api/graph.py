@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Query
 
 from whence.app.session import BuildProgress, require_index
-from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Rounded, Text
+from whence.graph.neighbourhood import GraphEdge, GraphNode
+from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Rounded, Text, shows
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -38,31 +39,16 @@ class SymbolsReply(ApiModel):
     symbols: list[SymbolOffer]
 
 
+@shows(GraphNode)
 class GraphNodeView(ApiModel):
     """A symbol of a neighbourhood."""
 
-    key: Text
-    name: Text  # as its language writes it; empty for code outside any definition
-    kind: str  # of unit, or of endpoint: route, env, process
-    path: Text  # empty for an endpoint
-    line: int
-    end_line: int
     score: Rounded  # share of the walk, relative to the highest
-    distance: int  # hops from the given symbol
-    in_tests: bool  # whether it is in a test
 
 
+@shows(GraphEdge)
 class GraphEdgeView(ApiModel):
     """All edges of one kind from one symbol to another."""
-
-    source: Text  # the key of the symbol it leads from
-    target: Text  # the key of the symbol it leads to
-    kind: str  # calls, inherits, contains and so on
-    group: str  # calls, inheritance, tests, contains or other
-    confidence: float  # the highest of them
-    provenance: str  # of the one with the highest confidence
-    line: int  # in the file of the source; 0 if unknown
-    count: int  # how many edges: a symbol may have several definitions
 
 
 class GraphReply(ApiModel):

@@ -18,10 +18,10 @@ from fastapi import APIRouter, Query
 
 from whence.app.session import SERVER_SETTINGS, BuildProgress, IndexSession
 from whence.core.errors import StorageError
-from whence.index.build_log import read_log
+from whence.index.build_log import BuildRecord, read_log
 from whence.index.writer import NO_MODEL_NOTE
 from whence.source.read import strip_secrets
-from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text
+from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Text, shows
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -82,22 +82,9 @@ class SettingView(ApiModel):
     source: Text  # command line, environment, or a file
 
 
+@shows(BuildRecord)
 class BuildRecordView(ApiModel):
     """One build of the index."""
-
-    at: float  # when it ended, in seconds since 1970
-    seconds: float  # how long it took
-    what: str  # built, refreshed, repaired or adopted
-    because: Text
-    added: int  # files
-    changed: int  # files
-    removed: int  # files
-    known: int  # of those added or changed: files with known content
-    bytes: int  # of source read
-    files: int  # indexed afterwards
-    units: int
-    skipped: int  # files and folders left out
-    version: str  # of whence
 
 
 class IndexContents(ApiModel):

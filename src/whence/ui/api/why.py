@@ -16,16 +16,16 @@ from whence.core.profiles import PROFILES, Profile, Weight
 from whence.core.settings import PROJECT_FILE
 from whence.ranking.ledger import signal_named
 from whence.ranking.receipt import totals
+from whence.search.explain import Rival, SignalGap
 from whence.search.request import SearchRequest, with_factors
 from whence.source.read import strip_secrets
 from whence.ui.api.search import MAX_RESULTS
-from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, RetrievalView, Text
+from whence.ui.models import ApiModel, CurrentWorkspace, LedgerLineView, RetrievalView, Text, shows
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.core.settings import Settings
     from whence.ranking.receipt import Why
-    from whence.search.explain import Rival
 
 router = APIRouter()
 #: Characters of a target.
@@ -52,22 +52,15 @@ class ReceiptLine(LedgerLineView):
     tells: bool  # whether it changes the score within four decimals
 
 
+@shows(SignalGap)
 class SignalGapView(ApiModel):
     """How much a signal changes the score of this file and of another."""
 
-    signal: str
-    mine: float  # its effect on the score of this file
-    theirs: float  # its effect on the score of the other
-    because_mine: Text  # the reason for this file
-    because_theirs: Text  # the reason for the other
 
-
+@shows(Rival)
 class RivalView(ApiModel):
     """A file that ranks higher, and the signals that make the difference, largest first."""
 
-    path: Text
-    place: int  # its rank, from 1
-    score: float
     gaps: list[SignalGapView]
 
 
