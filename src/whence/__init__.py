@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whence.graph.paths import PathStep
     from whence.memory.memory import Memory
     from whence.memory.note import Note
-    from whence.memory.result import RecalledNote
+    from whence.memory.recall import RecalledNote
     from whence.ranking.confidence import Confidence
     from whence.ranking.receipt import Why
     from whence.search.result import SearchResponse, SearchResult
@@ -56,7 +56,7 @@ _MODULES = {
     "Neighbour": "whence.graph.neighbours",
     "Note": "whence.memory.note",
     "PathStep": "whence.graph.paths",
-    "RecalledNote": "whence.memory.result",
+    "RecalledNote": "whence.memory.recall",
     "SearchResponse": "whence.search.result",
     "SearchResult": "whence.search.result",
     "Symbol": "whence.context.pack",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hindrances import environment
 from whence import Memory
-from whence.memory.result import RecalledNote
+from whence.memory.recall import RecalledNote
 
 #: What another process begins with: `place` is where the store is, `memory` is open.
 _BEGINNING = """

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.core.errors import StorageError, UsageError
-from whence.memory.exporter import MANIFEST, lines_of, note_from_line, write_folder
 from whence.memory.note import CodeRef, Note
+from whence.memory.transfer import MANIFEST, lines_of, note_from_line, write_folder
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 TEA = Note(

@@ -7,21 +7,26 @@ import os
 import time
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from whence.core.errors import UsageError
-from whence.memory.exporter import lines_of, write_folder
-from whence.memory.importer import MAX_TOPIC, NoteDrafts, drafts_of
 from whence.memory.note import CodeRef, Note
 from whence.memory.store import NoteStore
+from whence.memory.transfer import MAX_TOPIC, NoteDraft, drafts_of, lines_of, write_folder
 
 NOON = datetime(2026, 11, 16, 12, 0, 5, tzinfo=timezone.utc)
 ANN = {"speaker": "Ann", "text": "Tea is at four.", "ts": 1683554167}
 
 
-def take(path: Path, **wish) -> NoteDrafts:
-    return drafts_of(path, **{"project": "", "topic": "", "kind": None, "max_bytes": 100_000} | wish)
+class Taken(NamedTuple):
+    drafts: list[NoteDraft]
+    problems: list[str]
+
+
+def take(path: Path, **wish) -> Taken:
+    return Taken(*drafts_of(path, **{"project": "", "topic": "", "kind": None, "max_bytes": 100_000} | wish))
 
 
 def notes(path: Path, **wish) -> list[Note]:

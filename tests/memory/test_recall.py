@@ -14,8 +14,8 @@ from memory.stores import by_hand, opened, slugs, texts
 from sample_trees import git, write
 from whence import Memory
 from whence.memory.note import CATEGORIES, KINDS
+from whence.memory.recall import RecalledNote, RecallResponse
 from whence.memory.request import RecallOptions, RecallRequest
-from whence.memory.result import RecalledNote, RecallResponse
 
 NOON = datetime.now(timezone.utc).replace(hour=12, minute=0, second=0, microsecond=0)
 #: Everyday notes that have little to do with each other.

@@ -19,9 +19,8 @@ from sample_trees import git
 from whence import Memory
 from whence.core.errors import StorageError, UsageError
 from whence.memory.compaction import CompactionStep, apply, near_duplicates, plan
-from whence.memory.exporter import export_notes, exported_notes, lines_of
-from whence.memory.importer import ImportSummary, import_notes
 from whence.memory.note import Note
+from whence.memory.transfer import ImportSummary, export_notes, exported_notes, import_notes, lines_of
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

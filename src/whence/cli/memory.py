@@ -322,7 +322,7 @@ def import_(path: str, *, project: str, topic: str, kind: str | None, redact: bo
     PATH is a file or folder. Notes that already exist are skipped. Files that
     cannot be imported are listed; the rest is imported.
     """
-    from whence.memory.importer import import_notes  # noqa: PLC0415  -- loads numpy
+    from whence.memory.transfer import import_notes  # noqa: PLC0415  -- loads numpy
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
     with open_notes(options) as memory, ProgressBar("importing") as progress:
@@ -354,7 +354,7 @@ def export(destination: str, *, project: str | None, without_archived: bool, **o
     DESTINATION is a folder, FILE.jsonl, or - for standard output. Output is
     deterministic. A folder must be new, empty or an earlier export.
     """
-    from whence.memory.exporter import export_notes, exported_notes, lines_of  # noqa: PLC0415  -- loads numpy
+    from whence.memory.transfer import export_notes, exported_notes, lines_of  # noqa: PLC0415  -- loads numpy
 
     with open_notes(options) as memory:
         if destination == "-":

@@ -19,7 +19,7 @@ from whence.core.errors import IndexDamaged, StorageError
 from whence.memory.note import CodeRef, Note
 from whence.storage.arrayfile import Stamp
 from whence.storage.files import make_private_folder
-from whence.storage.sqlite import VALUES_AT_ONCE, Database, with_checksum
+from whence.storage.sqlite import Database, with_checksum
 from whence.text.slugs import normalize_topic
 
 if TYPE_CHECKING:
@@ -174,11 +174,6 @@ class NoteDatabase(Database):
             if isinstance(error.__cause__, sqlite3.IntegrityError):
                 raise IndexDamaged(f"{self.path.name} is damaged: {error.__cause__}") from error
             raise
-
-    def rows_in(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        """The rows of a query for many values; `{}` marks where they go."""
-        chunks = (values[at : at + VALUES_AT_ONCE] for at in range(0, len(values), VALUES_AT_ONCE))
-        return [row for chunk in chunks for row in self.rows(sql.format(",".join("?" * len(chunk))), chunk)]
 
     def verify(self) -> list[str]:
         """What is damaged: pages, rows that do not match their checksums, broken references."""

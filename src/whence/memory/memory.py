@@ -21,9 +21,8 @@ from whence.embed.encoder import open_note_encoder
 from whence.index.layout import TEAM_FOLDER, Layout, default_data_dir, is_team_folder, notes_directory
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
 from whence.memory.note import HANDOFF, KINDS, CodeRef, Note
-from whence.memory.recall import RankedNotes, RecallRun, rank, recall, scope_of
+from whence.memory.recall import RankedNotes, RecallResponse, RecallRun, rank, recall, scope_of
 from whence.memory.request import MAX_NOTES, RecallRequest, parse_time, strings
-from whence.memory.result import RecallResponse
 from whence.memory.staleness import CHANGES, CodeState, CodeStates, code_ref
 from whence.memory.store import NoteStore
 from whence.query.filters import check_distance

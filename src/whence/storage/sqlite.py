@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
@@ -144,6 +144,11 @@ class Database:
         """All rows of a query."""
         with self.errors(), self._lock:
             return self._db.execute(sql, tuple(values)).fetchall()
+
+    def rows_in(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of a query for many values; `{}` marks where they go."""
+        chunks = (values[at : at + VALUES_AT_ONCE] for at in range(0, len(values), VALUES_AT_ONCE))
+        return [row for chunk in chunks for row in self.rows(sql.format(",".join("?" * len(chunk))), chunk)]
 
     def find_damage(self, tables: Mapping[str, tuple[str, str]]) -> list[str]:
         """What is wrong with the pages of the database, and with the rows of some tables; nothing when all is well."""

@@ -67,7 +67,7 @@ def _to_import(place: Place) -> None:
 
 
 def _import(place: Place) -> None:
-    from whence.memory.importer import import_notes  # noqa: PLC0415
+    from whence.memory.transfer import import_notes  # noqa: PLC0415
 
     with _memory(place) as memory:
         import_notes(memory, place.folder / "incoming", project="shop", now=NOW)
@@ -88,7 +88,7 @@ def _forget_habit(place: Place) -> None:
 
 
 def _export(place: Place, name: str) -> None:
-    from whence.memory.exporter import export_notes  # noqa: PLC0415
+    from whence.memory.transfer import export_notes  # noqa: PLC0415
 
     with _memory(place) as memory:
         export_notes(memory, place.out / name)

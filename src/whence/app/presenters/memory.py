@@ -15,7 +15,7 @@ from whence.memory.note import TIMES, Note
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
-    from whence.memory.result import RecalledNote, RecallResponse
+    from whence.memory.recall import RecalledNote, RecallResponse
     from whence.search.result import ShownLine
     from whence.text.injection import Instruction
 
@@ -120,7 +120,7 @@ def time_json(moment: datetime | None) -> str | None:
 # Recall.
 def recall_document(memory: Memory, found: RecallResponse, style: Callable[..., str], *, full: bool, with_why: bool) -> Document:
     """Recalled notes by category, one item each."""
-    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.recall import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     document = Document()
     if found.is_low_confidence:
@@ -179,7 +179,7 @@ def _text_lines(memory: Memory, note: Note, words: Sequence[str], style: Callabl
 
 def recall_content(memory: Memory, found: RecallResponse, *, with_why: bool) -> Document:
     """Recalled notes in full, as MCP content."""
-    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
+    from whence.memory.recall import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     document = Document([] if found else [["nothing found in the notes"]])
     if found and found.is_low_confidence:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
@@ -19,7 +19,6 @@ from whence.core.errors import IndexBusy, IndexDamaged, StorageError
 from whence.storage.files import link_new, make_private_folder
 from whence.storage.sqlite import (
     SQLITE_ERRORS,
-    VALUES_AT_ONCE,
     Database,
     column_names,
     connect,
@@ -110,14 +109,11 @@ class FeedbackStore:
             database = self._open()
             return [] if database is None else database.rows(sql, values)
 
-    def rows_of(self, symbols: Iterable[str], sql: Callable[[str], str]) -> list[Any]:
-        """The rows of a query for some symbols; `sql` takes their placeholders."""
-        keys = [stored(symbol) for symbol in symbols]
-        found: list[Any] = []
-        for start in range(0, len(keys), VALUES_AT_ONCE):
-            chunk = keys[start : start + VALUES_AT_ONCE]
-            found += self.rows(sql(",".join("?" * len(chunk))), chunk)
-        return found
+    def rows_of(self, symbols: Iterable[str], sql: str) -> list[Any]:
+        """The rows of a query for some symbols; `{}` marks where they go."""
+        with self._lock, self._damage_explained():
+            database = self._open()
+            return [] if database is None else database.rows_in(sql, [stored(symbol) for symbol in symbols])
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

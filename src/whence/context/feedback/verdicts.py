@@ -100,7 +100,7 @@ def opinions(learned: FeedbackStore, root_of: RootOf, chosen: LearnSettings, sym
     if symbols is None:
         rows = learned.rows(_TALLIES.format(""))
     else:
-        rows = learned.rows_of(dict.fromkeys(symbols), lambda marks: _TALLIES.format(f"WHERE symbol IN ({marks})"))
+        rows = learned.rows_of(dict.fromkeys(symbols), _TALLIES.format("WHERE symbol IN ({})"))
     by_symbol: dict[str, list[tuple[str, int, int, float]]] = {}
     for key, root, useful, count, last in rows:
         by_symbol.setdefault(loaded(key), []).append((loaded(root), useful, count, last))

@@ -35,7 +35,7 @@ from whence.ui.models import ApiModel, CodeLine, CurrentWorkspace, ErrorReply, L
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory, NoteSummary
-    from whence.memory.result import RecalledNote
+    from whence.memory.recall import RecalledNote
 
 _T = TypeVar("_T")
 router = APIRouter()
@@ -324,8 +324,7 @@ def _listed(asked: NotesQuery, memory: Memory, present: NotePresenter) -> _Notes
 
 
 def _recalled(memory: Memory, asked: NotesQuery, allowed: Container[str], present: NotePresenter, said: list[str]) -> list[NoteSummaryView]:
-    from whence.memory.recall import FAINT  # noqa: PLC0415  -- loaded with the memory
-    from whence.memory.result import LOW_CONFIDENCE  # noqa: PLC0415  -- as above
+    from whence.memory.recall import FAINT, LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     found = memory.recall(asked.request)
     found.sort(key=lambda one: -one.score)
