@@ -40,9 +40,9 @@ BY_NAME = dict(line.split(": ", 1) for line in Path(__file__).with_name("field_d
 
 def field_doc(model: type[BaseModel], field: str) -> str:
     """The description of a model's field."""
-    comments = (_comments_of(one.__module__).get((one.__name__, field), "") for one in model.__mro__)
-    types = (inspect.getdoc(one) or "" for one in _models_in(model.model_fields[field].annotation))
-    return next(filter(None, chain(comments, types)), BY_NAME.get(field, ""))
+    own, comments = model.model_fields[field], (_comments_of(one.__module__).get((one.__name__, field), "") for one in model.__mro__)
+    types = (inspect.getdoc(one) or "" for one in _models_in(own.annotation))
+    return next(filter(None, chain([own.description], comments, types)), BY_NAME.get(field, ""))
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
