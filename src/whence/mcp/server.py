@@ -21,7 +21,7 @@ from whence.app.workspace import Workspace
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
 from whence.mcp.answers import context, recall
-from whence.mcp.tools import BY_NAME, INSTRUCTIONS, Tool
+from whence.mcp.tools import BY_NAME, INSTRUCTIONS, TABLE, Tool
 from whence.text.injection import escape_invisible, flags_of, warning_of
 
 if TYPE_CHECKING:
@@ -33,15 +33,7 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 
-PROMPTS = (
-    types.Prompt(
-        name="task",
-        description="Begin a task: the symbols it needs and the notes that speak of it.",
-        arguments=[types.PromptArgument(name="task", description="what is to be done", required=True)],
-    ),
-    types.Prompt(name="resume", description="Go on with the work on this branch: its handoff and what was learned."),
-    types.Prompt(name="handoff", description="Write down the state of the work for whoever goes on."),
-)
+PROMPTS = [types.Prompt(**one) for one in TABLE["prompts"]]
 _RESUME = "handoff, state of work, what is next"
 
 
@@ -59,10 +51,7 @@ async def prompt_text(workspace: Workspace, name: str, given: Mapping[str, str])
     if name == "resume":
         return f"Go on with the work on this branch. What was written down:\n{await _notes(workspace, _RESUME)}"
     if name == "handoff":
-        return (
-            "Write down the state of the work on this branch with the tool `remember` (handoff: true): what is done, what is not, "
-            "what to do next, and which files and symbols matter (about: path#symbol). Short, in full sentences."
-        )
+        return str(TABLE["handoff"])
     raise UsageError(f"there is no prompt {name[:80]!r}", hint=f"there are {', '.join(one.name for one in PROMPTS)}")
 
 
@@ -74,13 +63,8 @@ async def _notes(workspace: Workspace, question: str) -> str:
 
 
 PLAIN, JSON, MARKDOWN = "text/plain", "application/json", "text/markdown"
-RESOURCES = (types.Resource(name="status", uri="whence://status", description="What is indexed, how fresh it is.", mime_type=JSON),)
-TEMPLATES = (
-    types.ResourceTemplate(
-        name="unit", uri_template="whence://unit/{+key}", description="A symbol's source by its key path#qualified.name.", mime_type=PLAIN
-    ),
-    types.ResourceTemplate(name="note", uri_template="whence://note/{+key}", description="A note by its key.", mime_type=MARKDOWN),
-)
+RESOURCES = [types.Resource(**one) for one in TABLE["resources"]]
+TEMPLATES = [types.ResourceTemplate(**one) for one in TABLE["templates"]]
 
 
 async def read(workspace: Workspace, uri: str) -> tuple[str, str]:
@@ -188,10 +172,10 @@ def make_server(workspace: Workspace, seconds: float = CALL_SECONDS) -> Server[A
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=_always(types.ListResourcesResult(resources=list(RESOURCES))),
-        on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))),
+        on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),
+        on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=TEMPLATES)),
         on_read_resource=read_resource,
-        on_list_prompts=_always(types.ListPromptsResult(prompts=list(PROMPTS))),
+        on_list_prompts=_always(types.ListPromptsResult(prompts=PROMPTS)),
         on_get_prompt=get_prompt,
     )
 

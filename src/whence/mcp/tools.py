@@ -64,11 +64,6 @@ def _whole(value: Any) -> int | None:
 
 #: Answers with a document, or with a text that keeps within the budget by itself.
 ToolFunction = Callable[[Workspace, dict[str, Any], Report], Awaitable[Document | str]]
-INSTRUCTIONS = (
-    "whence finds code and notes in this repository. Start with `search` instead of grep or listing files, and with `context` "
-    "before you change anything; `graph` answers who calls what. `recall` what was learned before, `remember` what should outlast "
-    "this session. Answers say how fresh they are, and when something is NOT HERE: then do not search on with other words."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +119,7 @@ def _tool(name: str, about: Mapping[str, Any], shared: Mapping[str, Any]) -> Too
 
 _ANSWERS: dict[str, ToolFunction] = {one.__name__: one for one in (search, context, related, graph, remember, recall, feedback)}
 _REQUESTS: dict[str, type] = {"search": SearchRequest, "context": ContextRequest, "recall": RecallRequest}
-_TABLE = toml_reader().loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
-BY_NAME = {name: _tool(name, _TABLE[name], _TABLE["shared"]) for name in _ANSWERS}
+#: The texts that agents read.
+TABLE: dict[str, Any] = toml_reader().loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+INSTRUCTIONS: str = TABLE["instructions"]
+BY_NAME = {name: _tool(name, TABLE["tools"][name], TABLE["tools"]["shared"]) for name in _ANSWERS}
