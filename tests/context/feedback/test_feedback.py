@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, verdict
-from whence.context.feedback.store import VALUES_AT_ONCE, FeedbackStore
+from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import LONGEST_TASK, VerdictSummary, boost, boosts, opinions, records, say, score
 from whence.core.errors import UsageError
+from whence.storage.sqlite import VALUES_AT_ONCE
 
 
 @pytest.fixture
