@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from whence.fleet.search import Fleet
     from whence.graph.names import NamedSymbol
     from whence.memory.memory import Memory
+    from whence.memory.recall import RecallResponse
     from whence.query.parser import ParsedQuery
 
 USUAL_RESULTS, USUAL_NOTES = 8, 5
@@ -274,11 +276,8 @@ async def remember(workspace: Workspace, given: dict[str, Any], report: Report) 
     fields["project"] = given.get("project") or root.name
 
     def store(memory: Memory) -> str:
-        if given.get("handoff", False):
-            note = memory.handoff(given["text"], topic=given.get("topic"), **fields)
-        else:
-            note = memory.remember(given["text"], topic=given.get("topic"), **fields)
-        return f"stored {note.key}\n"
+        save = memory.handoff if given.get("handoff", False) else memory.remember
+        return f"stored {save(given['text'], topic=given.get('topic'), **fields).key}\n"
 
     return await workspace.session(root).ask_notes(store)
 
@@ -294,12 +293,7 @@ async def recall(workspace: Workspace, given: dict[str, Any], report: Report) ->
     session = workspace.session(workspace.roots.select(given.get("root", "")))
     options = {"k": USUAL_NOTES} | {name: value for name, value in pick_fields(RecallRequest, given).items() if value and name != "query"}
 
-    def answer(memory: Memory) -> Document:
-        from whence.app.presenters.memory import recall_content  # noqa: PLC0415  -- loaded with the memory
-
-        return recall_content(memory, memory.recall(given["query"], **options), with_why=given.get("why", False))
-
-    return await session.ask_notes(answer)
+    return await session.ask_notes(lambda memory: _notes_content(memory, memory.recall(given["query"], **options), given))
 
 
 async def search_notes(workspace: Workspace, given: dict[str, Any], question: ParsedQuery) -> Document:
@@ -308,13 +302,15 @@ async def search_notes(workspace: Workspace, given: dict[str, Any], question: Pa
         raise UsageError("in:notes needs a word to recall by")
     session = workspace.session(workspace.roots.select(given.get("root", "")))
 
-    def answer(memory: Memory) -> Document:
-        from whence.app.presenters.memory import recall_content  # noqa: PLC0415  -- loaded with the memory
+    k = given.get("k", USUAL_NOTES)
+    found = await session.ask_notes(lambda memory: _notes_content(memory, memory.search(question, k=k), given))
+    return Document([[f"note: {question.reading}"], *found.items])
 
-        found = recall_content(memory, memory.search(question, k=given.get("k", USUAL_NOTES)), with_why=given.get("why", False))
-        return Document([[f"note: {question.reading}"], *found.items])
 
-    return await session.ask_notes(answer)
+def _notes_content(memory: Memory, found: RecallResponse, given: dict[str, Any]) -> Document:
+    from whence.app.presenters.memory import recall_content  # noqa: PLC0415  -- loaded with the memory
+
+    return recall_content(memory, found, with_why=given.get("why", False))
 
 
 async def feedback(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:
@@ -336,11 +332,8 @@ async def feedback(workspace: Workspace, given: dict[str, Any], report: Report) 
             raise UsageError("learning is switched off", hint="set learn.enabled=true")
         keys = {name: _key(index, symbol) for name, (_, symbol) in placed.items()}
         records = [Verdict(keys[name], name in useful, index.package_hash(keys[name]), given.get("task", ""), now) for name in keys]
-        learned = FeedbackStore.beside(index.layout.directory)
-        try:
+        with closing(FeedbackStore.beside(index.layout.directory)) as learned:
             say(learned, records, chosen, workspace.session_id)
-        finally:
-            learned.close()
         return Document([[f"{'useful' if one.useful else 'useless'}: {one.symbol}"] for one in records])
 
     return await session.ask(say_all, report)

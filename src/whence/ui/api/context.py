@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, cast
@@ -203,57 +202,52 @@ def _context(name: str, request: ContextRequest, budget: int | None, index: Inde
 def _packed(request: ContextRequest, budget: int | None, index: Index, progress: BuildProgress) -> tuple[PackView, str]:
     """The pack, and a warning about it."""
     pack = index.context(request, freshness=freshness_facts(index))
-    shown = PackCut(pack, pack.within(budget or pack.budget)).shown(index)
+    shown = _shown(index, pack, pack.within(budget or pack.budget))
     if not pack.symbols:
         return shown, nothing_for(request.diff)
     return shown, "" if progress.building else task_warning(pack)
 
 
-@dataclass(frozen=True, slots=True)
-class PackCut:
-    """A pack within a budget, compared with the same pack without one."""
+def _shown(index: Index, pack: ContextPack, packed: PackedText) -> PackView:
+    """A pack within a budget: every symbol with its tokens, here and without a budget."""
+    weights = [_weights(packed), _weights(pack.uncut)]
+    now, uncut = (sum(one.values()) for one in weights)
+    symbols = list(_symbols(pack, packed, *weights))
+    return PackView(
+        asked=pack.task,
+        budget=packed.budget,
+        tokens=packed.tokens,
+        frame_tokens=round(max(packed.tokens - now, 0), 2),
+        missing_tokens=round(max(uncut - now, 0), 2),
+        text=packed.text,
+        symbols=symbols,
+        counts=_counts(len(pack.symbols), symbols),
+        edges=_edges(index, pack.symbols[:MAX_DRAWN]),
+    )
 
-    pack: ContextPack
-    packed: PackedText
 
-    def shown(self, index: Index) -> PackView:
-        """The pack with every symbol and its tokens."""
-        weights = [_weights(self.packed), _weights(self.pack.uncut)]
-        now, uncut = (sum(one.values()) for one in weights)
-        symbols = list(self._symbols(*weights))
-        return PackView(
-            asked=self.pack.task,
-            budget=self.packed.budget,
-            tokens=self.packed.tokens,
-            frame_tokens=round(max(self.packed.tokens - now, 0), 2),
-            missing_tokens=round(max(uncut - now, 0), 2),
-            text=self.packed.text,
-            symbols=symbols,
-            counts=self._counts(symbols),
-            edges=_edges(index, self.pack.symbols[:MAX_DRAWN]),
+def _symbols(pack: ContextPack, packed: PackedText, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[SymbolView]:
+    forms, holders = _forms(packed), {**_holders(pack.uncut), **_holders(packed)}
+    warnings = {one.item.key: warning_of(pack.flags(one)) for one in packed.shown}
+    looked_at = sum(map(len, (packed.shown, packed.inside, packed.left_out)))
+    for rank, one in enumerate(islice(pack.symbols, looked_at + MAX_BEYOND), 1):
+        form = forms.get(one.key, "beyond")
+        yield SymbolView.of(
+            one,
+            rank=rank,
+            form=form,
+            tokens=now.get(one.key, 0),
+            uncut_tokens=None if form == "beyond" else uncut.get(one.key, 0),
+            holder=holders.get(one.key, "") if form in ("inside", "left_out") else "",
+            warning=warnings.get(one.key, ""),
         )
 
-    def _symbols(self, now: Mapping[str, float], uncut: Mapping[str, float]) -> Iterable[SymbolView]:
-        forms, holders = _forms(self.packed), {**_holders(self.pack.uncut), **_holders(self.packed)}
-        warnings = {one.item.key: warning_of(self.pack.flags(one)) for one in self.packed.shown}
-        looked_at = sum(map(len, (self.packed.shown, self.packed.inside, self.packed.left_out)))
-        for rank, one in enumerate(islice(self.pack.symbols, looked_at + MAX_BEYOND), 1):
-            form = forms.get(one.key, "beyond")
-            yield SymbolView.of(
-                one,
-                rank=rank,
-                form=form,
-                tokens=now.get(one.key, 0),
-                uncut_tokens=None if form == "beyond" else uncut.get(one.key, 0),
-                holder=holders.get(one.key, "") if form in ("inside", "left_out") else "",
-                warning=warnings.get(one.key, ""),
-            )
 
-    def _counts(self, symbols: Sequence[SymbolView]) -> DetailCounts:
-        forms = Counter(one.form for one in symbols)
-        ranked, looked_at = len(self.pack.symbols), len(symbols) - forms.pop("beyond", 0)
-        shown: dict[str, int] = {name: forms[name] for name in ("body", "signature", "pointer", "inside", "left_out")}
-        return DetailCounts(ranked=ranked, looked_at=looked_at, beyond=ranked - looked_at, **shown)
+def _counts(ranked: int, symbols: Sequence[SymbolView]) -> DetailCounts:
+    forms = Counter(one.form for one in symbols)
+    looked_at = len(symbols) - forms.pop("beyond", 0)
+    shown: dict[str, int] = {name: forms[name] for name in ("body", "signature", "pointer", "inside", "left_out")}
+    return DetailCounts(ranked=ranked, looked_at=looked_at, beyond=ranked - looked_at, **shown)
 
 
 def _forms(packed: PackedText) -> dict[str, Form]:
