@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent import futures
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -71,13 +71,14 @@ TROUBLES: Mapping[str, tuple[Callable[[], AbstractContextManager[int]], str]] = 
 }
 
 
-def troubled(room: Room) -> None:
+def troubled(room: Room, names: Sequence[str] = tuple(TROUBLES)) -> None:
     """Search a fleet whose engine is in trouble, then the tree on this machine with the same settings."""
     tree = room.make("small", size=UNITS * 300).root
     query = trees.questions(room.sources, len(room.sources))[0]
     found = room.raw["trouble"] = {}
-    _asked(room, tree, query, _unreachable)  # one before those that count fills the caches of the machine
-    for name, (made, words) in TROUBLES.items():
+    _search(tree, query, room.environment("data_small"), str(tree))  # one before those that count fills the caches of the machine
+    for name in names:
+        made, words = TROUBLES[name]
         room.tell(f"an engine that is {name}")
         asked, local = _asked(room, tree, query, made)
         found[name] = judged(asked, local, words)

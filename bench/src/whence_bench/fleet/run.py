@@ -38,10 +38,11 @@ class Sizes:
     rounds: int = load.ROUNDS
     worked: int = workers.REPOSITORIES
     worked_units: int = workers.UNITS
+    troubles: Sequence[str] = tuple(fleet_trouble.TROUBLES)
 
 
 #: All of it, in seconds.
-SMALL = Sizes(repositories=3, units=900, queries=4, rounds=2, worked=4, worked_units=150)
+SMALL = Sizes(repositories=2, units=300, queries=2, rounds=1, worked=4, worked_units=60, troubles=("unreachable", "full"))
 
 
 def run(
@@ -68,7 +69,7 @@ def run(
             with served(_folder(room, WORKERS)) as there:
                 workers.run(room, there, repositories=sizes.worked, units=sizes.worked_units)
         if TROUBLE in parts:
-            fleet_trouble.troubled(room)
+            fleet_trouble.troubled(room, sizes.troubles)
         if LOAD in parts:
             how = {"repositories": sizes.repositories, "units": sizes.units, "queries": sizes.queries, "rounds": sizes.rounds}
             with served(_folder(room, LOAD)) as there:
