@@ -11,6 +11,7 @@ import pytest
 
 from campaigns import is_nightly
 from fleet_workers import rows_in, run_and_kill, unlike
+from mcp_servers import until
 from sample_histories import commit
 from sample_trees import git, write
 from whence.core.errors import FleetError
@@ -176,7 +177,7 @@ def test_whoever_lost_the_lease_leaves_the_repository_alone(engine: Engine, data
 
     def stolen(*given: object, **named: object) -> object:
         engine.delete("claims", equals("repo", "alpha"))
-        time.sleep(0.6)  # long enough to find out
+        until(lambda: not any(one.name == "lease" for one in threading.enumerate()))  # who renews it has found out
         return sent(*given, **named)
 
     monkeypatch.setattr(working, "sync_index", stolen)

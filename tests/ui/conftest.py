@@ -11,7 +11,8 @@ import pytest
 from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, whence, write
-from ui.pages import BAD, WIDE, Served, serving
+from ui.opened import opened
+from ui.pages import BAD, Served, serving
 
 
 @pytest.fixture(scope="session")
@@ -44,18 +45,8 @@ def page(browser: Any, served: Served, request: pytest.FixtureRequest) -> Iterat
 
     `@pytest.mark.parametrize("page", [{"color_scheme": "dark", "viewport": PHONE}], indirect=True)` opens it otherwise.
     """
-    options = {"viewport": WIDE, "color_scheme": "light", "reduced_motion": "reduce", **getattr(request, "param", {})}
-    context = browser.new_context(**options)
-    context.set_default_timeout(10_000)
-    opened = context.new_page()
-    complaints: list[str] = []
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("console", lambda said: complaints.append(said.text) if said.type == "error" and "status of 4" not in said.text else None)
-    opened.goto(served.link)
-    opened.wait_for_selector("#content main")
-    yield opened
-    context.close()
-    assert complaints == []
+    with opened(browser, served, **getattr(request, "param", {})) as one:
+        yield one
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 BAD = ("serious", "critical")
 
 
-def looks(first: dict[str, Any], *others: dict[str, Any]) -> list[Any]:
+def looks(first: Any, *others: Any) -> list[Any]:
     """Ways to open a page: the first always, the others at night."""
     return [first, *(pytest.param(one, marks=pytest.mark.nightly) for one in others)]
 

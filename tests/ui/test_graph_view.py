@@ -11,7 +11,7 @@ import pytest
 
 from mcp_servers import surroundings
 from sample_trees import whence, write
-from ui.opened import opened
+from ui.opened import opened, settle
 from ui.pages import PHONE, Served, serving
 
 TOTAL = "shop/cart.py#Cart.total"
@@ -218,7 +218,7 @@ def test_a_symbol_of_one_file_alone_is_linked_by_its_key(show):
 def test_everybody_can_use_it(show, accessible, address):
     page = show(address)
     page.wait_for_selector(".chosen h3, .offers a")
-    page.wait_for_load_state("networkidle")
+    settle(page)
     accessible(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -16,11 +16,11 @@ import pytest
 
 from mcp_servers import alive, children, surroundings, until
 from sample_shop import FILES
-from sample_trees import whence_process, write
+from sample_trees import whence, whence_process, write
 from ui.opened import opened
 from ui.pages import Served, serving
 
-MANY = 300
+MANY = 200
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/#token=([\w-]{32,})")
 
 
@@ -79,18 +79,17 @@ def test_a_port_that_is_taken_is_told_in_a_line(tmp_path: Path):
 
 @pytest.mark.parametrize("words", [["no/such/folder"], ["--port", "99999"], ["--set", "no.such=1"], ["--set", "index.workers=many"]])
 def test_what_is_wrong_with_the_command_is_told_before_anything_is_served(words: list[str], tmp_path: Path):
-    done = whence_process("ui", "--no-open", *words, cwd=tmp_path, **surroundings(tmp_path / "home"))
+    done = whence("ui", "--no-open", *words, cwd=tmp_path, **surroundings(tmp_path / "home"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "#token" not in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 4
 
 
-def test_every_start_has_a_token_of_its_own(tmp_path: Path):
-    root = write(tmp_path / "shop", FILES)
-    with serving(root, home=tmp_path / "home") as first, serving(root, home=tmp_path / "home") as second:
-        assert first.token != second.token
-        assert Served(first.base, second.token, first.process).ask("roots")[0] == 401
+def test_every_start_has_a_token_of_its_own(served: Served, project: Path, home: Path):
+    with serving(project, home=home) as other:
+        assert served.token != other.token
+        assert Served(served.base, other.token, served.process).ask("roots")[0] == 401
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +128,6 @@ def test_one_of_several_that_is_gone_does_not_silence_the_others(both: Served):
 def test_a_repository_without_an_index_is_built_while_the_page_shows_how_far_it_is(browser: Any, many_files: Path, tmp_path: Path):
     with serving(many_files, home=tmp_path) as one, opened(browser, one, "/?q=retry") as page:
         page.wait_for_selector("progress")
-        page.wait_for_selector(".results li")
+        page.wait_for_selector(".results li", timeout=60_000)
         page.wait_for_selector("progress", state="detached", timeout=60_000)
         assert f"{MANY} files" in page.inner_text(".states")

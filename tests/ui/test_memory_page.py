@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ui.kept_notes import HOSTILE, SECRET, Kept, keeping
-from ui.opened import SECONDS, counts, opened, url_has
+from ui.opened import SECONDS, counts, opened, settle, url_has
 from ui.pages import PHONE, looks
 
 Opens = Callable[..., AbstractContextManager[Any]]
@@ -415,7 +415,7 @@ LOOKS = [{}, {"color_scheme": "dark"}, {"viewport": PHONE}, {"viewport": PHONE, 
 def test_everybody_can_use_it(memory, accessible, query, ready, options):
     with memory(query, **options) as page:
         page.wait_for_selector(ready, state="attached")
-        page.wait_for_load_state("networkidle")
+        settle(page)
         accessible(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate("[...document.querySelectorAll('.panel')].every((one) => one.scrollWidth <= one.clientWidth)")

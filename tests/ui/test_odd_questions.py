@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from campaigns import examples
+from campaigns import examples, is_nightly
 from ui.pages import Served
 from ui.questions import Endpoint, asked_server, document_of, endpoints_of, prepared
 from ui.wire import Answer, sent
@@ -60,6 +60,8 @@ ODD_VALUES: list[Any] = [
     {"no_such_signal": 1.0},
     ["\ud800"],
 ]
+#: By day each field has one value of so many, and the next field has the next ones.
+SHARES = 4
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +114,10 @@ def test_other_methods_and_types_are_refused_in_one_line(target: Served, endpoin
 
 def test_a_field_of_any_value_is_answered_or_refused(target: Served, document: dict[str, Any], endpoints: list[Endpoint]):
     for one in endpoints:
-        for name in [*one.fields(document), "no_such_field"]:
+        for number, name in enumerate([*one.fields(document), "no_such_field"]):
             good = whatever_it_is_now(prepared(target, one))
             in_address = name in one.named_in_path or not one.asks_by_body
-            for value in ODD_VALUES:
+            for value in ODD_VALUES if is_nightly() else values_by_day(one, number):
                 asked = {**good, name: value}
                 if in_address and not isinstance(value, str | int | float):
                     continue  # an address holds texts only
@@ -125,6 +127,12 @@ def test_a_field_of_any_value_is_answered_or_refused(target: Served, document: d
                 if answer.status == 200:
                     answer.json()
     assert target.ask("search", {"query": "discount"})[1]["results"]
+
+
+def values_by_day(one: Endpoint, number: int) -> list[Any]:
+    """A share of the values; of a path that starts a process for each answer, two."""
+    found = ODD_VALUES[number % SHARES :: SHARES]
+    return found[:2] if one.path == "/api/index/health" else found
 
 
 #: Anything that JSON can hold, and near the values that mean something.

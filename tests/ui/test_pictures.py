@@ -18,7 +18,7 @@ from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, whence, write
 from ui.opened import opened
-from ui.pages import PHONE, Served, serving
+from ui.pages import PHONE, Served, looks, serving
 from ui.views import VIEWS, View, show
 
 KEPT = Path(__file__).parent / "pictures"
@@ -55,7 +55,7 @@ def pictured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield one
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", looks(*WAYS))
 def test_every_view_looks_as_it_did(way: str, browser: Any, pictured: Served, request: pytest.FixtureRequest):
     wrong: list[str] = []
     with opened(browser, pictured, **WAYS[way]) as page:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from mcp_servers import until
 from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, write
-from ui.opened import counts, opened, url_has
+from ui.opened import counts, opened, settle, url_has
 from ui.pages import PHONE, Served, looks, serving
 
 FIRST, HERE = ".results li:first-child h3 a", ".results li.at h3 a"
@@ -37,7 +38,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         commit(root, "It begins")
     with serving(*roots, home=place / "home") as one:
         for root in ("shop", "library"):
-            assert one.ask("compare", {"queries": [], "a": {}, "b": {}, "root": root})[0] == 200  # waits until it is indexed
+            until(lambda asked={"queries": [], "a": {}, "b": {}, "root": root}: one.ask("compare", asked)[0] == 200)  # it is indexed
         yield one
 
 
@@ -339,7 +340,7 @@ def test_a_link_shows_what_was_shown_when_it_was_kept(browser: Any, page: Any, s
     kept, text = page.url, shown_text(page)
     with opened(browser, served, kept.removeprefix(served.base)) as other:
         other.wait_for_selector("aside.panel h2, aside.panel h3")
-        other.wait_for_load_state("networkidle")
+        settle(other)
         assert other.input_value("#query") == "cart total kind:function"
         assert shown_text(other) == text
 
@@ -359,6 +360,7 @@ def test_more_results_are_given_when_asked_for(show: Any):
 
 @pytest.mark.parametrize("page", looks({}, {"color_scheme": "dark"}, {"viewport": PHONE}), indirect=True, ids=["light", "dark", "phone"])
 def test_everybody_can_use_it(show: Any, accessible: Any):
-    page = show("/?q=cart+total")
+    page = show("/?q=cart+total&open=shop:shop/cart.py&panel=source")
     page.wait_for_selector(".results li")
+    page.wait_for_selector(".panel .code")
     accessible(page)

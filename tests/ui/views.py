@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ui.opened import settle
 from ui.pages import Served
 
 
@@ -35,4 +36,4 @@ def show(page: Any, served: Served, view: View) -> None:
     """Open a view, and wait until it is all there."""
     page.goto(f"{served.base}{view.address}")
     page.wait_for_selector(view.ready)
-    page.wait_for_load_state("networkidle")
+    settle(page)

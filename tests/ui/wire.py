@@ -12,7 +12,7 @@ from typing import Any
 from ui.pages import Served
 
 #: Seconds after which an answer is not late but missing.
-LONG = 30.0
+LONG = 120.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def test_a_small_run_tries_every_target_and_finds_nothing(tmp_path):
     assert part.wrong == ()
     assert set(part.facts["executions"]) == {target.name for target in TARGETS}
     assert all(part.facts["edges"][target.name] > 20 for target in TARGETS)
-    assert part.tried == sum(part.facts["executions"].values()) > 10_000
+    assert part.tried == sum(part.facts["executions"].values()) > sum(target.small for target in TARGETS) / 2
 
 
 @pytest.mark.parametrize("path", sorted(SEEDS.glob("*.input")), ids=lambda path: path.stem)

@@ -16,41 +16,50 @@ WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 BAD = ("serious", "critical")
 
 
-def complaints(browser: Any, file: Path, options: dict[str, Any], *, axe: bool) -> list[str]:
+LOOKS = {"light": {"viewport": WIDE, "color_scheme": "light"}, "dark phone": {"viewport": PHONE, "color_scheme": "dark"}}
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Any) -> dict[str, Any]:
+    """A page of each look: a new one costs more than what is done with it."""
+    return {look: browser.new_context(**options).new_page() for look, options in LOOKS.items()}
+
+
+def complaints(page: Any, file: Path, *, axe: bool) -> list[str]:
     """What a browser, axe and a ruler have against a page."""
     told: list[str] = []
-    context = browser.new_context(**options)
-    try:
-        page = context.new_page()
-        page.on("pageerror", lambda error: told.append(f"error: {error}"))
-        page.on("console", lambda said: told.append(f"console: {said.text}"))
-        page.on("request", lambda request: told.append(f"request: {request.url}") if request.url != file.as_uri() else None)
-        page.goto(file.as_uri())
-        page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        if wide > options["viewport"]["width"]:
-            told.append(f"{wide} wide")
-        if axe:
-            from axe_playwright_python.sync_playwright import Axe
+    heard = {
+        "pageerror": lambda error: told.append(f"error: {error}"),
+        "console": lambda said: told.append(f"console: {said.text}"),
+        "request": lambda request: told.append(f"request: {request.url}") if request.url != file.as_uri() else None,
+    }
+    for event, note in heard.items():
+        page.on(event, note)
+    page.goto(file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    if wide > page.viewport_size["width"]:
+        told.append(f"{wide} wide")
+    if axe:
+        from axe_playwright_python.sync_playwright import Axe
 
-            found = Axe().run(page).response["violations"]
-            told += [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] in BAD]
-    finally:
-        context.close()
+        found = Axe().run(page).response["violations"]
+        told += [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] in BAD]
+    for event, note in heard.items():
+        page.remove_listener(event, note)
     return told
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_page_opens_without_a_complaint_or_a_request_and_axe_finds_nothing_serious(
-    results: Results, kind: str, browser: Any, tmp_path: Path
+    results: Results, kind: str, tabs: dict[str, Any], tmp_path: Path
 ):
     result = results(kind)
     result["settings"] = result.get("settings", [])[:5]
     file = tmp_path / "page.html"
     file.write_text(as_html(result, result if kind in ("search", "speed") else None), encoding="utf-8")
-    assert complaints(browser, file, {"viewport": WIDE, "color_scheme": "light"}, axe=True) == []
-    dark = {"viewport": PHONE, "color_scheme": "dark"}
-    assert complaints(browser, file, dark, axe=kind in ("speed", "faults")) == []
+    assert complaints(tabs["light"], file, axe=True) == []
+    assert complaints(tabs["dark phone"], file, axe=kind in ("speed", "faults")) == []
 
 
 def test_a_page_needs_no_script_and_on_paper_everything_is_unfolded(results: Results, browser: Any, tmp_path: Path):

@@ -20,7 +20,7 @@ from whence_bench.faults.part import Bounds, Part
 
 CLIENTS = 8
 #: Seconds of load of each kind.
-SECONDS, SMALL_SECONDS = 60.0, 3.0
+SECONDS, SMALL_SECONDS = 60.0, 1.5
 #: Seconds that a server has to let go of what clients held who are gone.
 TO_LET_GO = 5.0
 #: After so many seconds the server of the test forgets a session of which nothing is heard.

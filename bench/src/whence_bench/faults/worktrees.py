@@ -17,7 +17,7 @@ from whence_bench.faults.part import Bounds, Part
 from whence_bench.fetch import git
 from whence_bench.speed import trees
 
-FILES, SMALL_FILES = 3_000, 200
+FILES, SMALL_FILES = 3_000, 60
 #: What a second worktree may cost of the first build, in time and in room; a small tree is mostly the start of a process.
 BAR = 0.05
 QUESTIONS = 12
