@@ -1,37 +1,45 @@
-"""Chooses which symbols to show, and how much of each, within a budget of tokens (P1, P2, Z4).
+"""Chooses how much of each symbol to show within a budget of tokens (P0, P2, Z4).
 
-Showing a symbol takes steps: a pointer to it, then its signature, then its body. A step's density is the value it adds
-per token. Steps are taken by density, except that none may take more than a share of the text so far. The order does not
-depend on the budget, which only says where it ends: a larger budget shows at least the symbols of a smaller one. What is
-left after the first step that does not fit is spent on showing more of the symbols already in the text.
+Symbols are taken in the order of their rank, each with as much code as its rank allows: the whole body, or an excerpt of
+the lines that matter. The first that does not fit ends the pack, so that nothing far down takes room before what is near.
+What is left when all are in extends excerpts, the best first. The classic profile packs by density instead (P1).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from heapq import heappop, heappush
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from whence.core.errors import UsageError
 from whence.text import token_estimate
+from whence.text.excerpt import line_worths
 
+#: Tokens of code that a symbol may take: the best one, and the least that any may take. In between it falls with the rank.
+BEST_CODE, LEAST_CODE = 900, 250
+#: Lines of an excerpt at the least; what is shorter says no more than a signature.
+MIN_EXCERPT = 3
+#: Lines of a signature, and lines of a body that are looked at for words of the task.
+MAX_HEADER, MAX_READ = 5, 2_000
 #: The exponent of the walk relative to the score: higher if much of the graph is not in the source (P1).
 WALK_EXPONENT, WALK_EXPONENT_PER_PHANTOM, MAX_WALK_EXPONENT = 0.3, 0.2, 0.7
 #: The worst symbol of a pack is worth at least this share of the best.
 MIN_WORTH = 0.02
-#: One symbol takes at most this share of the text so far; a short text is always allowed.
-MAX_SHARE, SHORT = 1 / 3, 64 * token_estimate.PARTS
+#: Begins a line that is a comment in most languages.
+COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|\"\"\")")
+_HEADER_ENDS = (":", "{", ";", ")", "=", "=>", "do", "then")
 
 
 class Detail(Enum):
-    """How much of a symbol is shown, from most to least; the value is the share of its worth."""
+    """How much of a symbol is shown, from most to least."""
 
-    BODY = 1.0
-    SIGNATURE = 0.5
-    POINTER = 0.25
+    BODY = "body"
+    EXCERPT = "excerpt"
+    SIGNATURE = "signature"
+    POINTER = "pointer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,9 @@ class PackItem:
     doc: str  # the first sentence, or a few
     body: str  # the source lines; empty when the file is gone
     because: str = ""  # one short phrase
+    outline: str = ""  # one line on the type it belongs to
+    members: tuple[int, ...] = ()  # lines on which members of a type are defined, from 1
+    lines: tuple[int, ...] = ()  # the lines of an excerpt, from 1; empty: all
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class Tally:
     budget: int
     tokens: int
     bodies: int
+    excerpts: int
     signatures: int
     pointers: int
     inside: int
@@ -92,11 +104,12 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """A symbol, and how much of it is in the text."""
+    """A symbol, how much of it is in the text, and how."""
 
-    item: PackItem
+    item: PackItem  # of an excerpt: with the lines that are shown
     form: Detail
     weight: int  # in parts of a token
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +124,27 @@ class PackedText:
     left_out: tuple[PackItem, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ByDensity:
+    """Pack by value per token (P1); the share of the walk that is not in the source says how much the walk counts."""
+
+    phantom_share: float = 0.0
+
+
 def pack(
-    pieces: Sequence[PackItem], budget: int, render: Renderer, *, head: PackHeader, phantom_share: float = 0.0, beyond: int = 0
+    pieces: Sequence[PackItem],
+    budget: int,
+    render: Renderer,
+    *,
+    head: PackHeader,
+    terms: Mapping[str, float] | None = None,
+    by_density: ByDensity | None = None,
+    beyond: int = 0,
 ) -> PackedText:
     """The best items that fit into a text of `budget` tokens with its head and foot.
 
-    `beyond` counts ranked symbols that are not among the items; they are left out. A budget too small for head and foot
-    (60 to 150 tokens) raises a UsageError that names the least.
+    `terms` are the words of the task with their weights, for excerpts. `beyond` counts ranked symbols that are not among the
+    items; they are left out. A budget too small for head and foot (60 to 150 tokens) raises a UsageError that names the least.
     """
     ranked = sorted(pieces, key=lambda piece: (-_finite(piece.score), piece.path, piece.start_line, piece.key))
     opening = render.head(head)
@@ -125,41 +152,170 @@ def pack(
     if room < 0 or budget < 0:
         least = _least_budget(opening, len(ranked) + beyond, render, head)
         raise UsageError(f"a budget of {budget} tokens is too small for an answer", hint=f"the least is {least}")
-    steps = _Steps(_offers(ranked, room, render), _worths(ranked, phantom_share), _around(ranked))
-    steps.fill(room)
-    shown = [(row, offer) for row, offer in enumerate(steps.shown) if offer is not None]
-    body = render.join(opening, [offer.text for _, offer in shown])
-    tally = _tally([offer.form for _, offer in shown], len(steps.covered), len(ranked) + beyond, budget)
+    filling = _Filling(ranked, room, render, terms or {})
+    if by_density is None:
+        filling.by_rank()
+    else:
+        filling.by_density(_worths(ranked, by_density.phantom_share))
+    shown = [one for one in filling.shown if one is not None]
+    body = render.join(opening, [one.text for one in shown])
+    tally = _tally([one.form for one in shown], len(filling.covered), len(ranked) + beyond, budget)
     foot, gave = _exact_foot(token_estimate.weigh_texts([body])[0], render, head, tally)
     return PackedText(
         text=body + foot,
         tokens=gave,
         budget=budget,
-        shown=tuple(ShownItem(ranked[row], offer.form, offer.weight) for row, offer in shown),
-        inside=tuple(ranked[row] for row in sorted(steps.covered)),
-        left_out=tuple(piece for row, piece in enumerate(ranked) if steps.shown[row] is None and row not in steps.covered),
+        shown=tuple(shown),
+        inside=tuple(ranked[row] for row in sorted(filling.covered)),
+        left_out=tuple(piece for row, piece in enumerate(ranked) if filling.shown[row] is None and row not in filling.covered),
     )
 
 
-def _offers(ranked: Sequence[PackItem], room: int, render: Renderer) -> list[list[_Offer]]:
-    """What can be printed of each piece, least first; a form that weighs no more than a lesser one replaces it."""
-    texts = [(row, form, render.symbol(piece, form)) for row, piece in enumerate(ranked) for form in _forms(piece, room)]
-    offers: list[list[_Offer]] = [[] for _ in ranked]
-    for (row, form, text), weight in zip(texts, token_estimate.weigh_texts([text for _, _, text in texts]), strict=True):
-        while offers[row] and offers[row][-1].weight >= weight:
-            offers[row].pop()
-        offers[row].append(_Offer(form, form.value, weight, text))
-    return offers
+class _Filling:
+    """What is shown of each symbol so far, and the room that is left. The body of a symbol also shows those inside it."""
+
+    def __init__(self, ranked: Sequence[PackItem], room: int, render: Renderer, terms: Mapping[str, float]) -> None:
+        self.shown: list[ShownItem | None] = [None] * len(ranked)
+        self.covered: set[int] = set()
+        self._ranked, self._room, self._render, self._terms = ranked, room, render, terms
+        self._inside = _inside(ranked)
+        self._outlined: set[str] = set()
+
+    def by_rank(self) -> None:
+        """In rank order until one does not fit; if all did, excerpts grow, the best first."""
+        for row in range(len(self._ranked)):
+            if row in self.covered:
+                continue
+            offer = self._offer(row, min(self._room, _allowance(row)))
+            if offer is None:
+                return
+            self._take(row, offer)
+        for row, shown in enumerate(self.shown):
+            if shown is not None and shown.form is not Detail.BODY:
+                self._extend(row, shown)
+
+    def by_density(self, worths: Sequence[float]) -> None:
+        """By value per token, skipping what does not fit (P1)."""
+        offers = [self._rendered(row, self._ranked[row], Detail.BODY if _has_body(self._ranked[row]) else Detail.SIGNATURE)
+                  for row in range(len(self._ranked))]  # fmt: skip
+        for row in sorted(range(len(offers)), key=lambda row: (-worths[row] / max(offers[row].weight, 1), row)):
+            if row not in self.covered and offers[row].weight <= self._room:
+                self._take(row, offers[row])
+
+    def _extend(self, row: int, shown: ShownItem) -> None:
+        held = sum(one.weight for inner in self._inside[row] if (one := self.shown[inner]) is not None)
+        offer = self._offer(row, self._room + shown.weight, whole=self._room + shown.weight + held)
+        if offer is not None and offer.weight > shown.weight:
+            self._take(row, offer)
+
+    def _offer(self, row: int, allowed: int, whole: int | None = None) -> ShownItem | None:
+        """The most that can be shown of a symbol within a weight; `whole` is what its body may weigh where that differs."""
+        piece = self._ranked[row]
+        repeats = whole is None and any(self.shown[inner] is not None for inner in self._inside[row])
+        limit = allowed if whole is None else whole
+        if _has_body(piece) and not repeats and token_estimate.least_weight(piece.body) <= limit:
+            body = self._rendered(row, piece, Detail.BODY)
+            if body.weight <= limit:
+                return body
+        if _has_body(piece) and (excerpt := self._excerpt(row, allowed)) is not None:
+            return excerpt
+        forms = (Detail.SIGNATURE, Detail.POINTER) if piece.signature or piece.doc else (Detail.POINTER,)
+        return next((one for one in (self._rendered(row, piece, form) for form in forms) if one.weight <= allowed), None)
+
+    def _rendered(self, row: int, piece: PackItem, form: Detail) -> ShownItem:
+        """A symbol in a form; the outline of its type comes with the first of its members that is shown with code."""
+        before = self.shown[row]
+        if piece.outline in self._outlined and (before is None or before.item.outline != piece.outline):
+            piece = replace(piece, outline="")
+        text = self._render.symbol(piece, form)
+        return ShownItem(piece, form, token_estimate.weigh_texts([text])[0], text)
+
+    def _excerpt(self, row: int, allowed: int) -> ShownItem | None:
+        """The lines of a symbol that matter, as many as fit; None if that is too few to be of use."""
+        piece = self._ranked[row]
+        lines = piece.body.split("\n")
+        frame = self._rendered(row, replace(piece, body="", lines=(piece.start_line,)), Detail.EXCERPT).weight
+        chosen = _lines_within(lines, _line_order(piece, lines, self._terms), allowed - frame)
+        while len(chosen) >= MIN_EXCERPT and len(chosen) < len(lines):
+            shown = sorted(chosen)
+            cut = replace(piece, body=_elided(lines, shown), lines=tuple(piece.start_line + at for at in shown))
+            offer = self._rendered(row, cut, Detail.EXCERPT)
+            if offer.weight <= allowed:
+                return offer
+            chosen = chosen[: -max(len(chosen) // 10, 1)]  # a format may escape characters
+        return None
+
+    def _take(self, row: int, offer: ShownItem) -> None:
+        before = self.shown[row]
+        self._room -= offer.weight - (before.weight if before is not None else 0)
+        self.shown[row] = offer
+        if offer.form in (Detail.BODY, Detail.EXCERPT):
+            self._outlined.add(offer.item.outline)
+        if offer.form is Detail.BODY:
+            for inner in self._inside[row]:
+                if (one := self.shown[inner]) is not None:
+                    self._room += one.weight
+                    self.shown[inner] = None
+                self.covered.add(inner)
 
 
-def _forms(piece: PackItem, room: int) -> list[Detail]:
-    """The forms that a piece can take, least first. What can never fit is not looked at: a body may be a whole book."""
-    forms = [Detail.POINTER]
-    if piece.signature or piece.doc:
-        forms.append(Detail.SIGNATURE)
-    if piece.body and not piece.body.isspace() and token_estimate.least_weight(piece.body) <= room:
-        forms.append(Detail.BODY)
-    return forms
+def _allowance(row: int) -> int:
+    """What the symbol of a rank may weigh."""
+    return token_estimate.PARTS * max(BEST_CODE // (row + 1), LEAST_CODE)
+
+
+def _has_body(piece: PackItem) -> bool:
+    return bool(piece.body) and not piece.body.isspace()
+
+
+def _line_order(piece: PackItem, lines: Sequence[str], terms: Mapping[str, float]) -> list[int]:
+    """The lines of a body by how much they matter, from 0: header, members, lines with words of the task, the rest."""
+    header = _header(lines, piece.qualified_name)
+    members = [number - piece.start_line for number in piece.members]
+    worths = sorted(line_worths(lines, terms, header[0] + 1, MAX_READ), key=lambda pair: (-pair[1], pair[0])) if terms else []
+    near = [at for number, _ in worths for at in (number - 1, number, number - 2)]
+    rest = [*range(header[0], len(lines)), *range(header[0])]
+    inside = (at for at in (*header, *members, *near, *rest) if 0 <= at < len(lines))
+    return [at for at in dict.fromkeys(inside) if lines[at].strip()]
+
+
+def _header(lines: Sequence[str], name: str) -> list[int]:
+    """The lines of a signature."""
+    own = re.compile(rf"(?<!\w){re.escape(re.split(r'[.:#]', name)[-1])}(?!\w)")
+    first = next((at for at, line in enumerate(lines[:MAX_READ]) if own.search(line) and not COMMENT.match(line)), 0)
+    last = first
+    while last + 1 < len(lines) and last - first + 1 < MAX_HEADER and not lines[last].rstrip().endswith(_HEADER_ENDS):
+        last += 1
+    return list(range(first, last + 1))
+
+
+def _lines_within(lines: Sequence[str], order: Sequence[int], room: int) -> list[int]:
+    """As many lines as fit, the most important first, with a mark for every gap between them."""
+    weights = token_estimate.weigh_texts([f"{line}\n" for line in lines])
+    mark = token_estimate.weigh_texts(["        ... 1000 lines\n"])[0]
+    chosen: dict[int, None] = {}
+    spent = mark
+    for at in order:
+        beside = (at == 0 or at - 1 in chosen) + (at == len(lines) - 1 or at + 1 in chosen)
+        cost = weights[at] + mark * (1 - beside)
+        if spent + cost > room:
+            break
+        chosen[at] = None
+        spent += cost
+    return list(chosen)
+
+
+def _elided(lines: Sequence[str], shown: Sequence[int]) -> str:
+    """Some lines of a text, with the number of those left out between them."""
+    text, before = [], -1
+    for at in [*shown, len(lines)]:
+        missing = at - before - 1
+        if missing and any(line.strip() for line in lines[before + 1 : at]):
+            indent = len(lines[before + 1]) - len(lines[before + 1].lstrip())
+            text.append(f"{lines[before + 1][:indent]}... {missing} line{'s' if missing > 1 else ''}")
+        text += lines[at : at + 1]
+        before = at
+    return "\n".join(text)
 
 
 def _worths(ranked: Sequence[PackItem], phantom_share: float) -> list[float]:
@@ -183,9 +339,9 @@ def _finite(number: float) -> float:
     return number if math.isfinite(number) else 0.0
 
 
-def _around(ranked: Sequence[PackItem]) -> list[list[int]]:
-    """For each piece, the rows of those whose lines hold all of its lines; of two with the same lines the better holds the other."""
-    around: list[list[int]] = [[] for _ in ranked]
+def _inside(ranked: Sequence[PackItem]) -> list[list[int]]:
+    """For each piece, the rows of those whose lines are all within its own; of two with the same lines the better holds the other."""
+    inside: list[list[int]] = [[] for _ in ranked]
     open_at, path = list[int](), ""
     for row in sorted(range(len(ranked)), key=lambda row: (ranked[row].path, ranked[row].start_line, -ranked[row].end_line, row)):
         piece = ranked[row]
@@ -193,9 +349,11 @@ def _around(ranked: Sequence[PackItem]) -> list[list[int]]:
             open_at, path = [], piece.path
         open_at = [other for other in open_at if ranked[other].end_line >= piece.start_line]
         if piece.start_line <= piece.end_line:
-            around[row] = [other for other in open_at if ranked[other].end_line >= piece.end_line]
+            for other in open_at:
+                if ranked[other].end_line >= piece.end_line:
+                    inside[other].append(row)
             open_at.append(row)
-    return around
+    return inside
 
 
 def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tally:
@@ -203,6 +361,7 @@ def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tal
         budget=asked,
         tokens=asked,
         bodies=forms.count(Detail.BODY),
+        excerpts=forms.count(Detail.EXCERPT),
         signatures=forms.count(Detail.SIGNATURE),
         pointers=forms.count(Detail.POINTER),
         inside=inside,
@@ -212,7 +371,7 @@ def _tally(forms: Sequence[Detail], inside: int, pieces: int, asked: int) -> Tal
 
 def _frame(opening: str, budget: int, pieces: int, render: Renderer, head: PackHeader) -> int:
     """The most that head and foot can weigh: every number at its longest."""
-    longest = Tally(budget, budget, pieces, pieces, pieces, pieces, pieces)
+    longest = Tally(budget, budget, *[pieces] * 6)
     return sum(token_estimate.weigh_texts([opening, render.foot(head, longest)]))
 
 
@@ -236,126 +395,3 @@ def _exact_foot(before: int, render: Renderer, head: PackHeader, tally: Tally) -
         if total == gave:
             return foot, total
         gave = total
-
-
-class _Offer(NamedTuple):
-    """One form that a piece can take."""
-
-    form: Detail
-    known: float  # the value of the form
-    weight: int
-    text: str
-
-
-class _Steps:
-    """What is shown of each piece so far, and what the next step of each would add.
-
-    The body of a piece shows all that is inside it: those pieces are taken out of the text, and their weight with them.
-    """
-
-    def __init__(self, offers: list[list[_Offer]], worths: list[float], around: list[list[int]]) -> None:
-        self.shown: list[_Offer | None] = [None] * len(offers)
-        self.covered: set[int] = set()
-        self._offers, self._worths, self._around = offers, worths, around
-        self._taken = [0] * len(offers)  # how many of its offers a piece has taken
-        self._known, self._weights = [0.0] * len(offers), [0] * len(offers)
-        self._inside: list[list[int]] = [[] for _ in offers]
-        for row, holders in enumerate(around):
-            for holder in holders:
-                self._inside[holder].append(row)
-        # Of the pieces inside each: what they weigh, what knowing all of them would add, how many are not in the text.
-        self._weight_inside = [0] * len(offers)
-        self._unknown_inside = [sum(worths[row] for row in rows) for rows in self._inside]
-        self._absent_inside = [len(rows) for rows in self._inside]
-        self._weight = 0
-        self._ready: list[tuple[float, int, int]] = []
-        self._version = [0] * len(offers)  # a step that is queued again makes its older entry void
-
-    def fill(self, room: int) -> None:
-        """Take steps in their order until one does not fit; then, of pieces that are in, whatever does."""
-        self._in_order(room)
-        self._what_fits(room)
-
-    def _in_order(self, room: int) -> None:
-        waiting: list[tuple[int, int, int]] = []
-        for row in range(len(self._offers)):
-            self._queue(row)
-        while self._ready or waiting:
-            small_enough = max(SHORT, self._weight * MAX_SHARE / (1 - MAX_SHARE))
-            if waiting and waiting[0][0] <= small_enough:
-                _, row, version = heappop(waiting)
-                if version == self._version[row]:
-                    self._queue(row)
-                continue
-            # What waits when nothing else is left is taken all the same, the lightest first.
-            held_back = not self._ready
-            _, row, version = heappop(waiting) if held_back else heappop(self._ready)
-            if version != self._version[row]:
-                continue
-            if not held_back and self._next(row).weight > small_enough:
-                heappush(waiting, (self._next(row).weight, row, version))
-            elif self._weight + self._added(row) > room:
-                return
-            else:
-                self._take(row)
-
-    def _what_fits(self, room: int) -> None:
-        """No piece comes in here, by itself or inside another, so that more room never means fewer pieces."""
-        self._ready = []
-        for row, offer in enumerate(self.shown):
-            if offer is not None:
-                self._queue(row)
-        while self._ready:
-            _, row, version = heappop(self._ready)
-            if version != self._version[row] or self.shown[row] is None or self._weight + self._added(row) > room:
-                continue
-            if self._next(row).form is not Detail.BODY or not self._absent_inside[row]:
-                self._take(row)
-
-    def _next(self, row: int) -> _Offer:
-        return self._offers[row][self._taken[row]]
-
-    def _has_next(self, row: int) -> bool:
-        return row not in self.covered and self._taken[row] < len(self._offers[row])
-
-    def _added(self, row: int) -> int:
-        """What the next step of a piece adds to the weight of the text."""
-        offer = self._next(row)
-        return offer.weight - self._weights[row] - (self._weight_inside[row] if offer.form is Detail.BODY else 0)
-
-    def _queue(self, row: int) -> None:
-        """Put the next step of a piece where its density belongs."""
-        if not self._has_next(row):
-            return
-        offer = self._next(row)
-        gain, added = self._worths[row] * (offer.known - self._known[row]), offer.weight - self._weights[row]
-        if offer.form is Detail.BODY and self._inside[row]:
-            gain, added = gain + max(self._unknown_inside[row], 0.0), added - self._weight_inside[row]
-        self._version[row] += 1
-        heappush(self._ready, (-gain / max(added, 1), row, self._version[row]))
-
-    def _take(self, row: int) -> None:
-        offer = self._next(row)
-        self._taken[row] += 1
-        self.shown[row] = offer
-        self._change(row, offer.known, offer.weight)
-        if offer.form is Detail.BODY:
-            for part in self._inside[row]:
-                self._change(part, offer.known, 0)
-                self.shown[part] = None
-                self._version[part] += 1
-            self.covered.update(self._inside[row])
-        self._queue(row)
-        for holder in self._around[row]:
-            if self._has_next(holder) and self._next(holder).form is Detail.BODY:
-                self._queue(holder)
-
-    def _change(self, row: int, known: float, weight: int) -> None:
-        """Note what is known of a piece now and what it weighs, in its own books and those of the pieces around it."""
-        new, learned, heavier = self._known[row] == 0, known - self._known[row], weight - self._weights[row]
-        self._known[row], self._weights[row] = known, weight
-        self._weight += heavier
-        for holder in self._around[row]:
-            self._absent_inside[holder] -= new
-            self._unknown_inside[holder] -= self._worths[row] * learned
-            self._weight_inside[holder] += heavier

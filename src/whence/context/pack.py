@@ -9,15 +9,18 @@ from typing import Protocol
 
 import numpy as np
 
-from whence.context.budget import Detail, PackedText, PackHeader, PackItem, ShownItem, pack
+from whence.context.budget import COMMENT, ByDensity, Detail, PackedText, PackHeader, PackItem, ShownItem, pack
 from whence.context.pipeline import RankedSymbols
 from whence.context.render import Flags, flags_shown, renderer
 from whence.context.request import ResolvedContext
-from whence.core.types import Unit
+from whence.core.types import CONTAINERS, Unit
+from whence.index.snapshot import Snapshot
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
 from whence.text.injection import Instruction
 
+#: Members of a type that its outline names, and those whose lines an excerpt of the type may show.
+MAX_OUTLINE, MAX_MEMBERS = 12, 60
 #: More tokens than any text has.
 NO_BUDGET = 10**9
 
@@ -95,8 +98,34 @@ class Symbol:
         """The retrievers that found it."""
         return [name for name, raw in self._ranked.pool.retrieved.items() if math.isfinite(raw[self._row])]
 
+    @property
+    def owner(self) -> int:
+        """The row of the type it belongs to; -1 for none."""
+        return int(self._snapshot.symbols.owner[self._unit])
+
+    def members(self) -> list[tuple[int, int, str]]:
+        """The first line, last line and name of each member of a type, in order."""
+        return _members(self._snapshot, self._unit)
+
+    def outline(self) -> str:
+        """One line on the type it belongs to: its name and those of its members."""
+        if self.owner < 0:
+            return ""
+        names = list(dict.fromkeys(name for _, _, name in _members(self._snapshot, self.owner)))
+        more = f", +{len(names) - MAX_OUTLINE}" if len(names) > MAX_OUTLINE else ""
+        return (
+            f"{self._snapshot.kind(self.owner)} {self._snapshot.symbols.written_name(self.owner)}: {', '.join(names[:MAX_OUTLINE])}{more}"
+        )
+
     def __repr__(self) -> str:
         return f"<Symbol {self.qualified_name} {self.path}:{self.start_line} {self.score:.3f}>"
+
+
+def _members(snapshot: Snapshot, owner: int) -> list[tuple[int, int, str]]:
+    symbols, first, last = snapshot.symbols, snapshot.column("units.first"), snapshot.column("units.last")
+    _, units = symbols.type_table.members.pairs(np.array([owner]))
+    here = units[(symbols.file[units] == symbols.file[owner]) & (symbols.owner[units] == owner)]
+    return sorted((int(first[unit]), int(last[unit]), snapshot.unit_name(int(unit))) for unit in here.tolist())
 
 
 class ContextPack:
@@ -115,7 +144,7 @@ class ContextPack:
     ) -> None:
         self._source, self._ranked, self._head, self._options = source, ranked, head, options
         self._confidence, self._on_shown, self._shown_path = confidence, on_shown, shown_path
-        self._flags: dict[tuple[str, Detail], list[Instruction]] = {}  # by symbol and detail
+        self._flags: dict[tuple[str, Detail, tuple[int, ...]], list[Instruction]] = {}  # by symbol, detail and lines of an excerpt
         self.task, self.budget = head.task, options.budget
 
     @cached_property
@@ -152,7 +181,7 @@ class ContextPack:
 
     def flags(self, one: ShownItem) -> list[Instruction]:
         """What reads like an instruction in the shown part of a symbol."""
-        key = (one.item.key, one.form)
+        key = (one.item.key, one.form, one.item.lines)
         if key not in self._flags:
             self._flags[key] = flags_shown(one.item, one.form)
         return self._flags[key]
@@ -160,7 +189,10 @@ class ContextPack:
     def _cut(self, budget: int, flags: Flags) -> PackedText:
         graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
         phantoms = len(graph.endpoints) / max(graph.nodes, 1) if graph is not None else 0.0
-        return pack(self._pieces, budget, renderer(self._options.format, flags), head=self._head, phantom_share=phantoms, beyond=beyond)
+        by_density = ByDensity(phantoms) if self._options.profile == "classic" else None
+        terms = {found.term.text: found.term.weight * found.unit_idf for found in self._ranked.pool.statistics.terms}
+        render = renderer(self._options.format, flags)
+        return pack(self._pieces, budget, render, head=self._head, terms=terms, by_density=by_density, beyond=beyond)
 
     @cached_property
     def _pieces(self) -> list[PackItem]:
@@ -208,6 +240,8 @@ def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callabl
                 _first_sentences(unit.doc) if unit else "",
                 texts[one.path].between(one.start_line, one.end_line),
                 ", ".join(one.found_by),
+                one.outline(),
+                texts[one.path].definitions(one.members()[:MAX_MEMBERS]) if one.kind in CONTAINERS else (),
             )
         )
     return found
@@ -231,6 +265,14 @@ class _TextLines:
             return ""
         begin = int(self._ends[first - 2]) + 1 if first > 1 else 0
         return self._data[begin : int(self._ends[min(last, len(self._ends)) - 1])].decode("utf-8")
+
+    def definitions(self, members: Sequence[tuple[int, int, str]]) -> tuple[int, ...]:
+        """The lines on which members are defined: their comments come first, and name them too."""
+        found = []
+        for first, last, name in members:
+            lines = self.between(first, last).split("\n")
+            found.append(first + next((at for at, line in enumerate(lines) if name in line and not COMMENT.match(line)), 0))
+        return tuple(found)
 
 
 def _first_sentences(doc: str) -> str:

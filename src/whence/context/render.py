@@ -26,6 +26,7 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uf
 #: What Markdown would interpret outside of a fence: links, images, tags, headings.
 _ACTIVE = re.compile(r"[\[\]<>`*_#!|~\\]|https?:")
 _BACKQUOTES = re.compile("`+")
+_ELISION = re.compile(r"\s*\.\.\. \d+ lines?")
 _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
 
@@ -38,6 +39,8 @@ def flags_shown(piece: PackItem, form: Detail) -> list[Instruction]:
     names = (piece.path, piece.qualified_name)
     if form is Detail.BODY:
         return flags_of([(piece.start_line, piece.body)], names)
+    if form is Detail.EXCERPT:
+        return flags_of(zip(piece.lines, _kept_lines(piece), strict=True), names)
     said = [(piece.start_line, _line(f"{piece.signature} {piece.doc}"))] if form is Detail.SIGNATURE else []
     return flags_of(said, names)
 
@@ -70,8 +73,8 @@ class Markdown(_Flagging):
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
         """A heading with fenced source, or one line."""
-        if form is Detail.BODY:
-            return self._body(piece)
+        if form in (Detail.BODY, Detail.EXCERPT):
+            return self._body(piece, form)
         pointer = f"- {_inline_code(_pointer(piece))}"
         warning = f"\n  {said}" if (said := self.warning(piece, form)) else ""
         if form is Detail.POINTER:
@@ -85,13 +88,15 @@ class Markdown(_Flagging):
         """One line."""
         return f"\n{_account(head, tally)}\n"
 
-    def _body(self, piece: PackItem) -> str:
+    def _body(self, piece: PackItem, form: Detail) -> str:
         source = _source(piece.body)
         fence = _quotes_around(source, "```")
         because = f" ({_line(piece.because)})" if piece.because.strip() else ""
         title = _inline_code(f"{_label(piece.path)}:{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}")
-        warning = f"{said}\n" if (said := self.warning(piece, Detail.BODY)) else ""
-        return f"\n## {title} {_sorted(piece)}{because}\n{warning}{fence}{_tag(piece.path)}\n{source}{fence}\n"
+        warning = f"{said}\n" if (said := self.warning(piece, form)) else ""
+        excerpt = f", {_share_shown(piece)}" if form is Detail.EXCERPT else ""
+        outline = f"in {_inert(_line(piece.outline))}\n" if piece.outline else ""
+        return f"\n## {title} {_sorted(piece)}{excerpt}{because}\n{warning}{outline}{fence}{_tag(piece.path)}\n{source}{fence}\n"
 
 
 class Xml(_Flagging):
@@ -108,8 +113,10 @@ class Xml(_Flagging):
             return f"<symbol{self._flag(piece, form)}>{_escaped(_pointer(piece))}</symbol>\n"
         because = f" because={_quoted(_line(piece.because))}" if piece.because.strip() else ""
         opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_sorted(piece))}{because}{self._flag(piece, form)}"
-        if form is Detail.BODY:
-            return f'{opening} end="{piece.end_line}">\n{_cdata(_source(piece.body))}</symbol>\n'
+        if form in (Detail.BODY, Detail.EXCERPT):
+            shown = f" excerpt={_quoted(_share_shown(piece))}" if form is Detail.EXCERPT else ""
+            outline = f" in={_quoted(_line(piece.outline))}" if piece.outline else ""
+            return f'{opening} end="{piece.end_line}"{shown}{outline}>\n{_cdata(_source(piece.body))}</symbol>\n'
         doc = f"\n<doc>{_escaped(_line(piece.doc))}</doc>" if piece.doc.strip() else ""
         return f"{opening}>{_cdata(_line(piece.signature))}{doc}</symbol>\n"
 
@@ -126,9 +133,9 @@ class Json(_Flagging):
     """One object, one line for each symbol.
 
     `task`, `freshness`, `symbols` (each with `form`, `key`, `start_line`; from the signature on also `end_line`, `path`,
-    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`; `provenance` where the file is
-    not code, `flags` where something reads like an instruction), `inside` (how many are part of the body of another),
-    `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
+    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`, with `lines_shown` where that is
+    an excerpt and `in`, one line on its type; `provenance` where the file is not code, `flags` where something reads like an
+    instruction), `inside` (how many are part of the body of another), `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
     """
 
     def head(self, head: PackHeader) -> str:
@@ -145,7 +152,9 @@ class Json(_Flagging):
         shown |= flags_json(self.flags(piece, form))
         if form is Detail.SIGNATURE:
             shown |= {name: text for name, text in (("signature", _line(piece.signature)), ("doc", _line(piece.doc))) if text}
-        if form is Detail.BODY:
+        if form in (Detail.BODY, Detail.EXCERPT):
+            shown |= {"in": _line(piece.outline)} if piece.outline else {}
+            shown |= {"lines_shown": len(piece.lines)} if form is Detail.EXCERPT else {}
             shown["body"] = _source(piece.body, visible=False)
         return f",{_json(shown)}\n"
 
@@ -173,8 +182,18 @@ def _account(head: PackHeader, tally: Tally) -> str:
     """The budget, what is shown and left out, and how to get the rest (Z4)."""
     inside = f", {tally.inside} inside these" if tally.inside else ""
     more = f"; {_line(head.hint)}" if tally.left_out and head.hint.strip() else ""
-    shown = f"{tally.bodies} with body, {tally.signatures} with signature, {tally.pointers} named{inside}"
+    excerpts = f"{tally.excerpts} with an excerpt, " if tally.excerpts else ""
+    shown = f"{tally.bodies} with body, {excerpts}{tally.signatures} with signature, {tally.pointers} named{inside}"
     return f"Tokens: {tally.budget} asked, {tally.tokens} given. Symbols: {shown}, {tally.left_out} left out{more}"
+
+
+def _share_shown(piece: PackItem) -> str:
+    return f"{len(piece.lines)} of {piece.end_line - piece.start_line + 1} lines"
+
+
+def _kept_lines(piece: PackItem) -> list[str]:
+    """The lines of an excerpt without the marks between them."""
+    return [line for line in piece.body.split("\n") if not _ELISION.fullmatch(line)][: len(piece.lines)]
 
 
 def _pointer(piece: PackItem) -> str:

@@ -29,11 +29,12 @@ from whence.retrieval.filters import ReadText, Restriction, file_mask, lines_in_
 from whence.retrieval.lexical import FieldWeights, TermStatistics
 from whence.retrieval.paths import PathMatch
 from whence.search.request import ResolvedRequest, SearchRequest, check_profile
-from whence.search.result import SearchResponse, SearchResult, concentration
+from whence.search.result import SearchResponse, SearchResult
 from whence.source.read import strip_secrets
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, is_member
 from whence.text.analyzer import terms
+from whence.text.excerpt import concentration
 
 if TYPE_CHECKING:
     from whence.ranking.receipt import Why

@@ -16,7 +16,7 @@ from whence.memory.note import TIMES, Note
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.recall import RecalledNote, RecallResponse
-    from whence.search.result import ShownLine
+    from whence.text.excerpt import ShownLine
     from whence.text.injection import Instruction
 
 #: Characters of a topic that are shown beside a key.
@@ -76,8 +76,8 @@ def headline(note: Note) -> str:
 
 def excerpt(text: str, words: Sequence[str]) -> tuple[list[ShownLine], int]:
     """The lines of a note that matter most for some words, with those words marked, and how many lines are not shown."""
-    from whence.search.result import choose_lines, shown_line  # noqa: PLC0415  -- loaded with the memory
     from whence.text import analyzer  # noqa: PLC0415  -- as above
+    from whence.text.excerpt import choose_lines, shown_line  # noqa: PLC0415  -- loaded with the memory
 
     whole = [line for line in text[:MAX_EXCERPTED].split("\n") if line.strip()]
     pieces = [piece.rstrip() for line in whole for piece in ([line] if len(line) <= MAX_PIECE else _PIECES.findall(line))]
