@@ -19,7 +19,7 @@ from whence.text import token_estimate
 from whence.text.excerpt import line_worths
 
 #: Tokens of code that a symbol may take: the best one, and the least that any may take. In between it falls with the rank.
-BEST_CODE, LEAST_CODE = 900, 250
+BEST_CODE, LEAST_CODE = 600, 300
 #: Lines of an excerpt at the least; what is shorter says no more than a signature.
 MIN_EXCERPT = 3
 #: Lines of a signature, and lines of a body that are looked at for words of the task.
@@ -106,10 +106,11 @@ class Renderer(Protocol):
 class ShownItem:
     """A symbol, how much of it is in the text, and how."""
 
-    item: PackItem  # of an excerpt: with the lines that are shown
+    item: PackItem
     form: Detail
     weight: int  # in parts of a token
     text: str = field(repr=False)
+    lines: tuple[int, ...] = ()  # of an excerpt: those that are shown, from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class _Filling:
         self.covered: set[int] = set()
         self._ranked, self._room, self._render, self._terms = ranked, room, render, terms
         self._inside = _inside(ranked)
-        self._outlined: set[str] = set()
+        self._outlined: dict[str, int] = {}  # by outline: the row that it is shown with
 
     def by_rank(self) -> None:
         """In rank order until one does not fit; if all did, excerpts grow, the best first."""
@@ -224,16 +225,15 @@ class _Filling:
 
     def _rendered(self, row: int, piece: PackItem, form: Detail) -> ShownItem:
         """A symbol in a form; the outline of its type comes with the first of its members that is shown with code."""
-        before = self.shown[row]
-        if piece.outline in self._outlined and (before is None or before.item.outline != piece.outline):
+        if self._outlined.get(piece.outline, row) != row:
             piece = replace(piece, outline="")
         text = self._render.symbol(piece, form)
-        return ShownItem(piece, form, token_estimate.weigh_texts([text])[0], text)
+        return ShownItem(self._ranked[row], form, token_estimate.weigh_texts([text])[0], text, piece.lines)
 
     def _excerpt(self, row: int, allowed: int) -> ShownItem | None:
         """The lines of a symbol that matter, as many as fit; None if that is too few to be of use."""
         piece = self._ranked[row]
-        lines = piece.body.split("\n")
+        lines = piece.body.rstrip("\n").split("\n")
         frame = self._rendered(row, replace(piece, body="", lines=(piece.start_line,)), Detail.EXCERPT).weight
         chosen = _lines_within(lines, _line_order(piece, lines, self._terms), allowed - frame)
         while len(chosen) >= MIN_EXCERPT and len(chosen) < len(lines):
@@ -250,7 +250,7 @@ class _Filling:
         self._room -= offer.weight - (before.weight if before is not None else 0)
         self.shown[row] = offer
         if offer.form in (Detail.BODY, Detail.EXCERPT):
-            self._outlined.add(offer.item.outline)
+            self._outlined.setdefault(offer.item.outline, row)
         if offer.form is Detail.BODY:
             for inner in self._inside[row]:
                 if (one := self.shown[inner]) is not None:
@@ -274,7 +274,7 @@ def _line_order(piece: PackItem, lines: Sequence[str], terms: Mapping[str, float
     members = [number - piece.start_line for number in piece.members]
     worths = sorted(line_worths(lines, terms, header[0] + 1, MAX_READ), key=lambda pair: (-pair[1], pair[0])) if terms else []
     near = [at for number, _ in worths for at in (number - 1, number, number - 2)]
-    rest = [*range(header[0], len(lines)), *range(header[0])]
+    rest = [] if members else [*range(header[0], len(lines)), *range(header[0])]  # members are symbols of their own
     inside = (at for at in (*header, *members, *near, *rest) if 0 <= at < len(lines))
     return [at for at in dict.fromkeys(inside) if lines[at].strip()]
 

@@ -181,9 +181,9 @@ class ContextPack:
 
     def flags(self, one: ShownItem) -> list[Instruction]:
         """What reads like an instruction in the shown part of a symbol."""
-        key = (one.item.key, one.form, one.item.lines)
+        key = (one.item.key, one.form, one.lines)
         if key not in self._flags:
-            self._flags[key] = flags_shown(one.item, one.form)
+            self._flags[key] = flags_shown(one.item, one.form, one.lines)
         return self._flags[key]
 
     def _cut(self, budget: int, flags: Flags) -> PackedText:

@@ -26,7 +26,6 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uf
 #: What Markdown would interpret outside of a fence: links, images, tags, headings.
 _ACTIVE = re.compile(r"[\[\]<>`*_#!|~\\]|https?:")
 _BACKQUOTES = re.compile("`+")
-_ELISION = re.compile(r"\s*\.\.\. \d+ lines?")
 _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
 
@@ -34,13 +33,14 @@ _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 Flags = Mapping[tuple[str, Detail], Sequence[Instruction]]
 
 
-def flags_shown(piece: PackItem, form: Detail) -> list[Instruction]:
+def flags_shown(piece: PackItem, form: Detail, lines: Sequence[int] = ()) -> list[Instruction]:
     """What reads like an instruction in as much of a piece as is shown."""
     names = (piece.path, piece.qualified_name)
     if form is Detail.BODY:
         return flags_of([(piece.start_line, piece.body)], names)
     if form is Detail.EXCERPT:
-        return flags_of(zip(piece.lines, _kept_lines(piece), strict=True), names)
+        body = piece.body.split("\n")
+        return flags_of([(number, body[number - piece.start_line]) for number in lines], names)
     said = [(piece.start_line, _line(f"{piece.signature} {piece.doc}"))] if form is Detail.SIGNATURE else []
     return flags_of(said, names)
 
@@ -189,11 +189,6 @@ def _account(head: PackHeader, tally: Tally) -> str:
 
 def _share_shown(piece: PackItem) -> str:
     return f"{len(piece.lines)} of {piece.end_line - piece.start_line + 1} lines"
-
-
-def _kept_lines(piece: PackItem) -> list[str]:
-    """The lines of an excerpt without the marks between them."""
-    return [line for line in piece.body.split("\n") if not _ELISION.fullmatch(line)][: len(piece.lines)]
 
 
 def _pointer(piece: PackItem) -> str:

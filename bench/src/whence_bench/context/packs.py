@@ -19,7 +19,7 @@ from whence.app.index import Index
 from whence.context.budget import Detail, PackedText
 from whence.context.pack import ContextPack
 from whence.index.snapshot import Snapshot
-from whence.parse.languages import CODE
+from whence.core.types import CODE
 from whence.text import analyzer
 from whence.text.token_estimate import count_tokens
 from whence_bench import report
@@ -71,8 +71,10 @@ def _score(name: str, index: Index, grep: Grep, task: ContextTask) -> Iterator[P
     for budget in BUDGETS:
         packed = pack.within(budget)
         shown, found = _shown_lines(packed), _within(windows, budget)
-        counts = [sum(any(_has_code(snapshot, unit, lines) for unit in units) for units in wanted) for lines in (shown, found)]
-        yield PackScore(name, budget, len(wanted), *counts, _best_has_code(pack, packed), packed.tokens)
+        packed_code, grepped_code = (
+            sum(any(_has_code(snapshot, unit, lines) for unit in units) for units in wanted) for lines in (shown, found)
+        )
+        yield PackScore(name, budget, len(wanted), packed_code, grepped_code, _best_has_code(pack, packed), packed.tokens)
 
 
 def _best_has_code(pack: ContextPack, packed: PackedText) -> bool:
@@ -93,7 +95,7 @@ def _shown_lines(packed: PackedText) -> dict[str, set[int]]:
     lines: dict[str, set[int]] = {}
     for one in packed.shown:
         if one.form in (Detail.BODY, Detail.EXCERPT):
-            lines.setdefault(one.item.path, set()).update(one.item.lines or range(one.item.start_line, one.item.end_line + 1))
+            lines.setdefault(one.item.path, set()).update(one.lines or range(one.item.start_line, one.item.end_line + 1))
     return lines
 
 
