@@ -202,3 +202,10 @@ def test_what_cannot_be_measured_is_refused_before_any_work(
 ):
     assert main(["bench", "context", "--corpus", str(corpus), *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_packs_are_measured_at_every_budget_beside_grep_windows(corpus, index_dir, tmp_path, capsys):
+    scores = measure(corpus, tmp_path / "packs.json", "--packs", "--index-dir", str(index_dir))["scores"]
+    assert {one["budget"] for one in scores} == {1_000, 2_000, 4_000, 6_000, 8_000, 12_000}
+    assert all(one["packed"] == one["wanted"] and one["best_shown"] for one in scores)
+    assert "in grep windows" in capsys.readouterr().out

@@ -92,7 +92,7 @@ def test_the_text_opens_with_the_task_and_the_commit_and_ends_with_the_account(t
     assert text.startswith(f"# {TASK}\n")
     assert git("rev-parse", "HEAD", cwd=tree) in text.splitlines()[2]
     assert re.fullmatch(
-        r"Tokens: 50000 asked, \d+ given\. Symbols: \d+ with body, \d+ with signature, \d+ named(, \d+ inside these)?, 0 left out",
+        r"Tokens: 50000 asked, \d+ given\. Symbols: \d+ with body, (\d+ with an excerpt, )?\d+ with signature, \d+ named(, \d+ inside these)?, 0 left out",
         text.splitlines()[-1],
     )
 

@@ -128,7 +128,8 @@ FULL = POINTER | {"end_line", "path", "name", "kind"}
 ALLOWED = {
     "pointer": (POINTER, POINTER),
     "signature": (FULL, FULL | {"because", "signature", "doc"}),
-    "body": (FULL | {"body"}, FULL | {"because", "body"}),
+    "excerpt": (FULL | {"body", "lines_shown"}, FULL | {"because", "body", "in", "lines_shown"}),
+    "body": (FULL | {"body"}, FULL | {"because", "body", "in"}),
 }
 
 

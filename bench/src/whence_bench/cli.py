@@ -112,9 +112,10 @@ def _taken_apart(
 @click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a temporary folder).")
 @click.option("--ablate", is_flag=True, help="Instead, measure what each stage contributes.")
 @click.option("--learn", is_flag=True, help="Instead, use weights learned from all other repositories (slow).")
+@click.option("--packs", is_flag=True, help="Instead, measure how much of the code a task needs is in its pack, beside grep windows.")
 @click.option("--knowing", metavar="PATH", help="The knowing command to compare with, for its CPU time.")
 @click.option("--knowing-quality", "quality", is_flag=True, help="Also measure its answers to all tasks (slow).")
-@into_files(ablate="ablated", learn="learned")
+@into_files(ablate="ablated", learn="learned", packs="packs")
 def context(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, **how: Any) -> int:
     """Context quality: P@10, R@10, NDCG@10 and MRR of the symbols a task needs.
 
@@ -145,6 +146,7 @@ def _contexts(
     profiles: tuple[str, ...],
     ablate: bool,
     learn: bool,
+    packs: bool,
     knowing: str | None,
     quality: bool,
 ) -> tuple[str, dict[str, Any]]:
@@ -157,6 +159,13 @@ def _contexts(
         raise UsageError("--ablate takes one profile apart, and nothing beside it", hint="give it one --profile and no --knowing")
     if learn and (ablate or profiles or knowing):
         raise UsageError("--learn measures weights of its own, and nothing beside them", hint="give it alone")
+    if packs:
+        if ablate or learn or profiles or knowing:
+            raise UsageError("--packs measures what packs show, and nothing beside it", hint="give it alone")
+        from whence_bench.context import packs as of_packs  # noqa: PLC0415
+
+        scores = of_packs.run(loaded, place, progress)
+        return of_packs.as_text(scores), {**of_packs.as_json(scores), "notes": []}
     if quality and not knowing:
         raise UsageError("--knowing-quality needs the command to measure", hint="give --knowing PATH too")
     if ablate:

@@ -206,7 +206,7 @@ class _Filling:
     def _extend(self, row: int, shown: ShownItem) -> None:
         held = sum(one.weight for inner in self._inside[row] if (one := self.shown[inner]) is not None)
         offer = self._offer(row, self._room + shown.weight, whole=self._room + shown.weight + held)
-        if offer is not None and offer.weight > shown.weight:
+        if offer is not None and (offer.form is Detail.BODY or offer.weight > shown.weight):
             self._take(row, offer)
 
     def _offer(self, row: int, allowed: int, whole: int | None = None) -> ShownItem | None:

@@ -18,8 +18,8 @@ import numpy as np
 from whence.app.index import Index
 from whence.context.budget import Detail, PackedText
 from whence.context.pack import ContextPack
-from whence.index.snapshot import Snapshot
 from whence.core.types import CODE
+from whence.index.snapshot import Snapshot
 from whence.text import analyzer
 from whence.text.token_estimate import count_tokens
 from whence_bench import report

@@ -65,7 +65,7 @@ class WhySymbolBody(ContextBody):
 
 
 #: How much of a symbol is in the text. Inside: as part of another. Left out: it did not fit. Beyond: it ranks too low to be considered.
-Form = Literal["body", "signature", "pointer", "inside", "left_out", "beyond"]
+Form = Literal["body", "excerpt", "signature", "pointer", "inside", "left_out", "beyond"]
 
 
 class SymbolView(ApiModel):
@@ -81,7 +81,7 @@ class SymbolView(ApiModel):
     score: Rounded
     walk: Rounded  # how near it is to the best in the graph, 0 to 1
     found_by: list[str]  # retrievers that found it
-    # body, signature or pointer: in the text; inside: as part of another; left_out: it did not fit; beyond: ranked too low
+    # body, excerpt, signature or pointer: in the text; inside: as part of another; left_out: it did not fit; beyond: ranked too low
     form: Form
     tokens: float  # in the text; 0 if it is left out, or inside another
     uncut_tokens: float | None  # without a budget; null if it ranks too low
@@ -95,6 +95,7 @@ class DetailCounts(ApiModel):
     ranked: int  # all
     looked_at: int  # considered for the text
     body: int  # shown with their source
+    excerpt: int  # shown with the lines that matter
     signature: int  # shown with their signature
     pointer: int  # shown with path and line only
     inside: int  # shown as part of another
@@ -246,7 +247,7 @@ def _symbols(pack: ContextPack, packed: PackedText, now: Mapping[str, float], un
 def _counts(ranked: int, symbols: Sequence[SymbolView]) -> DetailCounts:
     forms = Counter(one.form for one in symbols)
     looked_at = len(symbols) - forms.pop("beyond", 0)
-    shown: dict[str, int] = {name: forms[name] for name in ("body", "signature", "pointer", "inside", "left_out")}
+    shown: dict[str, int] = {name: forms[name] for name in ("body", "excerpt", "signature", "pointer", "inside", "left_out")}
     return DetailCounts(ranked=ranked, looked_at=looked_at, beyond=ranked - looked_at, **shown)
 
 

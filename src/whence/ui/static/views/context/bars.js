@@ -49,6 +49,7 @@ function formsSaid({ counts }) {
   const said = [
     counts.body && `${counts.body} with full source`,
     counts.inside && `${counts.inside} inside these`,
+    counts.excerpt && `${counts.excerpt} with an excerpt`,
     counts.signature && `${counts.signature} with signature`,
     counts.pointer && `${counts.pointer} by name only`,
   ];
@@ -64,7 +65,7 @@ function Caption({ pack, lit }) {
   }
   const free = pack.budget - pack.tokens;
   return html`<p class="caption legend">
-    ${/** @type {const} */ (["body", "signature", "pointer"]).map(
+    ${/** @type {const} */ (["body", "excerpt", "signature", "pointer"]).map(
       (form) => pack.counts[form] > 0 && html`<span key=${form}><i class=${`swatch form-${form}`}></i>${FORMS[form]} ${pack.counts[form]}</span>`,
     )}
     ${pack.counts.inside > 0 && html`<span class="dim">inside these ${pack.counts.inside}</span>`}

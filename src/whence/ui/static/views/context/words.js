@@ -1,8 +1,8 @@
 // What the pack view says of symbols and of tokens.
 
-/** @typedef {"body" | "signature" | "pointer" | "inside" | "left_out" | "beyond"} Form */
+/** @typedef {"body" | "excerpt" | "signature" | "pointer" | "inside" | "left_out" | "beyond"} Form */
 /** @typedef {{key: string, qualified_name: string, kind: string, path: string, start_line: number, end_line: number, rank: number, score: number, walk: number, found_by: string[], form: Form, tokens: number, uncut_tokens: number | null, holder: string, warning: string}} PackedSymbol */
-/** @typedef {{ranked: number, looked_at: number, body: number, signature: number, pointer: number, inside: number, left_out: number, beyond: number}} Counts */
+/** @typedef {{ranked: number, looked_at: number, body: number, excerpt: number, signature: number, pointer: number, inside: number, left_out: number, beyond: number}} Counts */
 /** @typedef {{source: string, target: string, group: string, weight: number}} Joint */
 /** @typedef {{asked: string, budget: number, tokens: number, frame_tokens: number, missing_tokens: number, text: string, symbols: PackedSymbol[], counts: Counts, edges: Joint[]}} Pack */
 /** @typedef {{task: string, files: string[], diff: string | null, profile: string | null, root: string}} Wanted */
@@ -10,6 +10,7 @@
 /** How much of a symbol is shown, in words. @type {Record<Form, string>} */
 export const FORMS = {
   body: "full source",
+  excerpt: "excerpt",
   signature: "signature",
   pointer: "name only",
   inside: "inside another",
