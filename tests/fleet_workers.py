@@ -13,7 +13,7 @@ from typing import Any
 
 from sample_trees import SOURCES
 from whence.core.settings import FleetSettings
-from whence.fleet.engine import CLAIMS, EVERYTHING, REPOS, SCHEMAS, SPARSE, Engine
+from whence.fleet.engine import EVERYTHING, SCHEMAS, SPARSE, Engine
 from whence.fleet.leases import Leases
 from whence.fleet.registry import READY, Registry
 
@@ -21,7 +21,7 @@ VICTIM, SURVIVOR = "victim", "survivor"
 #: Seconds between two looks at who holds what.
 LOOK = 0.01
 #: A pack is made of segments with names drawn by lot: one of the same commit is as good. The row of a repository tells of its work.
-APART = ("packs", REPOS.name, CLAIMS.name)
+APART = ("packs", "repos", "claims")
 
 Rows = dict[str, dict[str, dict[str, Any]]]
 
@@ -74,7 +74,7 @@ def rows_in(engine: Engine, *, apart: tuple[str, ...] = APART) -> Rows:
     found: Rows = {}
     for name, schema in SCHEMAS.items():
         if name not in apart:
-            kept = [field.name for field in schema.fields if field.name != SPARSE]
+            kept = [field for field in schema if field != SPARSE]
             rows = list(engine.rows(name, EVERYTHING, kept))
             found[name] = {row["id"]: row for row in rows}
             assert len(found[name]) == len(rows) == engine.count(name), f"{name} has rows twice"

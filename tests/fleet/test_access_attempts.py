@@ -371,7 +371,7 @@ def astray(server: str, place: Path, prefix: str) -> Iterator[Engine]:
 
 def spoil(engine: Engine, name: str, **other: Any) -> None:
     """Write the rows of the foreign repository again, with other values."""
-    fields = [one.name for one in SCHEMAS[name].fields if one.name != SPARSE]
+    fields = [one for one in SCHEMAS[name] if one != SPARSE]
     rows = list(engine.rows(name, equals("repo", BLUE), fields))
     engine.put(name, [{**row, **({"sketch": row["sketch"][0]} if "sketch" in row else {}), **other} for row in rows])
 

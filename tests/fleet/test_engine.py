@@ -34,7 +34,7 @@ def test_what_is_made_is_made_once(either):
 def test_every_collection_takes_rows_and_gives_them_back(either):
     values = {"VARCHAR": "x", "INT64": 7, "DOUBLE": 1.5, "ARRAY": ["g", "h"], "BINARY_VECTOR": bytes(range(32))}
     for name, schema in SCHEMAS.items():
-        row = {one.name: values[one.kind] for one in schema.fields if one.kind in values}
+        row = {field: values[kind] for field, (kind, _) in schema.items() if kind in values}
         either.put(name, [row])
         fields = [field for field in row if field not in ("sketch", "words")]
         assert either.get(name, ["x"], fields) == [{field: row[field] for field in fields}]
@@ -172,7 +172,7 @@ def test_a_collection_of_somebody_else_is_refused(either, monkeypatch):
 def test_a_collection_whose_maker_came_no_further_is_finished(either):
     either.drop()
     with Engine.open(either.settings) as other:
-        other._create(SCHEMAS["units"])
+        other._create("units")
     either.ensure()
     either.put("units", [unit(1, "word")])
     assert [hit.id for hit in either.search_words("units", "word", 10)] == ["u1"]

@@ -6,9 +6,10 @@ and the groups that may see it. Every failure is a one-line `FleetError`, raised
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -48,91 +49,41 @@ ID, WORDS, SPARSE, SKETCH, NO_VECTOR = "id", "words", "sparse", "sketch", "no_ve
 NO_VALUE = (0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field, with Milvus's name of its type."""
-
-    name: str
-    kind: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """The fields of a collection. Rows are searched by words, by a binary vector, or not at all."""
-
-    name: str
-    fields: tuple[Field, ...]
-
-    @property
-    def has_words(self) -> bool:
-        """Whether rows can be searched with BM25."""
-        return any(one.name == WORDS for one in self.fields)
-
-    @property
-    def has_binary_vector(self) -> bool:
-        """Whether rows can be searched by Hamming distance."""
-        return any(one.name == SKETCH for one in self.fields)
-
-
-def _text(name: str, limit: int = MAX_TEXT) -> Field:
-    return Field(name, "VARCHAR", {"max_length": limit})
+#: The fields of each collection, as NAME:LIMIT of bytes for text, NAME:int or NAME:float; others are in `_SPECIAL`.
+_COLLECTIONS = """
+    repos id repo:512 groups source:65535 said:65535 commit:128 fingerprint:128 branch:512 state:16
+        indexed_at:float wanted:float seconds:float cpu:float files:int units:int passages:int bytes_source:int bytes_sent:int no_vector
+    claims id repo:512 worker:256 number:int state:16 until:float no_vector
+    files id repo:512 groups file:64 part:int parts:int path:4096 hash:64 language:64 content:32 words sparse blob:65535
+    texts id repo:512 groups file:64 part:int parts:int blob:65535 no_vector
+    units id repo:512 groups file:64 number:int name:512 kind:64 language:64 content:32 words sparse
+    passages id repo:512 groups file:64 sketch
+    commits id repo:512 groups words sparse touched:65535 terms:int
+    counts id repo:512 groups scope:512 bucket:int blob:65535 no_vector
+    packs id repo:512 groups part:int parts:int digest:64 commit:128 blob:65535 no_vector
+"""
+#: Milvus's name of a type, and its options.
+_SPECIAL: dict[str, tuple[str, dict[str, Any]]] = {
+    ID: ("VARCHAR", {"max_length": 64, "is_primary": True}),
+    "groups": ("ARRAY", {"element_type": "VARCHAR", "max_capacity": MAX_GROUPS, "max_length": MAX_GROUP}),
+    WORDS: ("VARCHAR", {"max_length": MAX_TEXT, "enable_analyzer": True, "analyzer_params": {"tokenizer": "whitespace"}}),
+    SPARSE: ("SPARSE_FLOAT_VECTOR", {}),
+    SKETCH: ("BINARY_VECTOR", {"dim": SKETCH_BITS}),
+    NO_VECTOR: ("FLOAT_VECTOR", {"dim": len(NO_VALUE)}),
+    ":int": ("INT64", {}),
+    ":float": ("DOUBLE", {}),
+}
 
 
-def _integer(name: str) -> Field:
-    return Field(name, "INT64")
+def _field(written: str) -> tuple[str, tuple[str, dict[str, Any]]]:
+    name, colon, kind = written.partition(":")
+    text = ("VARCHAR", {"max_length": int(kind)}) if kind.isdigit() else None
+    return name, text or _SPECIAL[f"{colon}{kind}" or name]
 
 
-def _number(name: str) -> Field:
-    return Field(name, "DOUBLE")
-
-
-_KEY = Field(ID, "VARCHAR", {"max_length": 64, "is_primary": True})
-_REPO = _text("repo", MAX_NAME)
-_OWNED = (
-    _KEY,
-    _REPO,
-    Field("groups", "ARRAY", {"element_type": "VARCHAR", "max_capacity": MAX_GROUPS, "max_length": MAX_GROUP}),
-)
-_WORDS = (
-    Field(WORDS, "VARCHAR", {"max_length": MAX_TEXT, "enable_analyzer": True, "analyzer_params": {"tokenizer": "whitespace"}}),
-    Field(SPARSE, "SPARSE_FLOAT_VECTOR"),
-)
-_SKETCH = Field(SKETCH, "BINARY_VECTOR", {"dim": SKETCH_BITS})
-_NONE = Field(NO_VECTOR, "FLOAT_VECTOR", {"dim": len(NO_VALUE)})
-_FILE = _text("file", 64)
-_PARTS = (_integer("part"), _integer("parts"))
-_CONTENT = _text("content", 32)
-
-REPOS = Schema(
-    "repos",
-    (
-        *_OWNED,
-        *map(_text, ("source", "said")),
-        *(_text(name, 128) for name in ("commit", "fingerprint")),
-        _text("branch", MAX_NAME),
-        _text("state", 16),
-        *map(_number, ("indexed_at", "wanted", "seconds", "cpu")),
-        *map(_integer, ("files", "units", "passages", "bytes_source", "bytes_sent")),
-        _NONE,
-    ),
-)
-CLAIMS = Schema("claims", (_KEY, _REPO, _text("worker", 256), _integer("number"), _text("state", 16), _number("until"), _NONE))
-FILES = Schema(
-    "files",
-    (*_OWNED, _FILE, *_PARTS, _text("path", 4_096), _text("hash", 64), _text("language", 64), _CONTENT, *_WORDS, _text("blob")),
-)
-TEXTS = Schema("texts", (*_OWNED, _FILE, *_PARTS, _text("blob"), _NONE))
-_LANGUAGE = _text("language", 64)
-UNITS = Schema("units", (*_OWNED, _FILE, _integer("number"), _text("name", 512), _text("kind", 64), _LANGUAGE, _CONTENT, *_WORDS))
-PASSAGES = Schema("passages", (*_OWNED, _FILE, _SKETCH))
-COMMITS = Schema("commits", (*_OWNED, *_WORDS, _text("touched"), _integer("terms")))
-COUNTS = Schema("counts", (*_OWNED, _text("scope", MAX_NAME), _integer("bucket"), _text("blob"), _NONE))
-PACKS = Schema("packs", (*_OWNED, *_PARTS, _text("digest", 64), _text("commit", 128), _text("blob"), _NONE))
-
-SCHEMAS: Mapping[str, Schema] = MappingProxyType(
-    {one.name: one for one in (REPOS, CLAIMS, FILES, TEXTS, UNITS, PASSAGES, COMMITS, COUNTS, PACKS)}
-)
+_ROWS = [row.split() for row in re.split(r"\n {4}(?=\w)", _COLLECTIONS)[1:]]
+#: By collection: the type and options of each field. Rows are searched by words, by a binary vector, or not at all.
+SCHEMAS = MappingProxyType({name: dict(map(_field, fields)) for name, *fields in _ROWS})
 
 
 # Filters.
@@ -241,7 +192,7 @@ class Engine:
 
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
-        close, self._close = self._close, _do_nothing
+        close, self._close = self._close, lambda: None
         close()
 
     def __enter__(self) -> Self:
@@ -253,13 +204,13 @@ class Engine:
     def ensure(self) -> None:
         """Create and load whatever is missing; refuse collections that another version made."""
         existing = set(self._call(self._client.list_collections))
-        for schema in SCHEMAS.values():
-            name = self._collection(schema.name)
+        for schema in SCHEMAS:
+            name = self._collection(schema)
             if name not in existing:
                 self._create(schema)
             self._check_format(name)
             if not self._call(self._client.list_indexes, name):  # just created, or its creator was interrupted
-                self._call(self._client.create_index, name, self._index(schema), sync=False)
+                self._call(self._client.create_index, name, self._index(SCHEMAS[schema]), sync=False)
             if self._call(self._client.get_load_state, name)["state"].name != "Loaded":
                 self._call(self._client.load_collection, name)
 
@@ -280,7 +231,8 @@ class Engine:
     def put(self, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
         """Insert rows, replacing those with the same id; returns the bytes sent."""
         sent = 0
-        for batch, size in _batches(_with_vector(SCHEMAS[name], row) for row in rows):
+        vector = {NO_VECTOR: list(NO_VALUE)} if NO_VECTOR in SCHEMAS[name] else {}
+        for batch, size in _batches({**row, **vector} for row in rows):
             self._call(self._client.upsert, self._collection(name), batch)
             sent += size
         return sent
@@ -359,27 +311,27 @@ class Engine:
         )
         return [EngineHit(hit[ID], float(hit["distance"]), dict(hit["entity"])) for hit in found[0]]
 
-    def _create(self, schema: Schema) -> None:
+    def _create(self, schema: str) -> None:
         pymilvus = milvus.import_pymilvus()
         made = self._client.create_schema(description=_description(FORMAT))
-        for one in schema.fields:
-            options = {key: getattr(pymilvus.DataType, value) if key == "element_type" else value for key, value in one.options.items()}
-            made.add_field(one.name, getattr(pymilvus.DataType, one.kind), **options)
-        if schema.has_words:
-            kind = pymilvus.FunctionType.BM25
-            made.add_function(pymilvus.Function(name="bm25", function_type=kind, input_field_names=[WORDS], output_field_names=[SPARSE]))
-        name = self._collection(schema.name)
+        for field, (kind, given) in SCHEMAS[schema].items():
+            options = {key: getattr(pymilvus.DataType, value) if key == "element_type" else value for key, value in given.items()}
+            made.add_field(field, getattr(pymilvus.DataType, kind), **options)
+        if WORDS in SCHEMAS[schema]:
+            bm25 = pymilvus.FunctionType.BM25
+            made.add_function(pymilvus.Function(name="bm25", function_type=bm25, input_field_names=[WORDS], output_field_names=[SPARSE]))
+        name = self._collection(schema)
         try:
             self._call(self._client.create_collection, name, schema=made, consistency_level="Strong")
         except FleetError:
             if name not in self._call(self._client.list_collections):  # unless another process has just created it
                 raise
 
-    def _index(self, schema: Schema) -> Any:
+    def _index(self, fields: Collection[str]) -> Any:
         index = self._client.prepare_index_params()
-        if schema.has_words:
+        if WORDS in fields:
             index.add_index(SPARSE, index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        elif schema.has_binary_vector:
+        elif SKETCH in fields:
             index.add_index(SKETCH, index_type="BIN_FLAT", metric_type="HAMMING")
         else:
             index.add_index(NO_VECTOR, index_type="FLAT", metric_type="L2")
@@ -393,7 +345,7 @@ class Engine:
             raise FleetError(f"{name} at {self.settings.address} is {what}; expected {_description(FORMAT)}", hint=hint)
 
     def _collection(self, name: str) -> str:
-        return f"{self.settings.prefix}_{SCHEMAS[name].name}"
+        return f"{self.settings.prefix}_{name}"
 
     def _call(self, method: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
         """Call pymilvus within the time-out; a rate-limited call is repeated."""
@@ -416,10 +368,6 @@ class Engine:
         return page
 
 
-def _do_nothing() -> None:
-    """Already closed."""
-
-
 def _description(number: int | str) -> str:
     return f"whence fleet format {number}"
 
@@ -427,10 +375,6 @@ def _description(number: int | str) -> str:
 def _explicit(which: Filter) -> str:
     """Iterators and deletions do not accept an empty filter."""
     return (differs(ID, "") if which == EVERYTHING else which).text
-
-
-def _with_vector(schema: Schema, row: Mapping[str, Any]) -> Row:
-    return {**row, NO_VECTOR: list(NO_VALUE)} if schema.fields[-1].name == NO_VECTOR else dict(row)
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[tuple[list[Row], int]]:

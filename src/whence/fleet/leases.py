@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from whence.fleet.engine import CLAIMS, EVERYTHING, ID, Engine, Filter, Row, below, equals, one_of
+from whence.fleet.engine import EVERYTHING, ID, Engine, Filter, Row, below, equals, one_of
 
 CHOOSING, ASKING, HOLDING = "choosing", "asking", "holding"
 #: How much longer a claim counts for others than for its owner, as a share of the lease.
@@ -50,7 +50,7 @@ class Leases:
 
     def acquire(self, repo: str) -> Lease | None:
         """Lease a repository, or return None if another worker has it or is first."""
-        self.engine.delete(CLAIMS.name, equals("repo", repo) & below("until", self.now() - 2 * GRACE * self.seconds))  # expired
+        self.engine.delete("claims", equals("repo", repo) & below("until", self.now() - 2 * GRACE * self.seconds))  # expired
         if self.claims(equals("repo", repo)):  # taken; numbers only settle ties between workers that arrive together
             return None
         lease = Lease(self, repo)
@@ -75,7 +75,7 @@ class Leases:
     def claims(self, which: Filter) -> list[Claim]:
         """All claims that have not expired."""
         rows: dict[str, list[Row]] = {}
-        for row in self.engine.rows(CLAIMS.name, which, _FIELDS):
+        for row in self.engine.rows("claims", which, _FIELDS):
             rows.setdefault(str(row[ID]).partition("-")[0], []).append(row)
         every = (_claim(key, found) for key, found in rows.items())
         return [claim for claim in every if claim.until + GRACE * self.seconds > self.now()]
@@ -114,7 +114,7 @@ class Lease:
         """Extend it. False if it is lost, because it expired or the claim was deleted: the worker must stop."""
         with self._lock:
             leases = self._leases
-            if not self.held or not leases.engine.get(CLAIMS.name, [self._row()], [ID]):
+            if not self.held or not leases.engine.get("claims", [self._row()], [ID]):
                 self._ended = True
                 return False
         return self.write(self.number, HOLDING)
@@ -123,7 +123,7 @@ class Lease:
         """Give it up."""
         with self._lock:
             self._ended = True
-            self._leases.engine.delete(CLAIMS.name, one_of(ID, [self._row(0), self._row(1)]))
+            self._leases.engine.delete("claims", one_of(ID, [self._row(0), self._row(1)]))
 
     def write(self, number: int, state: str) -> bool:
         """Change the claim. False if it expired before others could see the change."""
@@ -133,8 +133,8 @@ class Lease:
                 return False
             until = leases.now() + leases.seconds
             row = {"repo": self.repo, "worker": leases.worker, "number": number, "state": state, "until": until}
-            leases.engine.put(CLAIMS.name, [{ID: self._row(self._version + 1), **row}])
-            leases.engine.delete(CLAIMS.name, one_of(ID, [self._row()]))
+            leases.engine.put("claims", [{ID: self._row(self._version + 1), **row}])
+            leases.engine.delete("claims", one_of(ID, [self._row()]))
             self._version, self.number, self.until = self._version + 1, number, until
             self._ended = leases.now() >= before
             return not self._ended

@@ -9,99 +9,35 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 from whence.core.errors import FleetError
-from whence.core.settings import FleetSettings
+from whence.core.settings import FleetSettings, toml_reader
 
-#: Milvus's own error codes.
+#: Milvus's own error code.
 _RATE_LIMIT = 8
-_NO_COLLECTION = (100, 4)
-_SLOW = ("timeout", "timed out", "deadline")
-_SECURE = ("ssl", "tls", "certificate", "handshake", "tsi_", "hostname verification", "peer name")
-_REFUSED = ("auth check failure", "permission deny", "permission denied", "privilege", "unauthenticated", "credential")
-_FULL = ("quota", "disk", "no space", "memory limit", "resource exhausted", "out of memory", "insufficient")
-_MISSING = ("collection not found", "can't find collection")
-_OTHER = ("not implemented", "unimplemented", "unsupported", "not supported", "field not found", "fieldnotexist", "schema")
-#: Shorter words for messages of gRPC.
-_PLAINLY = {
-    "WRONG_VERSION_NUMBER": "it does not use TLS",
-    "CERTIFICATE_VERIFY_FAILED": "its certificate is signed by an unknown authority",
-    "Hostname Verification Check failed": "its certificate is for another host name",
-    "Socket closed": "it closed the connection, as a server does that expects TLS",
-    "Connection refused": "nothing listens there",
-    "Domain name not found": "no such host",
-}
 #: Characters of the engine's message that an error repeats.
 _MAX_QUOTED = 160
-
-
-@dataclass(frozen=True, slots=True)
-class EngineError:
-    """A failed call: gRPC's status, Milvus's code, all messages in the chain of exceptions, and the one nearest to the cause."""
-
-    status: str
-    code: int
-    messages: str
-    cause: str
-
-    def mentions(self, *words: str) -> bool:
-        """Whether a message contains any of the words."""
-        return any(word in self.messages for word in words)
-
-
-#: Which errors, their message and hint; the first that matches wins. The message follows the engine's address.
-_LINES: tuple[tuple[Callable[[EngineError], bool], str, str], ...] = (
-    (
-        lambda it: it.status in ("UNAVAILABLE", "UNAUTHENTICATED") and it.mentions(*_SECURE),  # UNAUTHENTICATED: wrong host name
-        "failed the TLS handshake: {cause}",
-        "check fleet.address (http or https) and fleet.ca",
-    ),
-    (
-        lambda it: it.status in ("UNAUTHENTICATED", "PERMISSION_DENIED") or it.mentions(*_REFUSED),
-        "rejected the token",
-        "set fleet.token to a valid one with the needed permissions",
-    ),
-    (lambda it: it.status == "UNAVAILABLE", "cannot be reached: {cause}", "is it running, and is fleet.address right?"),
-    (
-        lambda it: it.status == "DEADLINE_EXCEEDED" or it.mentions(*_SLOW),
-        "did not answer within {seconds:g} s",
-        "is it running, or overloaded? raise fleet.timeout to wait longer",
-    ),
-    (lambda it: it.code == _RATE_LIMIT or it.mentions("rate limit"), "is limiting the request rate", "wait, or raise its limits"),
-    (
-        lambda it: it.status == "RESOURCE_EXHAUSTED" or it.mentions(*_FULL),
-        "is full: {cause}",
-        "free some space, or remove repositories with whence fleet remove",
-    ),
-    (
-        lambda it: it.status == "UNIMPLEMENTED",
-        "does not support this request: another version of Milvus, or not Milvus at all",
-        "Milvus 2.5 or later is required",
-    ),
-    (
-        lambda it: it.code in _NO_COLLECTION or it.mentions(*_MISSING),
-        "has no fleet named {prefix}",
-        "create one with whence fleet add; fleet.prefix is its name",
-    ),
-    (lambda it: it.mentions(*_OTHER), "cannot do this: {cause}", "another version of Milvus? 2.5 or later is required"),
-    (lambda _: True, "failed: {cause}", ""),
-)
+_TABLE = toml_reader().loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
 
 
 def fleet_error(error: BaseException, settings: FleetSettings) -> FleetError:
     """The error to show for an exception of pymilvus."""
     if isinstance(error, FleetError):
         return error
-    messages = list(_messages(error))
-    failed = EngineError(_status(error), _code(error), " ".join(messages).lower(), _shortened(messages[-1]))
-    line, hint = next((line, hint) for applies, line, hint in _LINES if applies(failed))
-    cause = failed.cause.replace(settings.token, "(token)") if settings.token else failed.cause
-    text = line.format(cause=cause, seconds=settings.timeout, prefix=settings.prefix)
-    return FleetError(f"the fleet engine at {settings.address} {text}", hint=hint)
+    messages, status, code = list(_messages(error)), _status(error), _code(error)
+    found = next(one for one in _TABLE["error"] if _fits(one, status, code, " ".join(messages).lower()))
+    cause = _shortened(messages[-1])
+    cause = cause.replace(settings.token, "(token)") if settings.token else cause
+    text = found["message"].format(cause=cause, seconds=settings.timeout, prefix=settings.prefix)
+    return FleetError(f"the fleet engine at {settings.address} {text}", hint=found["hint"])
+
+
+def _fits(one: dict[str, Any], status: str, code: int, messages: str) -> bool:
+    by_status, by_words = status in one.get("status", ()), any(word in messages for word in one.get("words", ()))
+    return by_status and by_words if one.get("both") else by_status or by_words or code in one.get("codes", ())
 
 
 def is_rate_limited(error: BaseException) -> bool:
@@ -143,7 +79,7 @@ def _messages(error: BaseException) -> Iterator[str]:
 def _shortened(message: str) -> str:
     """A message on one line, in plain words where we have them."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in message).split())
-    cause = next((plain for words, plain in _PLAINLY.items() if words in line), line)
+    cause = next((plain for words, plain in _TABLE["plainly"].items() if words in line), line)
     return cause if len(cause) <= _MAX_QUOTED else f"{cause[:_MAX_QUOTED]}..."
 
 
@@ -192,7 +128,8 @@ def _quiet_import() -> Iterator[None]:
 def connect(settings: FleetSettings) -> tuple[Any, Callable[[], None]]:
     """A connected client, and the function that closes it."""
     pymilvus = import_pymilvus()
-    address, release = settings.address, _do_nothing
+    address = settings.address
+    release: Callable[[], None] = lambda: None  # noqa: E731  -- a server needs none
     if address.endswith(".db"):
         address, release = _open_database(Path(address))
     options: dict[str, Any] = {"grpc_options": _NO_PINGS}
@@ -211,10 +148,6 @@ def connect(settings: FleetSettings) -> tuple[Any, Callable[[], None]]:
         release()
 
     return client, close
-
-
-def _do_nothing() -> None:
-    """A server needs no release."""
 
 
 def _raise(error: Exception) -> NoReturn:

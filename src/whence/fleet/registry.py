@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from whence.core.errors import FleetError, UsageError
-from whence.fleet.engine import CLAIMS, EVERYTHING, ID, MAX_GROUP, MAX_GROUPS, MAX_NAME, REPOS, SCHEMAS, SPARSE, Engine, Filter, Row, equals
+from whence.fleet.engine import EVERYTHING, ID, MAX_GROUP, MAX_GROUPS, MAX_NAME, SCHEMAS, SPARSE, Engine, Filter, Row, equals
 
 #: Valid repository names. Names that begin with @ are groups.
 NAME = re.compile(r"(?!@)[\w.@+~-]+(?:/[\w.@+~-]+)*")
@@ -73,7 +73,7 @@ class Registry:
 
     def get(self, name: str) -> Repository | None:
         """The repository with a name."""
-        found = self._engine.get(REPOS.name, [_id(name)], tuple(_FIELDS))
+        found = self._engine.get("repos", [_id(name)], tuple(_FIELDS))
         return _repository(found[0]) if found else None
 
     def require(self, name: str) -> Repository:
@@ -85,7 +85,7 @@ class Registry:
 
     def all(self, which: Filter = EVERYTHING) -> list[Repository]:
         """All repositories that match, sorted by name."""
-        return sorted(map(_repository, self._engine.rows(REPOS.name, which, tuple(_FIELDS))), key=lambda one: one.name)
+        return sorted(map(_repository, self._engine.rows("repos", which, tuple(_FIELDS))), key=lambda one: one.name)
 
     def update(self, repository: Repository) -> None:
         """Write a repository's row; raises if it has been removed."""
@@ -98,13 +98,13 @@ class Registry:
         """Delete every row of a repository. Its own row goes last, so that an interrupted removal can be repeated."""
         self._write(replace(self.require(name), state=REMOVING))
         own = equals("repo", name)
-        self._engine.delete(CLAIMS.name, own)  # a worker notices when it renews its lease
-        others = [one for one in SCHEMAS if one != REPOS.name]
+        self._engine.delete("claims", own)  # a worker notices when it renews its lease
+        others = [one for one in SCHEMAS if one != "repos"]
         for _ in range(REMOVE_ROUNDS):
             for one in others:
                 self._engine.delete(one, own)
             if not any(self._engine.count(one, own) for one in others):
-                self._engine.delete(REPOS.name, own)
+                self._engine.delete("repos", own)
                 return
         raise FleetError(f"a worker keeps writing {name} while it is being removed", hint="stop the worker, then remove it again")
 
@@ -112,16 +112,15 @@ class Registry:
         """Change which groups see a repository: first its own row, then all others."""
         found = replace(self.require(name), groups=checked_groups(groups))
         self._write(found)
-        for schema in SCHEMAS.values():
-            stored = [one.name for one in schema.fields if one.name != SPARSE]
-            if "groups" in stored and schema != REPOS:
-                rows = self._engine.rows(schema.name, equals("repo", name), stored)
-                self._engine.put(schema.name, _regrouped(rows, found.groups))
+        for schema, stored in SCHEMAS.items():
+            if "groups" in stored and schema != "repos":
+                rows = self._engine.rows(schema, equals("repo", name), [one for one in stored if one != SPARSE])
+                self._engine.put(schema, _regrouped(rows, found.groups))
         return found
 
     def _write(self, one: Repository) -> None:
         row = {**one.as_row(), ID: _id(one.name), "groups": list(one.groups), "said": one.error[:MAX_ERROR]}
-        self._engine.put(REPOS.name, [row])
+        self._engine.put("repos", [row])
 
 
 def checked_name(name: str) -> str:

@@ -48,19 +48,9 @@ def bucket_key(scope: str, bucket: int) -> str:
     return _digest("bucket", scope, str(bucket))
 
 
-def archive_key(repository: str) -> str:
-    """The key of a repository's index archive."""
-    return _digest("pack", repository)
-
-
 def part_key(key: str, part: int) -> str:
     """The key of one part of a blob."""
     return f"{key}.{part}"
-
-
-def passage_number(key: str) -> int:
-    """The number of a passage within its file."""
-    return int(key.rpartition(".p")[2])
 
 
 def _digest(*parts: str) -> str:
@@ -124,9 +114,18 @@ class Owner:
         """A row of this repository."""
         return {"id": key, "repo": self.repository, "groups": list(self.groups), **fields}
 
+    def part_rows(self, key: str, raw: bytes, **fields: Any) -> list[Row]:
+        """The rows of a blob."""
+        parts = split_blob(raw)
+        return [self.row(part_key(key, part), part=part, parts=len(parts), blob=blob, **fields) for part, blob in enumerate(parts)]
+
     def file_key(self, path: str) -> str:
         """The key of one of its files."""
         return file_key(self.repository, path)
+
+    def archive_key(self) -> str:
+        """The key of its index archive."""
+        return _digest("pack", self.repository)
 
 
 def blob_state(blob: FileBlob, content: bytes, fingerprint: str) -> str:
@@ -146,28 +145,17 @@ def blob_state(blob: FileBlob, content: bytes, fingerprint: str) -> str:
 
 def file_rows(owner: Owner, blob: FileBlob, state: str) -> list[Row]:
     """The rows of a file's blob; the first also has the words of its path."""
-    key, parts = owner.file_key(blob.path), split_blob(encode_blob(blob.arrays))
-    return [
-        owner.row(
-            part_key(key, part),
-            file=key,
-            part=part,
-            parts=len(parts),
-            path=truncate(blob.path, MAX_PATH),
-            hash=state,
-            language=blob.language,
-            content=CONTENTS[blob.content],
-            words="" if part else truncate(blob.path_words, MAX_WORDS),
-            blob=text,
-        )
-        for part, text in enumerate(parts)
-    ]
+    key, path, content = owner.file_key(blob.path), truncate(blob.path, MAX_PATH), CONTENTS[blob.content]
+    fields = {"file": key, "path": path, "hash": state, "language": blob.language, "content": content, "words": ""}
+    rows = owner.part_rows(key, encode_blob(blob.arrays), **fields)
+    rows[0]["words"] = truncate(blob.path_words, MAX_WORDS)
+    return rows
 
 
 def text_rows(owner: Owner, blob: FileBlob, text: str) -> list[Row]:
     """The rows of a file's text."""
-    key, parts = owner.file_key(blob.path), split_blob(encode_text(text, blob.parsed))
-    return [owner.row(part_key(key, part), file=key, part=part, parts=len(parts), blob=one) for part, one in enumerate(parts)]
+    key = owner.file_key(blob.path)
+    return owner.part_rows(key, encode_text(text, blob.parsed), file=key)
 
 
 def unit_rows(owner: Owner, blob: FileBlob) -> Iterator[Row]:
@@ -209,18 +197,13 @@ def commit_rows(owner: Owner, snapshot: Snapshot) -> Iterator[Row]:
         return
     seen: Counter[str] = Counter()
     for time, terms, paths in load_commits(snapshot.commits).listed():
-        words, touched = truncate(" ".join(terms), MAX_WORDS), _path_list(paths)
+        words = truncate(" ".join(terms), MAX_WORDS)
+        while len(touched := json.dumps(paths)) > MAX_TOUCHED:
+            paths.pop()
         digest = hashlib.blake2s(f"{time}\n{words}\n{touched}".encode(), digest_size=16).hexdigest()
         seen[digest] += 1
         key = _digest("commit", owner.repository, f"{digest} {seen[digest]}")
         yield owner.row(key, words=words, touched=touched, terms=len(terms))
-
-
-def _path_list(paths: list[str]) -> str:
-    """Paths as JSON, as many as fit."""
-    while len(text := json.dumps(paths)) > MAX_TOUCHED:
-        paths = paths[:-1]
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -176,7 +176,9 @@ class Fleet:
         request, scope = self._scoped(original)
         if not request.parsed.text.strip():
             raise UsageError("a query without words ranks nothing", hint="add a word to rank by")
-        reader = self._reader(request, scope, include=self._keys_of(target, scope))
+        path = re.sub(r"(?::\d+|#.*)$", "", target)
+        named = [file_key(one.name, path[len(one.name) + 1 :]) for one in scope.repositories if path.startswith(one.name + "/")]
+        reader = self._reader(request, scope, include=named)
         if reader is None:
             raise _unknown(target)
         searcher = Searcher(reader, _named_units(reader.snapshot))
@@ -194,24 +196,24 @@ class Fleet:
             raise UsageError("in:notes asks for notes, and a fleet has none", hint="use whence recall")
         return scoped, scope
 
-    def _keys_of(self, target: str, scope: RepositoryScope) -> list[str]:
-        """The keys of the files that a target may name."""
-        path = re.sub(r"(?::\d+|#.*)$", "", target)
-        return [file_key(one.name, path[len(one.name) + 1 :]) for one in scope.repositories if path.startswith(one.name + "/")]
-
     def _reader(self, request: SearchRequest, scope: RepositoryScope, include: Sequence[str] = ()) -> RemoteReader | None:
         """A reader of the files that may answer a request, and of those with some keys; None if there are none."""
         parsed, plan = request.parsed, self._plan(request)
-        narrowing = CandidateFilter(self._visible_in(scope), _content_filter(request.filters(self.settings.search.content)))
+        seen = visible_rows(self.caller)
+        if scope.explicit and len(scope.repositories) <= MAX_NAMED:
+            seen &= one_of("repo", scope.names)
+        narrowing = CandidateFilter(seen, _content_filter(request.filters(self.settings.search.content)))
         results = (self.settings.search.k if request.k is None else request.k) * (4 if parsed.conditions else 1)
-        encoder = self.encoder if self._has_our_vectors(scope) else None
+        encoder = self.encoder
+        if encoder is not None and not any(encoder.fingerprint in one.fingerprint for one in scope.repositories):
+            encoder = None  # no repository has vectors of the model that encodes queries
         counts = self._counts(plan, scope)
         names = [leaf.value for leaf in parsed.leaves() if leaf.field == "sym" and not leaf.negated]
-        found = find_candidates(self.engine, plan, narrowing, encoder, results, counts, names)
-        files = fetch_blobs(self.engine, self.caller, [*include, *found.files], scope.names)
+        keys, precedents = find_candidates(self.engine, plan, narrowing, encoder, results, counts, names)
+        files = fetch_blobs(self.engine, self.caller, [*include, *keys], scope.names)
         if not files:
             return None
-        reader = RemoteReader(self.settings, files, counts, found.precedents, encoder, self.texts)
+        reader = RemoteReader(self.settings, files, counts, precedents, encoder, self.texts)
         if request.pattern is not None or any(leaf.field in (WORD, PHRASE, REGEX) for leaf in parsed.leaves()):
             reader.fetch(reader.snapshot.paths)  # every text will be read: one request instead of many
         return reader
@@ -237,17 +239,6 @@ class Fleet:
                 hint="add a word, a phrase in quotes or a name, as sym:Client",
             )
         return make_plan(text, decay=ranking.decay, quoted=ranking.quoted)
-
-    def _visible_in(self, scope: RepositoryScope) -> Filter:
-        """Rows that the caller may see, of the selected repositories."""
-        if not scope.explicit or len(scope.repositories) > MAX_NAMED:
-            return visible_rows(self.caller)
-        return visible_rows(self.caller) & one_of("repo", scope.names)
-
-    def _has_our_vectors(self, scope: RepositoryScope) -> bool:
-        """Whether any repository has vectors of the model that encodes queries."""
-        encoder = self.encoder
-        return encoder is not None and any(encoder.fingerprint in one.fingerprint for one in scope.repositories)
 
     def _counts(self, plan: QueryPlan, scope: RepositoryScope) -> TermCounts:
         """Term counts over what is searched and nothing else: counts of other repositories would leak through scores."""
@@ -281,14 +272,6 @@ def _named_units(snapshot: Snapshot) -> NamedUnits:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """Keys of the files that may answer, likeliest first, and the weight of past commits for some of them."""
-
-    files: list[str] = field(default_factory=list)
-    precedents: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class CandidateFilter:
     """Rows that the engine leaves out: all kinds of rows by access, and those of files and units by content."""
 
@@ -304,10 +287,10 @@ def find_candidates(
     results: int,
     counts: TermCounts,
     names: Sequence[str] = (),
-) -> Candidates:
-    """The files that rank high in any of the engine's searches, by words, binary vectors, paths, names and past commits.
+) -> tuple[list[str], Mapping[str, float]]:
+    """The keys of files that rank high in any of the engine's searches, by words, binary vectors, paths, names and past commits.
 
-    Files that define one of the `names` come first.
+    Files that define one of the `names` come first. Also returns the weight of past commits for some files.
     """
     count = max(FILES, FILES_PER_RESULT * results)
     both = narrowing.access & narrowing.content
@@ -326,7 +309,7 @@ def find_candidates(
     commits = engine.search_words("commits", words, COMMITS, narrowing.access, ("repo", "touched", "terms", "words"))
     past, precedents = _touched_files(commits, _term_weights(plan, counts))
     rankings.append(past)
-    return Candidates(_fused(rankings)[:count], precedents)
+    return _fused(rankings)[:count], precedents
 
 
 def _engine_query(plan: QueryPlan) -> str:

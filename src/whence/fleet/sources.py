@@ -47,22 +47,11 @@ _ENVIRONMENT = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "LC_ALL": "C",
 }
-_OPTIONS = [
-    option
-    for setting in (
-        f"core.hooksPath={os.devnull}",
-        "core.fsmonitor=false",
-        "core.autocrlf=false",
-        "core.protectHFS=true",
-        "core.protectNTFS=true",
-        "submodule.recurse=false",
-        "fetch.recurseSubmodules=false",
-        "protocol.ext.allow=never",
-        "gc.auto=0",
-        "advice.detachedHead=false",
-    )
-    for option in ("-c", setting)
-]
+_SETTINGS = f"""
+    core.hooksPath={os.devnull} core.fsmonitor=false core.autocrlf=false core.protectHFS=true core.protectNTFS=true
+    submodule.recurse=false fetch.recurseSubmodules=false protocol.ext.allow=never gc.auto=0 advice.detachedHead=false
+"""
+_OPTIONS = [option for setting in _SETTINGS.split() for option in ("-c", setting)]
 #: Files are checked out as they were committed, without filters of the user's configuration.
 _ATTRIBUTES = "* -filter -text -ident -eol -working-tree-encoding\n"
 

@@ -11,7 +11,7 @@ import operator
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,17 +23,13 @@ from whence.fleet.file_blobs import FileBlob, make_blobs
 from whence.fleet.registry import READY, WAITING, WORKING, Registry, Repository
 from whence.fleet.rows import (
     Owner,
-    archive_key,
     blob_state,
     commit_rows,
     complete_archive,
     file_rows,
-    part_key,
     passage_count,
-    passage_number,
     passage_rows,
     same_groups,
-    split_blob,
     text_rows,
     truncate,
     unit_rows,
@@ -83,20 +79,9 @@ class SyncSummary:
         self.deleted += deleted
 
 
-@dataclass(frozen=True, slots=True)
-class SyncCost:
-    """Clocks at the start of the work on a repository."""
-
-    clock: float = field(default_factory=time.monotonic)
-    cpu: float = field(default_factory=lambda: sum(os.times()[:4]))
-
-    def seconds(self) -> float:
-        """Seconds since."""
-        return time.monotonic() - self.clock
-
-    def cpu_seconds(self) -> float:
-        """CPU seconds since, including child processes that have ended."""
-        return sum(os.times()[:4]) - self.cpu
+def read_clocks() -> tuple[float, float]:
+    """Seconds, and CPU seconds including child processes that have ended, since some time in the past."""
+    return time.monotonic(), sum(os.times()[:4])
 
 
 def fingerprint(model: str) -> str:
@@ -111,19 +96,19 @@ def sync_index(
     *,
     force: bool = False,
     at: float | None = None,
-    cost: SyncCost | None = None,
+    began: tuple[float, float] | None = None,
     progress: Progress | None = None,
     check_lease: Callable[[], None] | None = None,
 ) -> SyncSummary:
     """Bring the rows of a repository up to date with an open index.
 
-    `force` sends rows that are there already. `at` is the time to record (default: when the index was made). `check_lease`
-    is called before each message, and raises to stop the sync.
+    `force` sends rows that are there already. `at` is the time to record (default: when the index was made), `began` the clocks
+    when the work began. `check_lease` is called before each message, and raises to stop the sync.
     """
-    cost, check_lease = cost or SyncCost(), check_lease or _no_check
+    began, check_lease = began or read_clocks(), check_lease or (lambda: None)
     owner, summary = Owner(repository.name, tuple(repository.groups)), SyncSummary()
     files = _FileSync(engine, repository, index, summary, check_lease)
-    expected = files.send(force=force, progress=progress or no_progress)
+    expected = files.send(force=force, progress=progress or (lambda _done, _total: None))
     check_lease()
     files.clean_up(expected, everything=force or repository.state != READY)
     summary.add(*_send_commits(engine, owner, index.reader.snapshot, force=force))
@@ -134,7 +119,7 @@ def sync_index(
     summary.add(*_send_archive(engine, owner, index, reuse=reuse))
     check_lease()
     at = index.freshness.indexed_at if at is None else at
-    summary.repository = _write_repository(engine, repository, index, expected, summary, cost, at)
+    summary.repository = _write_repository(engine, repository, index, expected, summary, began, at)
     return summary
 
 
@@ -244,7 +229,7 @@ def _stale(name: str, rows: Iterable[Row], expected: Mapping[str, ExpectedRows])
         if name == "units":
             return row["number"], one.units
         if name == "passages":
-            return passage_number(row["id"]), one.passages
+            return int(row["id"].rpartition(".p")[2]), one.passages
         return row["part"], parts.get(row["file"], 0)
 
     return [row["id"] for row in found if row["file"] not in expected or operator.ge(*number_and_limit(row))]
@@ -264,8 +249,7 @@ def _send_archive(engine: Engine, owner: Owner, index: IndexWriter, *, reuse: bo
 
     A tree that differs from its commit has no archive. With `reuse`, an archive of this commit that is there is kept.
     """
-    fields = ("id", "part", "parts", "commit", "digest", "groups")
-    existing = list(engine.rows("packs", equals("repo", owner.repository), fields))
+    existing = list(engine.rows("packs", equals("repo", owner.repository), ("id", "part", "parts", "commit", "digest", "groups")))
     committed = _committed_files(index)
     if committed is None:
         return 0, 0, engine.delete_ids("packs", (row["id"] for row in existing))
@@ -276,12 +260,8 @@ def _send_archive(engine: Engine, owner: Owner, index: IndexWriter, *, reuse: bo
     with TemporaryDirectory(dir=index.layout.directory) as scratch:
         file = Path(scratch) / "pack"
         manifest = write_archive(index.store, index.layout, index.settings.index, files, commit, file)
-        parts = split_blob(file.read_bytes()) if file.stat().st_size <= MAX_ARCHIVE else []
-    key = archive_key(owner.repository)
-    rows = [
-        owner.row(part_key(key, part), part=part, parts=len(parts), digest=manifest.digest, commit=commit, blob=blob)
-        for part, blob in enumerate(parts)
-    ]
+        fields = {"digest": manifest.digest, "commit": commit}
+        rows = owner.part_rows(owner.archive_key(), file.read_bytes(), **fields) if file.stat().st_size <= MAX_ARCHIVE else []
     sent = engine.put("packs", rows)
     return len(rows), sent, engine.delete_ids("packs", {row["id"] for row in existing} - {row["id"] for row in rows})
 
@@ -303,7 +283,7 @@ def _write_repository(
     index: IndexWriter,
     expected: Mapping[str, ExpectedRows],
     summary: SyncSummary,
-    cost: SyncCost,
+    began: tuple[float, float],
     at: float,
 ) -> Repository:
     """Write the row of a synced repository. If another sync was requested meanwhile, it goes back to waiting."""
@@ -323,14 +303,7 @@ def _write_repository(
         fingerprint=fingerprint(index.model),
     )
     if not summary.is_empty or not now.indexed_at:  # a sync without changes keeps the cost of the last one
-        found = replace(found, bytes_sent=summary.bytes, seconds=cost.seconds(), cpu=cost.cpu_seconds())
+        seconds, cpu = (now - before for now, before in zip(read_clocks(), began, strict=True))
+        found = replace(found, bytes_sent=summary.bytes, seconds=seconds, cpu=cpu)
     registry.update(found)
     return found
-
-
-def _no_check() -> None:
-    """Without a lease there is nothing to check."""
-
-
-def no_progress(done: int, total: int) -> None:
-    """Progress that nobody watches."""

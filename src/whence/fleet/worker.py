@@ -19,11 +19,11 @@ from whence.core.errors import FleetError, ModelUnavailable, WhenceError
 from whence.core.settings import load_settings
 from whence.embed.encoder import open_encoder
 from whence.fleet.counts import ALL, refresh_totals
-from whence.fleet.engine import CLAIMS, REPOS, SCHEMAS, Engine, equals
+from whence.fleet.engine import SCHEMAS, Engine, equals
 from whence.fleet.leases import Lease, Leases
 from whence.fleet.registry import FAILED, READY, REMOVING, WAITING, WORKING, Registry, Repository
 from whence.fleet.sources import RemoteHead, checkout, is_url, remote_head
-from whence.fleet.sync import Progress, SyncCost, SyncSummary, fingerprint, no_progress, sync_index
+from whence.fleet.sync import Progress, SyncSummary, fingerprint, read_clocks, sync_index
 from whence.index.writer import IndexWriter
 
 #: Seconds between two looks at the repositories that others have leased.
@@ -56,7 +56,7 @@ class WorkerOptions:
     values: Mapping[str, Any]  # command-line settings by dotted name
     force: bool = False
     selects: Callable[[Repository], bool] = lambda repository: True  # noqa: ARG005
-    progress: Callable[[str], AbstractContextManager[Progress]] = lambda label: nullcontext(no_progress)  # noqa: ARG005
+    progress: Callable[[str], AbstractContextManager[Progress | None]] = lambda label: nullcontext()  # noqa: ARG005
 
 
 def work(engine: Engine, registry: Registry, leases: Leases, options: WorkerOptions) -> Iterator[SyncOutcome]:
@@ -65,7 +65,9 @@ def work(engine: Engine, registry: Registry, leases: Leases, options: WorkerOpti
     worker = _Worker(engine, registry, leases, options, began)
     while left := [one for one in registry.all() if options.selects(one) and _is_due(one, began) and _job(one) not in tried]:
         progressed = False
-        for one in sorted(left, key=lambda one: (one.state != WAITING, _shuffle_key(leases.worker, one.name))):
+        # Sorted differently for each worker, so that workers rarely compete for a repository.
+        shuffled = {one.name: blake2s(f"{leases.worker}\0{one.name}".encode("utf-8", "backslashreplace")).digest() for one in left}
+        for one in sorted(left, key=lambda one: (one.state != WAITING, shuffled[one.name])):
             lease = leases.acquire(one.name)
             if lease is None:
                 continue
@@ -100,11 +102,6 @@ def _is_due(one: Repository, began: float) -> bool:
 def _job(one: Repository) -> tuple[object, ...]:
     """A job is tried once; a new request or other groups make it a new job."""
     return one.name, one.requested_at, one.groups
-
-
-def _shuffle_key(worker: str, name: str) -> bytes:
-    """Sorts repositories differently for each worker, so that workers rarely compete for one."""
-    return blake2s(f"{worker}\0{name}".encode("utf-8", "backslashreplace")).digest()
 
 
 @contextmanager
@@ -151,12 +148,13 @@ class _Worker:
                 return removed
             raise
         except (WhenceError, OSError) as error:
-            message = " ".join(str(error).split())
-            self._record_error(name, message, lease)
+            message, now = " ".join(str(error).split()), self._registry.get(name)
+            if now is not None and now.state != REMOVING and lease.held:
+                self._registry.update(replace(now, state=FAILED, error=message))
             return SyncOutcome(name, SYNC_FAILED, message)
 
     def _sync(self, repository: Repository, lease: Lease) -> SyncOutcome:
-        cost, options = SyncCost(), self._options
+        began, options = read_clocks(), self._options
 
         def check_lease() -> None:
             if not lease.held:
@@ -172,10 +170,8 @@ class _Worker:
                 index = IndexWriter.open(root, data_dir=options.data_dir, command_line=options.values, progress=shown)
             with index, options.progress(f"sending {repository.name}") as shown:
                 check_lease()
-                at, force = self._leases.now(), options.force
-                summary = sync_index(
-                    self._engine, repository, index, force=force, at=at, cost=cost, progress=shown, check_lease=check_lease
-                )
+                how: dict[str, Any] = {"force": options.force, "at": self._leases.now(), "progress": shown, "check_lease": check_lease}
+                summary = sync_index(self._engine, repository, index, began=began, **how)
         return SyncOutcome(repository.name, UNCHANGED if summary.is_empty else SENT, summary=summary)
 
     def _is_current(self, repository: Repository, head: RemoteHead | None) -> bool:
@@ -188,18 +184,12 @@ class _Worker:
             return False
         return repository.fingerprint == fingerprint(encoder.fingerprint if encoder is not None else "")
 
-    def _record_error(self, name: str, message: str, lease: Lease) -> None:
-        """Store the error with the repository, unless it has been removed or leased to another worker."""
-        now = self._registry.get(name)
-        if now is not None and now.state != REMOVING and lease.held:
-            self._registry.update(replace(now, state=FAILED, error=message))
-
     def _clean_up_removed(self, name: str) -> SyncOutcome | None:
         """If the repository was removed during the sync, delete what was sent since."""
         now = self._registry.get(name)
         if now is not None and now.state != REMOVING:
             return None
         for one in SCHEMAS:
-            if one not in (REPOS.name, CLAIMS.name):
+            if one not in ("repos", "claims"):
                 self._engine.delete(one, equals("repo", name))
         return SyncOutcome(name, REMOVED, "it was removed from the fleet during the sync")

@@ -20,7 +20,7 @@ from typing import Any
 
 from whence.core.errors import StorageError
 from whence.core.settings import FleetSettings
-from whence.fleet.engine import CLAIMS, EVERYTHING, NO_VECTOR, PACKS, REPOS, SCHEMAS, SPARSE, Engine
+from whence.fleet.engine import EVERYTHING, NO_VECTOR, SCHEMAS, SPARSE, Engine
 from whence.fleet.leases import Leases
 from whence.fleet.registry import READY, WORKING, Registry
 from whence.fleet.rows import fetch_archive
@@ -34,7 +34,7 @@ REPOSITORIES, UNITS = 30, 500
 LEASE, MOST_SECONDS, LOOK = 2.0, 1_800.0, 0.01
 KILLED, LEFT = "first", "second"
 #: What rows say of the work, not of the result. Names of files within a portable index are drawn by lot: it is compared by what it holds.
-OF_THE_WORK = {REPOS.name: ("indexed_at", "wanted", "seconds", "cpu", "bytes_sent"), PACKS.name: ("digest", "blob")}
+OF_THE_WORK = {"repos": ("indexed_at", "wanted", "seconds", "cpu", "bytes_sent"), "packs": ("digest", "blob")}
 
 Rows = Mapping[str, Mapping[str, str]]
 
@@ -116,16 +116,16 @@ def _said(folder: Path, worker: str) -> Path:
 def _rows(engine: Engine, doubled: Counter[str]) -> Rows:
     """A digest of every row by its key, collection by collection. Rows that come twice are counted."""
     found: dict[str, dict[str, str]] = {}
-    for schema in SCHEMAS.values():
-        if schema == CLAIMS:
+    for schema, names in SCHEMAS.items():
+        if schema == "claims":
             continue
-        left_out = (SPARSE, NO_VECTOR, *OF_THE_WORK.get(schema.name, ()))
-        fields = [one.name for one in schema.fields if one.name not in left_out]
-        rows = found.setdefault(schema.name, {})
-        for row in engine.rows(schema.name, EVERYTHING, fields):
-            doubled[schema.name] += row["id"] in rows
+        left_out = (SPARSE, NO_VECTOR, *OF_THE_WORK.get(schema, ()))
+        fields = [one for one in names if one not in left_out]
+        rows = found.setdefault(schema, {})
+        for row in engine.rows(schema, EVERYTHING, fields):
+            doubled[schema] += row["id"] in rows
             rows[row["id"]] = _digest({name: row[name] for name in fields})
-        doubled[schema.name] += max(0, engine.count(schema.name) - len(rows))
+        doubled[schema] += max(0, engine.count(schema) - len(rows))
     return {**found, "portable indexes": {one.name: _portable(engine, one.name) for one in Registry(engine).all()}}
 
 
