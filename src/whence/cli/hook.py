@@ -52,7 +52,8 @@ def hook(event: str, agent: str) -> int:
             _warn(f"{f'unknown hook {safe(event)!r}' if event else 'no hook given'}; the hooks are {', '.join(actions)}")
             return FOUND
         with _time_limit():
-            actions[event](_read_event(), _calling_agent(agent))
+            # Cursor also runs the hooks of Claude Code, but expects its own output format.
+            actions[event](_read_event(), "cursor" if os.environ.get("CURSOR_VERSION") else agent)
     except _TimeUp:
         _warn(f"hook {event} was stopped after {SECONDS} s")
     except BrokenPipeError:
@@ -93,11 +94,6 @@ def _read_event() -> dict[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
-def _calling_agent(name: str) -> str:
-    """Cursor also runs the hooks of Claude Code, but expects its own output format."""
-    return "cursor" if os.environ.get("CURSOR_VERSION") else name
-
-
 # session-start
 def _start_session(event: dict[str, Any], agent: str) -> None:
     """Print what is known of the repository, in the agent's format."""
@@ -110,12 +106,9 @@ def _start_session(event: dict[str, Any], agent: str) -> None:
         return
     _export_session(agent)
     text = within(_repository_notes(root), BUDGET)
-    if not text:
-        return
-    if agent == "cursor":
-        click.echo(json.dumps({"additional_context": text}))
-    else:
-        click.echo(json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}))
+    if text:
+        said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+        click.echo(json.dumps({"additional_context": text} if agent == "cursor" else said))
 
 
 def _repository_notes(root: Path) -> str:
@@ -174,22 +167,21 @@ def _record_use(event: dict[str, Any], agent: str) -> None:
     from whence.source.git import repository_root  # noqa: PLC0415
 
     folder = working_folder(event, Path.cwd())
-    use = tool_use(event, folder)
+    touched, text = tool_use(event, folder)
     by_root: dict[Path, list[tuple[str, FileTouch]]] = {}
-    for one in use.touches:
+    for one in touched:
         path = Path(one.path.parent.resolve(), one.path.name)
         root = repository_root(path.parent)
         if root is not None:
             by_root.setdefault(root, []).append((path.relative_to(root).as_posix(), one))
     around = repository_root(folder.resolve())
-    if use.text and around is not None:
+    if text and around is not None:
         by_root.setdefault(around, [])
     for root, touches in by_root.items():
-        _record_in_root(root, touches, use.text, os.environ.get(_SESSION) or agent)
+        _record_in_root(root, touches, text, os.environ.get(_SESSION) or agent)
 
 
 def _record_in_root(root: Path, touches: list[tuple[str, FileTouch]], text: str, session: str) -> None:
-
     directory = layout_of(root).directory
     if not directory.is_dir():
         return  # never searched, so nothing to learn

@@ -119,7 +119,7 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
 
 def _damaged(root: Path) -> list[str]:
     """The damage of an index, found without opening it the usual way, which would repair it; empty if there is no index."""
-    from whence.app.doctor.index_files import ReadOnlyIndexStore, check_database, open_read_only  # noqa: PLC0415
+    from whence.app.doctor.index_files import ReadOnlyIndexStore, check_database, connect_read_only  # noqa: PLC0415
     from whence.index.integrity import describe_difference  # noqa: PLC0415
     from whence.index.store import FORMAT  # noqa: PLC0415
 
@@ -131,7 +131,7 @@ def _damaged(root: Path) -> list[str]:
         raise IndexBusy(f"{layout.database.name} is in use by another process: {checked.error}", hint="try again; nothing was changed")
     if checked.error:
         return [f"{layout.database.name}: {checked.error}"]
-    with open_read_only(layout.database) as db:
+    with closing(connect_read_only(layout.database)) as db:
         has_meta = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'meta'").fetchone()[0]
         stored_format = dict(db.execute("SELECT key, value FROM meta")).get("format") if has_meta else None
     if stored_format != str(FORMAT):  # another version's: not damaged, but not readable

@@ -39,14 +39,6 @@ class FileTouch:
     last: int = TO_THE_END
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
-    """What a tool call touched, and the text it wrote or replaced."""
-
-    touches: tuple[FileTouch, ...] = ()
-    text: str = ""
-
-
 def working_folder(event: dict[str, Any], default: Path) -> Path:
     """The folder that an agent works in."""
     roots = event.get("workspace_roots")
@@ -54,8 +46,11 @@ def working_folder(event: dict[str, Any], default: Path) -> Path:
     return Path(name) if isinstance(name, str) and name and Path(name).is_dir() else default
 
 
-def tool_use(event: dict[str, Any], folder: Path) -> ToolUse:
-    """What the tool call in a hook's event touched, in whichever agent's format; paths are relative to `folder`."""
+def tool_use(event: dict[str, Any], folder: Path) -> tuple[list[FileTouch], str]:
+    """What the tool call in a hook's event touched, and the text it wrote or replaced, in whichever agent's format.
+
+    Paths are relative to `folder`.
+    """
     given = event.get("tool_input")
     arguments = given if isinstance(given, dict) else {"command": given} if isinstance(given, str) else event
     edits = [one for name in _EDITS if isinstance(arguments.get(name), list) for one in arguments[name] if isinstance(one, dict)]
@@ -68,7 +63,7 @@ def tool_use(event: dict[str, Any], folder: Path) -> ToolUse:
         touches.extend(_patched_files(line, folder))
     elif isinstance(line, str):
         touches.extend(_printed_files(line, folder))
-    return ToolUse(tuple(touches[:MAX_FILES]), "\n".join(texts)[:MAX_TEXT])
+    return touches[:MAX_FILES], "\n".join(texts)[:MAX_TEXT]
 
 
 def _touched_files(arguments: dict[str, Any], edits: list[dict[str, Any]], folder: Path) -> Iterator[FileTouch]:
@@ -91,14 +86,10 @@ def _strings(arguments: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]
 
 def _lines_read(arguments: dict[str, Any]) -> tuple[int, int]:
     """The range of lines that a read asked for: first and last line, or offset and limit."""
-    first = next((_positive(arguments.get(name)) for name in (*_FIRST, "offset") if _positive(arguments.get(name))), 1)
-    last = next((_positive(arguments.get(name)) for name in _LAST if _positive(arguments.get(name))), 0)
-    count = _positive(arguments.get("limit"))
-    return first, last or (first + count - 1 if count else TO_THE_END)
-
-
-def _positive(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < TO_THE_END else 0
+    given = {name: value for name, value in arguments.items() if type(value) is int and 0 < value < TO_THE_END}
+    first = next((given[name] for name in (*_FIRST, "offset") if name in given), 1)
+    last = next((given[name] for name in _LAST if name in given), 0)
+    return first, last or (first + given["limit"] - 1 if "limit" in given else TO_THE_END)
 
 
 def _lines_of(path: Path, written: list[str]) -> Iterator[FileTouch]:
@@ -174,6 +165,8 @@ def latest_notes(directories: Iterable[Path], project: str, now: datetime) -> li
 
 def notes_summary(notes: Sequence[Note], branch: str, lines: int = MAX_NOTES_LISTED) -> str:
     """The handoff of a branch, if there is one, and a line for each other note; empty without notes."""
+    from whence.text.slugs import first_words  # noqa: PLC0415  -- as above
+
     handoff = next((note for note in notes if note.kind == "handoff" and note.topic == f"handoff {branch}"), None)
     parts = []
     if handoff is not None:
@@ -182,17 +175,12 @@ def notes_summary(notes: Sequence[Note], branch: str, lines: int = MAX_NOTES_LIS
         parts.append(f"State of the work on {branch} ({_day(handoff)}):\n{quoted}")
     others = [note for note in notes if note.kind != "handoff"]
     if others:
-        listed = [f"- {_day(note)} {note.key}: {_shortened(_without_secrets(_title(note)), MAX_LINE)}" for note in others[:lines]]
+        titles = (": ".join(filter(None, (note.topic, first_words(note.text, 20)))) for note in others[:lines])
+        pairs = zip(others, titles, strict=False)
+        listed = [f"- {_day(note)} {note.key}: {_shortened(_without_secrets(title), MAX_LINE)}" for note, title in pairs]
         rest = [f"- and {len(others) - lines} more"] if len(others) > lines else []
         parts.append("\n".join([_HEAD, *listed, *rest, "Ask recall for what they say."]))
     return "\n\n".join(parts)
-
-
-def _title(note: Note) -> str:
-    from whence.text.slugs import first_words  # noqa: PLC0415  -- as above
-
-    start = first_words(note.text, 20)
-    return f"{note.topic}: {start}" if note.topic and start else note.topic or start
 
 
 def _day(note: Note) -> str:

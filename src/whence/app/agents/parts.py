@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from whence.app.agents import json_edits, toml_edits
 from whence.app.agents.json_edits import MISSING, Scaffold
@@ -31,26 +31,7 @@ class PartState(Enum):
 NOT_OURS = frozenset((PartState.ABSENT, PartState.FOREIGN, PartState.BLOCKED))
 
 
-class ConfigPart(Protocol):
-    """Something of ours in a file."""
-
-    @property
-    def name(self) -> str:
-        """Its name in messages and records."""
-
-    def state(self, text: str) -> PartState:
-        """What a text holds of it."""
-
-    def scaffold(self, text: str) -> Scaffold:
-        """What `put` would have to create around it."""
-
-    def put(self, text: str) -> TextEdit:
-        """Add it to a text, or update it where it is."""
-
-    def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
-        """Remove it, and its scaffold if known."""
-
-
+# Each part has a name for messages and records, its state in a text, and a scaffold: what `put` would have to create around it.
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
     """Our server: a member of a JSON object, or a table of a TOML file."""
@@ -163,11 +144,7 @@ class InstructionsBlock:
 
     text: str
     template: str = ""
-
-    @property
-    def name(self) -> str:
-        """Always the same."""
-        return "instructions"
+    name: ClassVar[str] = "instructions"
 
     def state(self, text: str) -> PartState:
         """Whatever is between the markers is ours."""
@@ -185,6 +162,9 @@ class InstructionsBlock:
     def remove(self, text: str, scaffold: Scaffold | None) -> TextEdit:
         """With its markers."""
         return remove_block(text, scaffold.blank if scaffold is not None else None)
+
+
+ConfigPart = ServerEntry | JsonHook | InstructionsBlock
 
 
 def _is_our_hook(hook: Any) -> bool:

@@ -12,13 +12,14 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from whence.app.build_process import remove_index_folder
-from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, first_few, format_size
-from whence.app.doctor.index_files import open_read_only
+from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, first_few, format_size, size_of
+from whence.app.doctor.index_files import connect_read_only
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.core import settings as settings_module
 from whence.core.errors import SettingError, WhenceError
@@ -113,7 +114,7 @@ def data_folder(data_dir: Path, folders: list[IndexFolder]) -> Iterator[Finding]
         why = "the file system is read-only" if os.statvfs(place).f_flag & os.ST_RDONLY else "permission denied"
         message = f"{place} is not writable: {why}; existing indexes can still be read"
         yield Finding("data folder", FAILED, message, OTHER_FOLDER, facts=facts)
-    elif free < NO_SPACE or _no_inodes(place):
+    elif free < NO_SPACE or ((disk := os.statvfs(place)).f_files > 0 and disk.f_favail == 0):
         yield Finding("data folder", FAILED, f"{here}: the disk is full", "free some space; existing indexes still work", facts=facts)
     elif free < max(LITTLE_SPACE, max((one.bytes for one in folders), default=0)):
         yield Finding("data folder", WARNING, f"{here}: little space", "free some space, or whence clear old indexes", facts=facts)
@@ -145,40 +146,24 @@ def _nearest_existing(path: Path) -> Path:
     return next((one for one in (path, *path.parents) if os.path.lexists(one)), Path("/"))
 
 
-def _no_inodes(place: Path) -> bool:
-    facts = os.statvfs(place)
-    return facts.f_files > 0 and facts.f_favail == 0
-
-
 def index_folders(data_dir: Path) -> list[IndexFolder]:
     """Every index in the data folder, by name."""
     try:
         paths = sorted(path for path in (data_dir / "indexes").iterdir() if path.is_dir())
     except OSError:
         return []  # `data_folder` reports this
-    return [_index_folder(data_dir, path) for path in paths]
-
-
-def _index_folder(data_dir: Path, path: Path) -> IndexFolder:
-    root = _root_of(data_dir, path)
-    return IndexFolder(path, str(root) if root else "", _size(path), orphaned=root is not None and _is_deleted(root))
-
-
-def _size(path: Path) -> int:
-    total = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(folder, name)).st_size
-            except OSError:
-                continue  # just removed
-    return total
+    folders = []
+    for path in paths:
+        root = _root_of(data_dir, path)
+        size = sum(size_of(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
+        folders.append(IndexFolder(path, str(root) if root else "", size, orphaned=root is not None and _is_deleted(root)))
+    return folders
 
 
 def _root_of(data_dir: Path, path: Path) -> Path | None:
     """The root of an index, if the name of its folder confirms it. Bytes that are not Unicode were stored escaped."""
     try:
-        with open_read_only(path / "truth.db") as db:
+        with closing(connect_read_only(path / "truth.db")) as db:
             row = db.execute("SELECT value FROM meta WHERE key = 'root'").fetchone()
     except (sqlite3.Error, OSError, UnicodeDecodeError):
         return None
@@ -295,7 +280,7 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True
+        pass
     return True
 
 
@@ -368,7 +353,8 @@ def processes(uid: int, own: int, proc: Path = Path("/proc")) -> Iterator[Findin
             if place.stat().st_uid != uid:
                 continue
             if pid != own and (command := _whence_command(place / "cmdline")):
-                running.append({"pid": pid, "command": command, "megabytes": _resident_megabytes(place / "statm")})
+                resident = int((place / "statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+                running.append({"pid": pid, "command": command, "megabytes": resident / 1e6})
             if complete := complete and time.monotonic() < deadline:
                 counts = list(_watch_counts(place))
                 watches, instances = watches + sum(counts), instances + len(counts)
@@ -391,10 +377,6 @@ def _whence_command(path: Path) -> str:
             command = words[at + 1] if at + 1 < len(words) else b""
             return command.decode("ascii", "replace") if command.isalpha() else "whence"
     return ""
-
-
-def _resident_megabytes(path: Path) -> float:
-    return int(path.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _watch_counts(place: Path) -> Iterator[int]:

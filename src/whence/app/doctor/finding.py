@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from whence.core.errors import WhenceError
@@ -54,6 +55,14 @@ def first_few(names: Iterable[str], count: int = 5) -> str:
     listed = list(names)
     more = f" and {len(listed) - count} more" if len(listed) > count else ""
     return ", ".join(listed[:count]) + more
+
+
+def size_of(path: Path) -> int:
+    """The size of a file; 0 if it is gone."""
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def format_size(size: float) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, first_few, format_size, run_check
+from whence.app.doctor.finding import FAILED, OK, SKIPPED, WARNING, Finding, first_few, format_size, run_check, size_of
 from whence.context.feedback.store import FILE_NAME as LEARNED
 from whence.core.errors import IndexDamaged, StorageError
 from whence.core.settings import Settings
@@ -34,8 +34,6 @@ _ON_PURPOSE = ("ignored", "hidden", "a symbolic link", "a folder", "empty")
 
 
 # Databases.
-
-
 @dataclass(frozen=True, slots=True)
 class DatabaseCheck:
     """What is wrong with a database (empty: nothing), and whether it was only busy."""
@@ -59,7 +57,7 @@ def _check_once(path: Path) -> DatabaseCheck:
     if not path.stat().st_size:
         return DatabaseCheck("it is empty")
     try:
-        with open_read_only(path) as db:
+        with closing(connect_read_only(path)) as db:
             problems = [str(text) for (text,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS})")]
             problems = list(_altered_rows(db)) if problems == ["ok"] else problems
     except sqlite3.OperationalError as error:
@@ -80,13 +78,6 @@ def _altered_rows(db: sqlite3.Connection) -> Iterator[str]:
             wrong = db.execute(f'SELECT count(*) FROM "{table}" WHERE {CHECKSUM} IS NOT row_sum({summed})').fetchone()[0]  # noqa: S608
             if wrong:
                 yield f"{wrong} rows of {table} do not match their checksums"
-
-
-@contextmanager
-def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database opened for reading, closed at the end."""
-    with closing(connect_read_only(path)) as db:
-        yield db
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
@@ -169,10 +160,8 @@ def _check_index(layout: Layout, settings: Settings, now_ns: int) -> IndexState:
         store = ReadOnlyIndexStore(layout.database)
     except StorageError as error:
         return IndexState([*findings, Finding("index", FAILED, error.message, REBUILD if isinstance(error, IndexDamaged) else error.hint)])
-    try:
+    with closing(store):
         return _check_store(store, layout, settings, now_ns, findings)
-    finally:
-        store.close()
 
 
 def _check_store(store: IndexStore, layout: Layout, settings: Settings, now_ns: int, findings: list[Finding]) -> IndexState:
@@ -229,11 +218,8 @@ def _derived_files(store: IndexStore, layout: Layout) -> Iterator[Finding]:
     listed = store.derived_files()
     damaged = {name: problem for name, stamp in listed.items() if (problem := describe_difference(layout.segments / name, stamp))}
     if damaged:  # a writer may have replaced them since the list was read
-        now = ReadOnlyIndexStore(layout.database)
-        try:
+        with closing(ReadOnlyIndexStore(layout.database)) as now:
             damaged = {name: problem for name, problem in damaged.items() if name in now.derived_files()}
-        finally:
-            now.close()
     size = sum(stamp.size for stamp in listed.values())
     facts = {"files": len(listed), "bytes": size, "damaged": sorted(damaged)}
     if damaged:
@@ -263,12 +249,10 @@ def _left_out(layout: Layout, skipped: list[Skipped], tree: FileTree) -> Iterato
     """What is not indexed, by reason, and the largest files that nobody asked to leave out."""
     reasons = Counter(one.reason for one in skipped)
     unexpected = [one for one in skipped if not one.reason.startswith(_ON_PURPOSE) and not one.path.endswith("/")]
-    sizes = sorted(((_size_of(layout.root / one.path), one) for one in unexpected), key=lambda pair: (-pair[0], pair[1].path))[:MAX_LARGEST]
+    sizes = sorted(((size_of(layout.root / one.path), one) for one in unexpected), key=lambda pair: (-pair[0], pair[1].path))[:MAX_LARGEST]
     details = tuple(f"{size / 1e3:.0f} kB  {one.path}: {one.reason}" for size, one in sizes)
-    facts = {
-        "reasons": dict(reasons.most_common()),
-        "worst": [{"path": one.path, "bytes": size, "reason": one.reason} for size, one in sizes],
-    }
+    worst = [{"path": one.path, "bytes": size, "reason": one.reason} for size, one in sizes]
+    facts = {"reasons": dict(reasons.most_common()), "worst": worst}
     unread = [one.path for one in skipped if "cannot be" in one.reason]
     message = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(MAX_LARGEST)) or "nothing"
     if not tree.files:
@@ -277,13 +261,6 @@ def _left_out(layout: Layout, skipped: list[Skipped], tree: FileTree) -> Iterato
         yield Finding("left out", WARNING, message, f"check the permissions of {first_few(unread, 3)}", details, facts)
     else:
         yield Finding("left out", OK, message, details=details, facts=facts)
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.lstat().st_size
-    except OSError:
-        return 0
 
 
 def _learned(layout: Layout) -> Iterator[Finding]:

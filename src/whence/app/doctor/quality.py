@@ -11,6 +11,7 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,6 @@ import numpy as np
 from whence.app.doctor.finding import OK, SKIPPED, WARNING, Finding
 from whence.app.doctor.index_files import ReadOnlyIndexStore
 from whence.core.errors import ModelUnavailable
-from whence.core.profiles import Profile
 from whence.core.settings import Settings
 from whence.core.types import CODE, DEFINITIONS, Unit
 from whence.embed.encoder import NONE, SHIPPED, Encoder, open_encoder
@@ -77,12 +77,8 @@ class Question:
     answers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedFile:
-    """A question from a doc comment, and its file with the comments of that definition blanked."""
-
-    question: Question
-    source: bytes
+#: A question from a doc comment, and its file with the comments of that definition blanked.
+MaskedFile = tuple[Question, bytes]
 
 
 # Making questions.
@@ -106,7 +102,7 @@ def mask_comment(path: str, source: bytes) -> MaskedFile | None:
     for start, end in parsed.comments:
         if unit.start <= start and end <= unit.end:  # comment markers stay, so that the file parses as before
             blanked[start:end] = bytes(byte if byte in b"\n\r\"'#/*-{}" else 32 for byte in source[start:end])
-    return MaskedFile(Question(text, (path,)), bytes(blanked))
+    return Question(text, (path,)), bytes(blanked)
 
 
 def question_of(unit: Unit) -> str:
@@ -178,7 +174,8 @@ class MeasuredIndex:
     def __init__(self, layout: Layout, store: IndexStore, settings: Settings) -> None:
         self._layout, self._store, self._settings = layout, store, settings
         self._encoder = _encoder(settings)
-        self._profile = without_history(settings.profile)
+        signals = {name: weight for name, weight in settings.profile.signals.items() if name not in HISTORY_SIGNALS}
+        self._profile = replace(settings.profile, signals=signals)
         self._weights = FieldWeights.of(self._profile)
         self._masked: dict[str, bytes] = {}
         self.snapshot = self._open_snapshot()
@@ -206,23 +203,13 @@ class MeasuredIndex:
 
     def mask(self, files: Sequence[MaskedFile], folder: Path, now_ns: int) -> None:
         """Replace files by their masked versions, indexed into a segment in a temporary folder."""
-        masked = {one.question.answers[0]: one.source for one in files}
+        masked = {question.answers[0]: source for question, source in files}
         for path, source in masked.items():
             (folder / "tree" / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / "tree" / path).write_bytes(source)
         index, out = self._settings.index, str(folder / "masked.segment")
-        done = run_batch(
-            Batch(
-                str(folder / "tree"),
-                list(masked),
-                out,
-                str(self._layout.grammars),
-                index.max_file_bytes,
-                index.max_line_bytes,
-                now_ns,
-                SHIPPED if self._encoder is not None else NONE,
-            )
-        )
+        places, limits = (str(folder / "tree"), list(masked), out, str(self._layout.grammars)), (index.max_file_bytes, index.max_line_bytes)
+        done = run_batch(Batch(*places, *limits, now_ns, SHIPPED if self._encoder is not None else NONE))
         if done.stamp is not None:
             self._masked = {record.path: masked[record.path] for record in done.records if record.row >= 0}
             vectors = open_vectors(vectors_path(out), done.vectors) if done.vectors is not None else None
@@ -232,7 +219,10 @@ class MeasuredIndex:
         """The snapshot with the masked segment in place of the files it replaces, and without history."""
         rows, dead, place = self._store.segments(), self._store.dead_rows(), self._layout.segments
         segments = [open_segment(place / row.name, row.stamp) for row in rows]
-        masks = [dead_mask(row.files, [*dead.get(row.id, []), *self._replaced_rows(one)]) for row, one in zip(rows, segments, strict=True)]
+        masks = []
+        for row, one in zip(rows, segments, strict=True):
+            replaced = [at for at, path in enumerate(one.paths.all()) if path in self._masked] if self._masked else []
+            masks.append(dead_mask(row.files, [*dead.get(row.id, []), *replaced]))
         known = self._store.vectors_of(self._encoder.fingerprint if self._encoder else "")
         listed = {at: known[row.id] for at, row in enumerate(rows) if row.id in known}
         vectors = {at: open_vectors(place / row.name, row.stamp) for at, row in listed.items()}
@@ -243,9 +233,6 @@ class MeasuredIndex:
         snapshot = Snapshot(segments, masks)
         snapshot.set_vectors(vectors)
         return snapshot
-
-    def _replaced_rows(self, segment: Segment) -> list[int]:
-        return [row for row, path in enumerate(segment.paths.all()) if path in self._masked] if self._masked else []
 
     def search(self, question: str) -> list[str]:
         """The first files that search finds, without history."""
@@ -270,11 +257,6 @@ class MeasuredIndex:
         return [self.snapshot.path(row) for row in best.tolist()]
 
 
-def without_history(profile: Profile) -> Profile:
-    """A profile without the signals that use past commits."""
-    return replace(profile, signals={name: weight for name, weight in profile.signals.items() if name not in HISTORY_SIGNALS})
-
-
 def _encoder(settings: Settings) -> Encoder | None:
     """The shipped encoder, if it is in use. Any other would take minutes to encode the masked files."""
     try:
@@ -287,29 +269,22 @@ def _encoder(settings: Settings) -> Encoder | None:
 def measure(layout: Layout, settings: Settings, *, questions: int, seconds: float, now_ns: int) -> Iterator[QualityReport]:
     """Ask this many questions of each kind, or as many as there is time for; a kind without questions is left out."""
     deadline = time.monotonic() + seconds
-    store = ReadOnlyIndexStore(layout.database)
-    try:
-        with TemporaryDirectory(prefix="whence-doctor-") as folder:
-            index = MeasuredIndex(layout, store, settings)
-            yield from _ask(COMMITS, index, _commit_questions(index, layout.root, questions), _third_of_the_time(deadline))
-            masked = _masked_files(index, questions, _third_of_the_time(deadline))
-            if masked:
-                index.mask(masked, Path(folder), now_ns)
-                yield from _ask(DOC_COMMENTS, index, [one.question for one in masked], deadline)
-    finally:
-        store.close()
+    with closing(ReadOnlyIndexStore(layout.database)) as store, TemporaryDirectory(prefix="whence-doctor-") as folder:
+        index = MeasuredIndex(layout, store, settings)
+        head, paths = read_head(layout.root), set(index.paths())
+        commits = read_history(layout.root, head.commit, COMMITS_PER_QUESTION * questions) if head is not None else None
+        asked = questions_from_commits(commits or [], paths.__contains__, questions)
+        yield from _ask(COMMITS, index, asked, _third_of_the_time(deadline))
+        masked = _masked_files(index, questions, _third_of_the_time(deadline))
+        if masked:
+            index.mask(masked, Path(folder), now_ns)
+            yield from _ask(DOC_COMMENTS, index, [question for question, _ in masked], deadline)
 
 
 def _third_of_the_time(deadline: float) -> float:
     """An earlier deadline that leaves time for the steps that follow."""
     now = time.monotonic()
     return now + max(deadline - now, 0.0) / 3
-
-
-def _commit_questions(index: MeasuredIndex, root: Path, count: int) -> list[Question]:
-    head, paths = read_head(root), set(index.paths())
-    commits = read_history(root, head.commit, COMMITS_PER_QUESTION * count) if head is not None else None
-    return questions_from_commits(commits or [], paths.__contains__, count)
 
 
 def _masked_files(index: MeasuredIndex, count: int, deadline: float) -> list[MaskedFile]:
@@ -319,7 +294,7 @@ def _masked_files(index: MeasuredIndex, count: int, deadline: float) -> list[Mas
         source = index.source(path) if index.has_doc_comments(path) else None
         masked = mask_comment(path, source) if source is not None else None
         if masked is not None:
-            files.setdefault(masked.question.text, masked)
+            files.setdefault(masked[0].text, masked)
         if len(files) >= count or time.monotonic() > deadline:
             break
     return list(files.values())
