@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from whence.context.pack import ContextPack, Symbol
     from whence.core.types import Freshness
     from whence.fleet.search import Fleet
-    from whence.graph.neighbours import Neighbour
-    from whence.graph.paths import PathStep
+    from whence.graph.questions import Neighbour, PathStep
     from whence.memory.memory import Memory
     from whence.memory.note import Note
     from whence.memory.recall import RecalledNote
@@ -53,9 +52,9 @@ _MODULES = {
     "Freshness": "whence.core.types",
     "Index": "whence.app.index",
     "Memory": "whence.memory.memory",
-    "Neighbour": "whence.graph.neighbours",
+    "Neighbour": "whence.graph.questions",
     "Note": "whence.memory.note",
-    "PathStep": "whence.graph.paths",
+    "PathStep": "whence.graph.questions",
     "RecalledNote": "whence.memory.recall",
     "SearchResponse": "whence.search.result",
     "SearchResult": "whence.search.result",

@@ -15,10 +15,9 @@ from sample_trees import git, write
 from whence import Index
 from whence.core.errors import QueryError, UsageError
 from whence.core.settings import FleetSettings, load
-from whence.fleet.access import OPERATOR
 from whence.fleet.counts import refresh_totals
 from whence.fleet.engine import Engine
-from whence.fleet.registry import Registry
+from whence.fleet.registry import OPERATOR, Registry
 from whence.fleet.search import Fleet
 from whence.fleet.sync import sync_index
 from whence.search.result import Backend

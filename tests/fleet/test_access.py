@@ -10,8 +10,8 @@ import pytest
 
 from whence.core.errors import FleetError, SettingError
 from whence.core.settings import FleetSettings
-from whence.fleet.access import OPERATOR, REFUSAL, Caller, authenticate, may_see, token_hash, visible_rows
 from whence.fleet.engine import EVERYTHING, NOTHING
+from whence.fleet.registry import OPERATOR, REFUSAL, Caller, authenticate, may_see, token_hash, visible_rows
 
 KNOWN = {"of-a": ["a"], "of-a-and-b": ["a", "b"], "of-nobody": [], "of-all": ["*"], "é𝄞": ["b"]}
 

@@ -22,12 +22,10 @@ from whence.app.fleet_checkout import open_checkout
 from whence.cli.main import main
 from whence.core.errors import WhenceError
 from whence.core.settings import FleetSettings, load
-from whence.fleet.access import Caller, token_hash
 from whence.fleet.engine import SCHEMAS, SPARSE, Engine, equals
-from whence.fleet.registry import Registry
+from whence.fleet.registry import Caller, Registry, token_hash
 from whence.fleet.rows import file_key, part_key
-from whence.fleet.search import Fleet
-from whence.fleet.symbols import find_symbols
+from whence.fleet.search import Fleet, find_symbols
 
 Asking = Callable[[Fleet], Any]
 CALLER = Caller(frozenset({"red"}))

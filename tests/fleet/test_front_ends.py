@@ -15,10 +15,9 @@ from whence.app.fleet_checkout import FOLDER, is_safe_path, open_checkout
 from whence.cli.main import main
 from whence.core.errors import FleetError, QueryError, SettingError, UsageError
 from whence.core.settings import FleetSettings
-from whence.fleet.access import token_hash
 from whence.fleet.engine import Engine
-from whence.fleet.search import Fleet
-from whence.fleet.symbols import IMPORTS, find_symbols
+from whence.fleet.registry import token_hash
+from whence.fleet.search import IMPORTS, Fleet, find_symbols
 
 Run = Any
 NOW = 1_800_000_000.0

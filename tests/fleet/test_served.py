@@ -14,8 +14,8 @@ from sample_trees import write
 from ui.opened import opened, url_has
 from ui.pages import Served, serving
 from whence.core.settings import FleetSettings
-from whence.fleet.access import token_hash
 from whence.fleet.engine import Engine
+from whence.fleet.registry import token_hash
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.small_graphs import graph_of, graphs, pairs_of, quickly, rows
-from whence.graph.paths import shortest_path
+from whence.graph.questions import shortest_path
 from whence.graph.reader import Adjacency, edges_of
 
 

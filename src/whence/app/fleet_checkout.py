@@ -18,9 +18,8 @@ from tempfile import TemporaryDirectory
 from whence.app.index import Index
 from whence.core.errors import ArchiveRefused, FleetError, StorageError, UsageError
 from whence.core.settings import load_settings
-from whence.fleet.access import may_see, visible_rows
 from whence.fleet.engine import Row, equals
-from whence.fleet.registry import Repository
+from whence.fleet.registry import Repository, may_see, visible_rows
 from whence.fleet.rows import FleetArchive, archive_info, fetch_archive, file_key
 from whence.fleet.search import Fleet
 from whence.index.archive import unpack_archive

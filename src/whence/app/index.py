@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from whence.context.request import ContextOptions, ContextRequest
     from whence.graph.names import NamedSymbol
     from whence.graph.neighbourhood import Neighbourhood
-    from whence.graph.neighbours import Neighbour
-    from whence.graph.paths import PathStep
-    from whence.graph.questions import Questions
+    from whence.graph.questions import Neighbour, PathStep, Questions
     from whence.graph.reader import Graph
     from whence.index.reuse import ReusableIndex
     from whence.ranking.receipt import Why

@@ -6,35 +6,30 @@ import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
-from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, ProgressBar, json_option, open_index, print_item, print_json
+from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, ProgressBar, json_option, open_index, print_item, print_json, print_result
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 from whence.core.types import LSP, RUNTIME
 from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Timeouts, find_server, server_kind
 from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord, Outlines
 from whence.graph.enrich.definitions import enrich as enriched
-from whence.graph.enrich.otlp import TraceError, read_spans
-from whence.graph.enrich.traces import DATABASE_FILE, FunctionFinder, Observations
+from whence.graph.enrich.traces import DATABASE_FILE, FunctionFinder, IndexSymbols, Observations, TraceError, read_spans
 from whence.parse.languages import BY_NAME
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.core.types import ParsedFile
     from whence.graph.enrich.client import ServerKind
     from whence.graph.enrich.definitions import EnrichedFile
-    from whence.graph.enrich.traces import IngestSummary
 
 #: Edges are written at least this often.
 SECONDS_BETWEEN_WRITES = 20.0
-#: Parsed files that stay in memory while spans are matched.
-MAX_PARSED = 2_048
 
 
 @click.command(
@@ -93,7 +88,7 @@ def _kinds(index: Index, language: str | None) -> list[ServerKind]:
     return [kind for kind in SERVERS if spoken & set(kind.languages)]
 
 
-@dataclass(slots=True)
+@dataclass
 class _ServerRun:
     """A run of one language server over the files of its languages."""
 
@@ -110,6 +105,10 @@ class _ServerRun:
     edges: int = 0
     failed: list[str] = field(default_factory=list)
     seconds: float = 0.0
+
+    @cached_property
+    def _record(self) -> EnrichRecord:
+        return EnrichRecord(self.index.layout.directory / RECORD_FILE)
 
     def find(self, *, alone: bool) -> bool:
         """Find the server. If it is missing, that is an error only if it is `alone`."""
@@ -139,18 +138,12 @@ class _ServerRun:
         paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
         patience = Timeouts(answer=wait, start=wait) if wait else Timeouts()
         outlines = Outlines(index.root, languages, index.settings.index.max_file_bytes)
-        progress = ProgressBar(f"asking {safe(self.command[0].rpartition('/')[2])}")
+        how: dict[str, Any] = {"configuration": self.kind.configuration, "options": self.kind.options, "patience": patience}
+        progress = ProgressBar(f"asking {self.command[0].rpartition('/')[2]}")
         began = kept = time.monotonic()
         waiting: list[EnrichedFile] = []
         try:
-            for one in enriched(
-                lambda: LanguageServer(
-                    self.command, index.root, configuration=self.kind.configuration, options=self.kind.options, patience=patience
-                ),
-                outlines,
-                paths,
-                progress,
-            ):
+            for one in enriched(lambda: LanguageServer(self.command, index.root, **how), outlines, paths, progress):
                 self._count(one, waiting)
                 if time.monotonic() - kept > SECONDS_BETWEEN_WRITES:
                     self._keep(waiting)
@@ -167,14 +160,10 @@ class _ServerRun:
         if not self.options["again"]:
             contents = self.index.store.hashes(paths)
             with_edges = {edge.source.partition("#")[0] for edge in self.index.store.edges(LSP)}
-            record = self._record()
-            paths = [path for path in paths if not record.is_done(path, contents.get(path, b"?"), with_edges)]
+            paths = [path for path in paths if not self._record.is_done(path, contents.get(path, b"?"), with_edges)]
         chosen = list(paths[: self.options["limit"]])
         self.left = len(paths) - len(chosen)
         return chosen
-
-    def _record(self) -> EnrichRecord:
-        return EnrichRecord(self.index.layout.directory / RECORD_FILE)
 
     def _count(self, one: EnrichedFile, waiting: list[EnrichedFile]) -> None:
         if one.error:
@@ -182,18 +171,16 @@ class _ServerRun:
             click.echo(f"whence: {safe(one.path)} is left out: {one.error}", err=True)
             return
         waiting.append(one)
-        self.files, self.queried, self.resolved, self.edges = (
-            self.files + 1,
-            self.queried + one.requests,
-            self.resolved + one.resolved,
-            self.edges + len(one.edges),
-        )
+        self.files += 1
+        self.queried += one.requests
+        self.resolved += one.resolved
+        self.edges += len(one.edges)
 
     def _keep(self, waiting: list[EnrichedFile]) -> None:
         if waiting:
             paths = [one.path for one in waiting]
             self.index.add_edges(LSP, [edge for one in waiting for edge in one.edges], paths=paths)
-            self._record().add(waiting, self.index.store.hashes(paths))
+            self._record.add(waiting, self.index.store.hashes(paths))
             waiting.clear()
 
     def line(self) -> str:
@@ -204,18 +191,10 @@ class _ServerRun:
 
     def figures(self) -> dict[str, Any]:
         """The summary of the run as JSON."""
-        return {
-            "language": self.kind.name,
-            "command": self.command,
-            "files": self.files,
-            "left": self.left,
-            "failed": self.failed,
-            "names": self.queried,
-            "resolved": self.resolved,
-            "edges": self.edges,
-            "seconds": round(self.seconds, 3),
-            "trouble": self.error or None,
-        }
+        counts = {"files": self.files, "left": self.left, "failed": self.failed}
+        names = {"names": self.queried, "resolved": self.resolved, "edges": self.edges}
+        end = {"seconds": round(self.seconds, 3), "trouble": self.error or None}
+        return {"language": self.kind.name, "command": self.command, **counts, **names, **end}
 
 
 def _languages(index: Index) -> dict[str, str]:
@@ -254,7 +233,7 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
     FILE holds OpenTelemetry spans as OTLP JSON, one document or one per line.
     """
     with open_index(targets_of((root,))[0].root, settings_of(assignments)) as index:
-        symbols = IndexSymbols(index)
+        symbols = IndexSymbols(index.reader)
         with Observations(index.layout.directory / DATABASE_FILE) as observations:
             try:
                 with open(file, encoding="utf-8-sig") as opened:
@@ -263,52 +242,8 @@ def traces(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) ->
                 raise TraceError(f"{safe(file)}: {trouble.message}; nothing was stored", hint=trouble.hint) from trouble
             edges = [edge for edge in observations.edges(time.time()) if symbols.holds(edge.source) and symbols.holds(edge.target)]
         index.add_edges(RUNTIME, edges, paths=None)
-        if as_json:
-            print_json(
-                {
-                    "root": str(index.root),
-                    "spans": did.spans,
-                    "mapped": did.mapped,
-                    "new": did.new,
-                    "left_out": dict(did.unmapped),
-                    "edges": len(edges),
-                }
-            )
-        else:
-            print_item(_line(did, len(edges)))
+        counts = {"spans": did.spans, "mapped": did.mapped, "new": did.new, "left_out": dict(did.unmapped), "edges": len(edges)}
+        reasons = "".join(f", {count} {reason}" for reason, count in sorted(did.unmapped.items()))
+        line = f"{did.spans} spans: {did.mapped} mapped ({did.new} new){reasons}; {len(edges)} edges observed so far"
+        print_result(as_json, {"root": str(index.root), **counts}, line)
     return FOUND if did.mapped else NOTHING_FOUND
-
-
-def _line(did: IngestSummary, edges: int) -> str:
-    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(did.unmapped.items()))
-    return f"{did.spans} spans: {did.mapped} mapped ({did.new} new){f', {reasons}' if reasons else ''}; {edges} edges observed so far"
-
-
-class IndexSymbols:
-    """Looks up the symbols that spans name."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self.parsed = lru_cache(MAX_PARSED)(self._parsed)
-
-    def paths(self) -> Sequence[str]:
-        """The paths of all files."""
-        snapshot = self._index.snapshot
-        return [path for path, alive in zip(snapshot.paths, snapshot.alive.tolist(), strict=True) if alive]
-
-    def files_defining(self, name: str) -> Sequence[str]:
-        """The files that define a name."""
-        snapshot = self._index.snapshot
-        rows = snapshot.file_of_unit[snapshot.definitions(name)]
-        return [snapshot.path(file) for file in sorted(set(rows.tolist()))]
-
-    def _parsed(self, path: str) -> ParsedFile | None:
-        return self._index.parsed(path)
-
-    def holds(self, key: str) -> bool:
-        """Whether a symbol still exists; routes and remote calls always do."""
-        path, mark, name = key.partition("#")
-        if not mark or path.startswith(("route:", "rpc:")):
-            return True
-        parsed = self.parsed(path)
-        return parsed is not None and any(unit.qualified_name == name for unit in parsed.units)

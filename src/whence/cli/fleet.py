@@ -40,20 +40,18 @@ from whence.cli.shared import (
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.settings import load_settings
-from whence.fleet.access import OPERATOR, authenticate, may_see, visible_rows
 from whence.fleet.counts import GROUP, refresh_totals
 from whence.fleet.engine import SCHEMAS, Engine, equals
 from whence.fleet.leases import Leases
-from whence.fleet.registry import Registry, checked_groups, matches
-from whence.fleet.search import Fleet
+from whence.fleet.registry import OPERATOR, Registry, authenticate, checked_groups, matches, may_see, visible_rows
+from whence.fleet.search import Fleet, find_symbols
 from whence.fleet.sources import default_name, normalize_source, remove_checkout
-from whence.fleet.symbols import find_symbols
 from whence.fleet.worker import WorkerOptions, work
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from whence.fleet.registry import Repository
-    from whence.fleet.symbols import Definition, FleetSymbols
+    from whence.fleet.search import Definition, FleetSymbols
     from whence.fleet.worker import SyncOutcome
 
 

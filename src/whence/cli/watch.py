@@ -6,7 +6,7 @@ import json
 import select
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,42 +26,19 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from whence.app.index import Index
-    from whence.core.types import RefreshSummary
 
 #: If changes never pause, the index is updated after this many quiet periods.
 MAX_PAUSES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class WatchStarted:
-    """Watching of a tree has begun, or its method has changed."""
+class WatchEvent:
+    """Watching has begun or its method has changed, an index was updated, or there is a problem in spite of which watching goes on."""
 
     root: Path
-    files: int
-    folders: int
-    polling_reason: str  # why the tree is polled instead of watched; empty if it is watched
-
-
-@dataclass(frozen=True, slots=True)
-class IndexUpdated:
-    """An index was updated."""
-
-    root: Path
-    did: RefreshSummary
-    commit: str
-    moved: bool  # whether the commit has changed
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class WatchError:
-    """A problem that the user should know about; watching goes on."""
-
-    root: Path
-    message: str
-
-
-WatchEvent = WatchStarted | IndexUpdated | WatchError
+    kind: str  # followed | taken | trouble, as in the JSON output
+    text: str
+    fields: Mapping[str, Any]
 
 
 @click.command(
@@ -93,29 +70,15 @@ def _end(number: int, frame: object) -> NoReturn:  # noqa: ARG001  -- as signals
 
 def _print_text(event: WatchEvent) -> None:
     name = safe(event.root.name or str(event.root))
-    if isinstance(event, WatchError):
-        click.echo(f"whence: {name}: {safe(event.message)}", err=True)
-        return
-    clock = styler("auto")(time.strftime("%H:%M:%S"), dim=True)
-    if isinstance(event, WatchStarted):
-        what = f"{event.files} files in {event.folders} folders"
-        how = f"looking through it now and then: {event.polling_reason}" if event.polling_reason else "watching"
-        click.echo(f"{clock} {safe(str(event.root))}: {what}; {safe(how)}")
-        return
-    at = f" · commit {event.commit[:10]}" if event.moved else ""
-    click.echo(f"{clock} {name}: {event.did.read} read, {event.did.deleted} gone, {event.seconds:.2f} s{at}")
+    if event.kind == "trouble":
+        click.echo(f"whence: {name}: {safe(event.text)}", err=True)
+    else:
+        clock = styler("auto")(time.strftime("%H:%M:%S"), dim=True)
+        click.echo(f"{clock} {safe(str(event.root)) if event.kind == 'followed' else name}: {safe(event.text)}")
 
 
 def _print_json(event: WatchEvent) -> None:
-    said: dict[str, Any] = {"time": round(time.time(), 3), "root": str(event.root)}
-    if isinstance(event, WatchStarted):
-        said |= {"event": "followed", "files": event.files, "folders": event.folders, "looking": event.polling_reason}
-    elif isinstance(event, IndexUpdated):
-        did = event.did
-        said |= {"event": "taken", "read": did.read, "touched": did.touched, "deleted": did.deleted, "bytes_read": did.bytes}
-        said |= {"commit": event.commit or None, "seconds": round(event.seconds, 3)}
-    else:
-        said |= {"event": "trouble", "message": event.message}
+    said = {"time": round(time.time(), 3), "root": str(event.root), "event": event.kind, **event.fields}
     click.echo(json.dumps(said, ensure_ascii=True))
 
 
@@ -211,8 +174,8 @@ class RootWatcher:
             happened, fresh = self._update()
         except (WhenceError, OSError) as error:
             self._close()  # opening it again repairs what can be repaired
-            happened, fresh = [WatchError(self._root, str(error))], False
-        yield from (one for one in happened if not (self._failing and isinstance(one, WatchError)))
+            happened, fresh = [self._problem(str(error))], False
+        yield from (one for one in happened if not (self._failing and one.kind == "trouble"))
         self._failing = not fresh
         self._schedule(fresh=fresh)
 
@@ -227,6 +190,9 @@ class RootWatcher:
         else:
             self.due = None
 
+    def _problem(self, message: str) -> WatchEvent:
+        return WatchEvent(self._root, "trouble", message, {"message": message})
+
     def _update(self) -> tuple[list[WatchEvent], bool]:
         """What happened during an update, and whether the index is fresh now."""
         began, index, follower = time.monotonic(), self._index, self._follower
@@ -239,15 +205,22 @@ class RootWatcher:
             built = index.refresh() is not before
         did, freshness = index.last_refresh, index.freshness
         moved, self._commit = self._commit not in (None, freshness.commit), freshness.commit
-        happened: list[WatchEvent] = [WatchError(self._root, note) for note in index.notes]
+        happened = [self._problem(note) for note in index.notes]
         index.notes.clear()
         if self._reported != follower.polling_reason:
             self._reported = follower.polling_reason
-            happened.append(WatchStarted(self._root, len(index.tree.files), len(index.tree.folders), follower.polling_reason))
+            files, folders, reason = len(index.tree.files), len(index.tree.folders), follower.polling_reason
+            how = f"looking through it now and then: {reason}" if reason else "watching"
+            fields = {"files": files, "folders": folders, "looking": reason}
+            happened.append(WatchEvent(self._root, "followed", f"{files} files in {folders} folders; {how}", fields))
         if built:
             self._took = time.monotonic() - began
             if did.read or did.deleted or moved:
-                happened.append(IndexUpdated(self._root, did, freshness.commit, moved, self._took))
+                at = f" · commit {freshness.commit[:10]}" if moved else ""
+                work = {"read": did.read, "touched": did.touched, "deleted": did.deleted, "bytes_read": did.bytes}
+                fields = {**work, "commit": freshness.commit or None, "seconds": round(self._took, 3)}
+                text = f"{did.read} read, {did.deleted} gone, {self._took:.2f} s{at}"
+                happened.append(WatchEvent(self._root, "taken", text, fields))
         return happened, freshness.fresh
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import IndexDamaged
-from whence.fleet.access import OPERATOR, Caller, may_see, visible_rows
 from whence.fleet.engine import MAX_NAME, SKETCH_BITS, Engine, Row, equals
 from whence.fleet.file_blobs import Arrays, FileBlob, decode_blob, encode_blob
+from whence.fleet.registry import OPERATOR, Caller, may_see, visible_rows
 from whence.index.history import load_commits
 from whence.index.segment import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot

@@ -11,7 +11,7 @@ import numpy as np
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS, PROVENANCES
 from whence.graph.names import NamedSymbol
-from whence.graph.neighbours import definition_place, display_name
+from whence.graph.questions import definition_place, display_name
 from whence.graph.reader import Adjacency, Graph, edges_of
 from whence.graph.walk import walk
 from whence.index.symbols import NameTable, scoped_key

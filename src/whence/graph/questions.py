@@ -6,23 +6,276 @@ repository depends takes no longer than any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from whence.core.errors import UsageError
-from whence.core.types import EDGE_KINDS
+from whence.core.types import AST, EDGE_KINDS, PROVENANCES
 from whence.graph.names import NamedSymbol, SymbolNames
-from whence.graph.neighbours import Neighbour, NeighbourRows
-from whence.graph.paths import MAX_HOPS, PathFinder, PathStep
-from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Graph, edges_of
+from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Adjacency, Graph, edges_of
 from whence.graph.unresolved import UnresolvedCalls, UnresolvedFinder
 from whence.index.segment import name_hash
 from whence.index.symbols import IS_CALLABLE, NameTable
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, first_of_each
+
+#: Kinds of edge that are resolved from names.
+_NAMED_KINDS = "calls references type_hint_of decorates throws accesses_field extends implements"
+_FROM_NAMES = np.array([KIND_ROWS[kind] for kind in _NAMED_KINDS.split()])
+#: Edges of lower confidence were matched by name alone; confidences are rounded when stored.
+_RESOLVED = PARSED_CONFIDENCE - 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A symbol that an edge joins to the one in question."""
+
+    qualified_name: str  # empty for code outside any definition
+    path: str  # the place of the edge: the call
+    line: int
+    kind: str
+    provenance: str
+    confidence: float
+    distance: int
+    key: str
+    defined_path: str  # the place of the symbol itself; empty for an endpoint
+    defined_line: int
+    through: str = ""  # the symbol one step nearer, unless that is the one in question
+    note: str = ""  # what makes it less certain
+    in_tests: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourRows:
+    """Neighbours as columns, in the order of an answer."""
+
+    graph: Graph
+    edge: Array
+    node: Array
+    previous: Array  # the node one step nearer to the start
+    distance: Array
+    confidence: Array
+    via_override: Array  # whether the call names another method, one that overrides this or is overridden by it
+
+    @classmethod
+    def none(cls, graph: Graph) -> NeighbourRows:
+        """No neighbours."""
+        empty = np.empty(0, np.int64)
+        return cls(graph, empty, empty, empty, empty, np.empty(0, np.float64), np.empty(0, bool))
+
+    @classmethod
+    def concatenated(cls, parts: list[NeighbourRows]) -> NeighbourRows:
+        """Several as one."""
+        return cls(parts[0].graph, *map(np.concatenate, zip(*(part.columns() for part in parts), strict=True)))
+
+    def take(self, rows: Array) -> NeighbourRows:
+        """Some of them."""
+        return NeighbourRows(self.graph, *(column[rows] for column in self.columns()))
+
+    def columns(self) -> tuple[Array, ...]:
+        """The columns in their order."""
+        return self.edge, self.node, self.previous, self.distance, self.confidence, self.via_override
+
+    @property
+    def in_tests(self) -> Array:
+        """Whether each neighbour is in a test."""
+        symbols = self.graph.symbols
+        if not symbols.units:
+            return np.zeros(len(self.node), bool)
+        inside = np.minimum(self.node, symbols.units - 1)
+        return (self.node < symbols.units) & symbols.test[symbols.file[inside]]
+
+    @property
+    def by_name(self) -> Array:
+        """Whether each edge was matched by name alone."""
+        return is_by_name(self.graph, self.edge)
+
+    def neighbours(self) -> list[Neighbour]:
+        """All of them as values."""
+        tests, by_name = self.in_tests.tolist(), self.by_name.tolist()
+        return [self._neighbour(row, in_tests=tests[row], by_name=by_name[row]) for row in range(len(self.node))]
+
+    def _neighbour(self, row: int, *, in_tests: bool, by_name: bool) -> Neighbour:
+        graph, edge, node = self.graph, int(self.edge[row]), int(self.node[row])
+        path, line = edge_place(graph, edge)
+        defined_path, defined_line = definition_place(graph, node)
+        notes = [f"may reach: calls {display_name(graph, int(graph.target[edge]))}"] if self.via_override[row] else []
+        notes += [by_name_note(graph, edge)] if by_name else []
+        return Neighbour(
+            qualified_name=display_name(graph, node),
+            path=path,
+            line=line,
+            kind=EDGE_KINDS[int(graph.kind[edge])],
+            provenance=PROVENANCES[int(graph.provenance[edge])],
+            confidence=round(float(self.confidence[row]), 3),
+            distance=int(self.distance[row]),
+            key=graph.key(node),
+            defined_path=defined_path,
+            defined_line=defined_line,
+            through=display_name(graph, int(self.previous[row])) if self.distance[row] > 1 else "",
+            note="; ".join(notes),
+            in_tests=in_tests,
+        )
+
+
+def display_name(graph: Graph, node: int) -> str:
+    """A node's name as its language writes it; empty for code outside any definition."""
+    return graph.symbols.written_name(node) if node < graph.symbols.units else graph.name(node)
+
+
+def definition_place(graph: Graph, node: int) -> tuple[str, int]:
+    """Path and line of a node; an endpoint has none."""
+    symbols = graph.symbols
+    if node >= symbols.units:
+        return "", 0
+    return symbols.snapshot.path(int(symbols.file[node])), int(symbols.snapshot.column("units.first")[node])
+
+
+def edge_place(graph: Graph, edge: int) -> tuple[str, int]:
+    """Path and line of an edge; the line of its source if its own is unknown."""
+    path, first = definition_place(graph, int(graph.source[edge]))
+    return path, int(graph.line[edge]) or first
+
+
+def is_by_name(graph: Graph, edges: Array) -> Array:
+    """Whether each edge was matched by name alone."""
+    parsed = graph.provenance[edges] == PROVENANCES.index(AST)
+    return np.asarray(parsed & (graph.confidence[edges] < _RESOLVED) & np.isin(graph.kind[edges], _FROM_NAMES))
+
+
+def by_name_note(graph: Graph, edge: int) -> str:
+    """The note of an edge that was matched by name: how many candidates there are."""
+    symbols = graph.symbols
+    others = graph.edges_from(int(graph.source[edge]))
+    others = others[(graph.kind[others] == graph.kind[edge]) & (graph.line[others] == graph.line[edge])]
+    others = others[graph.target[others] < symbols.units]
+    same = int((symbols.name[graph.target[others]] == symbols.name[graph.target[edge]]).sum())
+    return f"by name, one of {same}" if same > 1 else "by name"
+
+
+#: A longer path says nothing.
+MAX_HOPS = 12
+#: Kinds of edge that a path may take. A call of a method also leads to its overrides.
+_STEPS = "calls references type_hint_of contains extends implements accesses_field decorates throws handles_route consumes_endpoint"
+_IS_STEP = np.array([kind in _STEPS.split() for kind in EDGE_KINDS])
+_START, _UNSEEN = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One edge of a path."""
+
+    source: str
+    target: str
+    kind: str
+    path: str  # the file and line of the edge
+    line: int
+    provenance: str
+    confidence: float
+    source_key: str
+    target_key: str
+    note: str = ""
+
+
+class PathFinder:
+    """Finds shortest paths in one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def shortest(self, sources: Array, goals: Array, max_hops: int) -> list[PathStep] | None:
+        """A shortest path from any source to any goal, certain calls first among equals; None if there is none."""
+        best: Array | None = None
+        for adjacency in self._adjacencies():
+            found = shortest_path(adjacency, sources, goals, max_hops=max_hops)
+            if found is not None and (best is None or len(found) < len(best)):
+                best = found
+        if best is None:
+            return None
+        edges, is_reversed = self._steps
+        return [self._step(int(edges[at]), is_reversed=bool(is_reversed[at])) for at in best.tolist()]
+
+    @cached_property
+    def _steps(self) -> tuple[Array, Array]:
+        """The edges a path may take, sorted by where a step along them starts, and whether it goes against the edge."""
+        graph = self._graph
+        forward, overrides = np.flatnonzero(_IS_STEP[graph.kind]), np.flatnonzero(graph.kind == KIND_ROWS["overrides"])
+        edges, is_reversed = np.concatenate([forward, overrides]), np.repeat([False, True], [len(forward), len(overrides)])
+        order = np.argsort(np.where(is_reversed, graph.target[edges], graph.source[edges]), kind="stable")
+        return edges[order], is_reversed[order]
+
+    def _adjacencies(self) -> Iterator[Adjacency]:
+        """The same edges four times: certain calls, all calls, everything certain, everything."""
+        graph, (edges, is_reversed) = self._graph, self._steps
+        start = np.where(is_reversed, graph.target[edges], graph.source[edges])
+        end = np.where(is_reversed, graph.source[edges], graph.target[edges])
+        starts = np.searchsorted(start, np.arange(graph.nodes + 1))
+        certain = ~is_by_name(graph, edges)
+        calls = is_reversed | (graph.kind[edges] == KIND_ROWS["calls"])
+        for allowed in (certain & calls, calls, certain, np.ones(len(edges), bool)):
+            yield Adjacency(graph.nodes, starts, end, allowed)
+
+    def _step(self, edge: int, *, is_reversed: bool) -> PathStep:
+        graph = self._graph
+        ends = int(graph.source[edge]), int(graph.target[edge])
+        source, target = reversed(ends) if is_reversed else ends
+        path, line = edge_place(graph, edge)
+        by_name = bool(is_by_name(graph, np.array([edge]))[0])
+        return PathStep(
+            source=display_name(graph, source),
+            target=display_name(graph, target),
+            kind="overridden_by" if is_reversed else EDGE_KINDS[int(graph.kind[edge])],
+            path=path,
+            line=line,
+            provenance=PROVENANCES[int(graph.provenance[edge])],
+            confidence=round(float(graph.confidence[edge]), 3),
+            source_key=graph.key(source),
+            target_key=graph.key(target),
+            note="may reach" if is_reversed else by_name_note(graph, edge) if by_name else "",
+        )
+
+
+def shortest_path(graph: Adjacency, sources: Array, goals: Array, *, max_hops: int | None = None) -> Array | None:
+    """The edges of a shortest path from any source to any goal; empty if they overlap, None if there is no path."""
+    is_goal = np.zeros(graph.nodes, np.bool_)
+    is_goal[graph.checked_rows(goals)] = True
+    level = graph.checked_rows(sources)
+    via = np.full(graph.nodes, _UNSEEN, np.int64)  # the edge by which each node was first reached
+    via[level] = _START
+    hops_left = graph.nodes if max_hops is None else max_hops
+    while len(level):
+        arrived = level[is_goal[level]]
+        if len(arrived):
+            return _trace_back(graph, via, int(arrived[0]))
+        if hops_left <= 0:
+            return None
+        hops_left -= 1
+        level = _next_level(graph, level, via)
+    return None
+
+
+def _next_level(graph: Adjacency, level: Array, via: Array) -> Array:
+    """The unseen nodes one edge further, each marked in `via` with the first edge that leads to it."""
+    edges, _ = edges_of(graph.starts, level)
+    targets = graph.targets[edges]
+    useful = (via[targets] == _UNSEEN) & (graph.weights[edges] > 0)
+    edges, targets = edges[useful], targets[useful].astype(np.int64)
+    # numpy keeps the last of several values for one place: assign in reverse to keep the first edge.
+    via[targets[::-1]] = edges[::-1]
+    fresh: Array = targets[via[targets] == edges]
+    return fresh
+
+
+def _trace_back(graph: Adjacency, via: Array, node: int) -> Array:
+    edges: list[int] = []
+    while via[node] != _START:
+        edges.append(int(via[node]))
+        node = int(np.searchsorted(graph.starts, edges[-1], side="right")) - 1
+    return np.array(edges[::-1], np.int64)
+
 
 CALLS = frozenset({"calls"})
 #: Kinds of edge whose source depends on the target; the others only say that two symbols belong together.

@@ -23,8 +23,7 @@ from whence.app.presenters.search import (
     task_warning,
 )
 from whence.app.presenters.text import Document, freshness_content, progress_content, safe
-from whence.app.session import BuildProgress, IndexSession, Report, require_index
-from whence.app.workspace import Workspace
+from whence.app.workspace import BuildProgress, IndexSession, Report, Workspace, require_index
 from whence.context.request import ContextRequest
 from whence.core.errors import RootError, StorageError, UsageError
 from whence.core.request import pick_fields

@@ -16,8 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from whence.app.budget import fit_document
 from whence.app.presenters.text import Document, freshness_json, sendable
-from whence.app.session import BuildProgress, IndexSession, Report, require_index
-from whence.app.workspace import Workspace
+from whence.app.workspace import BuildProgress, IndexSession, Report, Workspace, require_index
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
 from whence.mcp.answers import context, recall

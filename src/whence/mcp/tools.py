@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.app.presenters.text import Document
-from whence.app.session import Report
-from whence.app.workspace import Workspace
+from whence.app.workspace import Report, Workspace
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import options_of

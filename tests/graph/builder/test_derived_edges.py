@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graph.graph_edges import edges_of, opened, told
-from whence.graph.builder.derived_edges import MAX_INHERITED, MAX_TESTED_TOGETHER
+from whence.graph.builder.build import MAX_INHERITED, MAX_TESTED_TOGETHER
 
 
 def test_a_type_contains_its_members_and_they_are_of_it(tmp_path: Path) -> None:

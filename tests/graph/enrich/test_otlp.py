@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from whence.graph.enrich.otlp import Span, TraceError, read_spans
+from whence.graph.enrich.traces import Span, TraceError, read_spans
 
 SPAN = {
     "traceId": "5b8efff798038103d269b633813fc60c",

@@ -9,8 +9,18 @@ import pytest
 
 from whence.core.errors import StorageError
 from whence.core.types import RUNTIME, Edge, ParsedFile
-from whence.graph.enrich.otlp import Span, TraceError
-from whence.graph.enrich.traces import AMBIGUOUS, UNKNOWN, UNNAMED, FunctionFinder, Observations, confidence, relation_of, reported_names
+from whence.graph.enrich.traces import (
+    AMBIGUOUS,
+    UNKNOWN,
+    UNNAMED,
+    FunctionFinder,
+    Observations,
+    Span,
+    TraceError,
+    confidence,
+    relation_of,
+    reported_names,
+)
 from whence.parse.languages import language_of
 from whence.parse.units import parse
 

@@ -207,7 +207,7 @@ def _transcripts(_: Path) -> Try:
 
 
 def _spans(_: Path) -> Try:
-    from whence.graph.enrich.otlp import read_spans  # noqa: PLC0415  -- for this target alone
+    from whence.graph.enrich.traces import read_spans  # noqa: PLC0415  -- for this target alone
 
     def tried(data: bytes) -> None:
         for _ in read_spans(io.StringIO(data.decode("utf-8", "replace"))):

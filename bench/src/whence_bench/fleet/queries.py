@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from whence.core.settings import merge
-from whence.fleet.access import OPERATOR
 from whence.fleet.engine import Engine
+from whence.fleet.registry import OPERATOR
 from whence.fleet.search import Fleet
 from whence.search.metrics import mean, percentile
 from whence_bench.fleet.server import Served

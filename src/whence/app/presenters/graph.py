@@ -13,11 +13,9 @@ from whence.app.presenters.text import Document, freshness_content, freshness_js
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.app.session import BuildProgress
+    from whence.app.workspace import BuildProgress
     from whence.graph.names import NamedSymbol
-    from whence.graph.neighbours import Neighbour, NeighbourRows
-    from whence.graph.paths import PathStep
-    from whence.graph.questions import NeighbourAnswer
+    from whence.graph.questions import Neighbour, NeighbourAnswer, NeighbourRows, PathStep
     from whence.graph.unresolved import UnresolvedCall, UnresolvedCalls
 
 #: How code outside of any definition is called.

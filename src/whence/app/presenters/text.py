@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence.app.index import Index
-    from whence.app.session import BuildProgress
+    from whence.app.workspace import BuildProgress
     from whence.core.types import Freshness
 
 

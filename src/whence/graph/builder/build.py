@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -12,15 +12,141 @@ from typing import Any
 import numpy as np
 
 from whence.core.errors import IndexDamaged, StorageError
-from whence.core.types import PROVENANCES, Edge
-from whence.graph.builder.derived_edges import with_derived_edges
+from whence.core.types import EDGE_KINDS, PROVENANCES, Edge
 from whence.graph.builder.imports import ImportBindings, ImportResolver
-from whence.graph.builder.resolve import ENDPOINT_PREFIXES, EdgeColumns, ReferenceColumns, Resolver
-from whence.graph.reader import KIND_ROWS, Graph, undirected_arrays
+from whence.graph.builder.resolve import ENDPOINT_PREFIXES, MAX_GENERATIONS, EdgeColumns, ReferenceColumns, Resolver
+from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Graph, undirected_arrays
 from whence.index.reader import IndexReader
+from whence.index.segment import KIND_NAMES
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import SymbolTable, possible_paths
+from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, possible_paths, scoped_key
 from whence.storage.arrayfile import Array, open_columns, pack_strings, write_arrays
+from whence.storage.postings import distinct, first_of_each, spread, unique_counts
+
+#: A type that inherits more methods, or a test that calls more symbols, gets no edges for them: each would say little.
+MAX_INHERITED = 200
+MAX_TESTED_TOGETHER = 5
+#: Types have the methods of a smaller interface by chance.
+MIN_METHODS = 2
+_INTERFACE = KIND_NAMES.index("interface")
+
+
+def with_derived_edges(symbols: SymbolTable, resolved: EdgeColumns) -> EdgeColumns:
+    """Resolved edges and those that follow from them: each (source, target, kind) once, with its highest confidence."""
+    parts = [resolved, _containment(symbols), _satisfied_interfaces(symbols)]
+    parts += [_inheritance(symbols, _parents(_concatenated(parts))), *_tests(symbols, resolved)]
+    return _deduplicated(_concatenated(parts), symbols.units)
+
+
+def _edges(source: Array, target: Array, kind: str, confidence: float | Array = PARSED_CONFIDENCE) -> EdgeColumns:
+    size = len(source)
+    return EdgeColumns(
+        source.astype(np.int64),
+        target.astype(np.int64),
+        np.full(size, KIND_ROWS[kind], np.int64),
+        np.full(size, confidence, np.float32),
+        np.zeros(size, np.int64),
+    )
+
+
+def _concatenated(parts: Iterable[EdgeColumns]) -> EdgeColumns:
+    columns = zip(*((part.source, part.target, part.kind, part.confidence, part.line) for part in parts), strict=True)
+    return EdgeColumns(*map(np.concatenate, columns))
+
+
+def _deduplicated(edges: EdgeColumns, units: int) -> EdgeColumns:
+    pair = (edges.source * (units + (1 << 24)) + edges.target) * len(EDGE_KINDS) + edges.kind
+    order = np.lexsort((-edges.confidence, pair))
+    return edges.take(order[first_of_each(pair[order])])
+
+
+def _containment(symbols: SymbolTable) -> EdgeColumns:
+    inside = np.flatnonzero(symbols.owner >= 0)
+    owner = symbols.owner[inside]
+    apart = inside != owner
+    inside, owner = inside[apart], owner[apart]
+    return _concatenated([_edges(owner, inside, "contains", 1.0), _edges(inside, owner, "member_of", 1.0)])
+
+
+def _parents(edges: EdgeColumns) -> NameTable:
+    is_parent = np.isin(edges.kind, [KIND_ROWS["extends"], KIND_ROWS["implements"]])
+    return NameTable(edges.source[is_parent], edges.target[is_parent])
+
+
+def _inheritance(symbols: SymbolTable, parents: NameTable) -> EdgeColumns:
+    """`inherits` from a type to every method of its parents, `overrides` where it defines one of that name (W2)."""
+    members = np.flatnonzero((symbols.owner >= 0) & IS_CALLABLE[symbols.snapshot.kinds])
+    by_owner = NameTable(symbols.owner[members], members)
+    child, parent = _ancestors(parents, limit=50 * max(symbols.units, 1))
+    at, method = by_owner.pairs(parent)
+    child = child[at]
+    low, high = symbols.of_type.find(scoped_key(child, symbols.name[method]))
+    own = high > low
+    few = np.bincount(child, minlength=symbols.units)[child] <= MAX_INHERITED
+    overriding = symbols.of_type.rows[low[own]]
+    differs = overriding != method[own]
+    return _concatenated(
+        [_edges(child[~own & few], method[~own & few], "inherits"), _edges(overriding[differs], method[own][differs], "overrides")]
+    )
+
+
+def _ancestors(parents: NameTable, limit: int) -> tuple[Array, Array]:
+    """(child, ancestor) for some generations, until there are none or more pairs than the limit."""
+    child = ancestor = np.empty(0, np.int64)
+    near, far = parents.keys, parents.rows
+    for _ in range(MAX_GENERATIONS):
+        child, ancestor = np.concatenate([child, near]), np.concatenate([ancestor, far])
+        at, up = parents.pairs(far)
+        pairs = np.unique(np.stack([near[at], up], axis=1), axis=0) if len(at) else np.empty((0, 2), np.int64)
+        near, far = pairs[:, 0], pairs[:, 1]
+        if not len(near) or len(near) > limit:
+            break
+    return child, ancestor
+
+
+def _satisfied_interfaces(symbols: SymbolTable) -> EdgeColumns:
+    """Types that have every method of an interface, in Go, where that is all it takes to implement it."""
+    snapshot = symbols.snapshot
+    is_go = np.array([language == "go" for language in snapshot.languages], bool)
+    if not is_go.any():
+        return _edges(np.empty(0), np.empty(0), "implements")
+    interfaces = np.flatnonzero(symbols.container & is_go[symbols.file] & (snapshot.kinds == _INTERFACE))
+    methods = np.flatnonzero((symbols.owner >= 0) & is_go[symbols.file] & IS_CALLABLE[snapshot.kinds])
+    by_owner, by_name = NameTable(symbols.owner[methods], methods), NameTable(symbols.name[methods], methods)
+    source, target = [], []
+    for interface in interfaces.tolist():
+        _, own = by_owner.pairs(np.array([interface]))
+        names = distinct(symbols.name[own])
+        if len(names) < MIN_METHODS:
+            continue
+        at, candidates = by_name.pairs(names)
+        owner, count = unique_counts(distinct(symbols.owner[candidates] * len(names) + at) // len(names))
+        types = owner[(count == len(names)) & (owner != interface) & (snapshot.kinds[owner] != _INTERFACE)]
+        source += types.tolist()
+        target += [interface] * len(types)
+    return _edges(np.array(source, np.int64), np.array(target, np.int64), "implements")
+
+
+def _tests(symbols: SymbolTable, edges: EdgeColumns) -> list[EdgeColumns]:
+    """A test tests what it calls outside tests; if those are few, they are tested together."""
+    calls = np.flatnonzero((edges.kind == KIND_ROWS["calls"]) & (edges.target < symbols.units))
+    source, target = edges.source[calls], edges.target[calls]
+    across = symbols.test[symbols.file[source]] & ~symbols.test[symbols.file[target]]
+    source, target, confidence = source[across], target[across], edges.confidence[calls][across]
+    certain = confidence >= PARSED_CONFIDENCE * 0.5
+    pair = distinct(source[certain] * symbols.units + target[certain])
+    test, code = pair // max(symbols.units, 1), pair % max(symbols.units, 1)
+    size = np.bincount(test, minlength=symbols.units)[test]
+    few = (size > 1) & (size <= MAX_TESTED_TOGETHER)
+    test, code = test[few], code[few]
+    at, other = spread(np.searchsorted(test, test), np.searchsorted(test, test, side="right"))
+    apart = code[at] != code[other]
+    return [
+        _edges(source, target, "tests", confidence),
+        _edges(target, source, "tested_by", confidence),
+        _edges(code[at][apart], code[other][apart], "co_tested_with"),
+    ]
+
 
 #: Raise it with any change that makes different edges from the same segments.
 GRAPH_FORMAT = 4

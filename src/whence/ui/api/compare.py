@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.session import BuildProgress, require_index
+from whence.app.workspace import BuildProgress, require_index
 from whence.core.errors import QueryError, UsageError
 from whence.search.metrics import DEPTH, ndcg, same_file
 from whence.search.request import with_factors

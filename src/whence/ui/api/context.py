@@ -14,8 +14,7 @@ from pydantic import Field
 
 from whence.app.presenters.search import nothing_for, task_warning
 from whence.app.presenters.text import freshness_facts
-from whence.app.session import BuildProgress, IndexSession, require_index
-from whence.app.workspace import Workspace
+from whence.app.workspace import BuildProgress, IndexSession, Workspace, require_index
 from whence.context.request import ContextRequest
 from whence.core.request import pick_fields
 from whence.text.injection import warning_of

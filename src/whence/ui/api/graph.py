@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from whence.app.session import BuildProgress, require_index
+from whence.app.workspace import BuildProgress, require_index
 from whence.graph.neighbourhood import GraphEdge, GraphNode
 from whence.ui.models import ApiModel, BuildProgressView, CurrentWorkspace, FreshnessView, Rounded, Text, shows
 

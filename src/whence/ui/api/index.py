@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from fastapi import APIRouter, Query
 
-from whence.app.session import SERVER_SETTINGS, BuildProgress, IndexSession
+from whence.app.workspace import SERVER_SETTINGS, BuildProgress, IndexSession
 from whence.core.errors import StorageError
 from whence.index.build_log import BuildRecord, read_log
 from whence.index.writer import NO_MODEL_NOTE

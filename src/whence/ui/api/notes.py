@@ -21,8 +21,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from whence.app.presenters.memory import day_of, excerpt, flags_in, headline, time_json, without_secrets
-from whence.app.session import IndexSession
-from whence.app.workspace import Workspace
+from whence.app.workspace import IndexSession, Workspace
 from whence.core.errors import UsageError
 from whence.core.request import pick_fields
 from whence.memory.note import TIMES, CodeRef, Note

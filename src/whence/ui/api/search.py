@@ -14,8 +14,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from whence.app.presenters.search import LowConfidence, low_confidence_of, merge_roots
-from whence.app.session import BuildProgress, IndexSession
-from whence.app.workspace import Workspace
+from whence.app.workspace import BuildProgress, IndexSession, Workspace
 from whence.core.errors import QueryError, RootError, StorageError, UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest

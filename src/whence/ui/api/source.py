@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
 
-from whence.app.session import BuildProgress, require_index
+from whence.app.workspace import BuildProgress, require_index
 from whence.core.errors import UsageError
 from whence.ui.highlight import coloured
 from whence.ui.models import ApiModel, CodeLine, CurrentWorkspace, Text

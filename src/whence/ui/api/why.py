@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from whence.app.session import BuildProgress, IndexSession, require_index
-from whence.app.workspace import Workspace
+from whence.app.workspace import BuildProgress, IndexSession, Workspace, require_index
 from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import PROFILES, Profile, Weight
 from whence.core.settings import PROJECT_FILE
