@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.core.errors import UsageError
 from whence.core.profiles import Profile
-from whence.core.settings import Setting, Settings
 from whence.core.trace import Trace
 from whence.core.types import Edge, Freshness, ParsedFile, PendingWork, RefreshSummary
-from whence.index.layout import Layout
 from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
@@ -53,11 +50,13 @@ EXCLUDED_SECONDS = 0.3
 class Index:
     """An index of one root. Open it with `Index.open`; it is a context manager.
 
-    Each call answers from one generation, even if another thread refreshes the index meanwhile.
+    Each call answers from one generation, even if another thread refreshes the index meanwhile. `root` is the indexed folder,
+    `layout` where the index lives on disk, `settings` what applies here, and `provenance` the source of each setting.
     """
 
     def __init__(self, writer: IndexWriter, trace: Trace | None = None) -> None:
         self.writer, self.trace = writer, trace
+        self.layout, self.root, self.settings, self.provenance = writer.layout, writer.root, writer.settings, writer.provenance
 
     @classmethod
     def open(
@@ -108,26 +107,6 @@ class Index:
     def reader(self) -> IndexReader:
         """The latest generation."""
         return self.writer.reader
-
-    @property
-    def root(self) -> Path:
-        """The indexed folder."""
-        return self.writer.layout.root
-
-    @property
-    def layout(self) -> Layout:
-        """Where the index lives on disk."""
-        return self.writer.layout
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of this root."""
-        return self.writer.settings
-
-    @property
-    def provenance(self) -> list[Setting]:
-        """Each setting with the source of its value."""
-        return self.writer.provenance
 
     @property
     def notes(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -39,40 +39,32 @@ _NOTHING, _FOLDER, _FILE = range(3)
 Pairs = tuple[Array, Array]  # (row of the query, definition)
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """Languages that import alike."""
-
-    languages: tuple[str, ...]
-    make_rule: Callable[[PathTree], Rule]
-    depends_on: int = _FOLDER
-
-
-_FAMILIES = (
-    _Family(("python",), Python),
-    _Family(SCRIPTS, Script),
-    _Family(("go",), Go, _NOTHING),
-    _Family(("rust",), Rust, _FILE),
-    _Family(("java", "scala"), Jvm, _NOTHING),
-    _Family(("kotlin",), partial(Jvm, is_loose=True), _NOTHING),
-    _Family(("csharp",), CSharp, _NOTHING),
-    _Family(("ruby",), Ruby),
-    _Family(("php",), Php),
-    _Family(("c", "cpp"), C),
-    _Family(("lua",), Lua),
-    _Family(("dart",), Dart),
-    _Family(("elixir",), Elixir),
-    _Family(("swift",), Swift),
+#: Languages that import alike, their rule, and what it depends on.
+_FAMILIES: tuple[tuple[tuple[str, ...], Callable[[PathTree], Rule], int], ...] = (
+    (("python",), Python, _FOLDER),
+    (SCRIPTS, Script, _FOLDER),
+    (("go",), Go, _NOTHING),
+    (("rust",), Rust, _FILE),
+    (("java", "scala"), Jvm, _NOTHING),
+    (("kotlin",), partial(Jvm, is_loose=True), _NOTHING),
+    (("csharp",), CSharp, _NOTHING),
+    (("ruby",), Ruby, _FOLDER),
+    (("php",), Php, _FOLDER),
+    (("c", "cpp"), C, _FOLDER),
+    (("lua",), Lua, _FOLDER),
+    (("dart",), Dart, _FOLDER),
+    (("elixir",), Elixir, _FOLDER),
+    (("swift",), Swift, _FOLDER),
 )
-_FAMILY_OF = {language: number for number, family in enumerate(_FAMILIES) for language in family.languages}
+_FAMILY_OF = {language: number for number, (languages, _, _) in enumerate(_FAMILIES) for language in languages}
 
 
 class ImportResolver:
     """Finds the files of one repository that import statements mean."""
 
     def __init__(self, paths: Sequence[str], read_text: Callable[[str], str | None]) -> None:
-        self._tree = PathTree(paths, read_text)
-        self._rules: dict[int, Rule] = {}
+        tree = PathTree(paths, read_text)
+        self._rule = cache(lambda number: _FAMILIES[number][1](tree))
         self._known: dict[tuple[int, str, str], tuple[Binding, ...]] = {}
 
     def bindings(self, language: str, path: str, statement: str) -> tuple[Binding, ...]:
@@ -80,24 +72,16 @@ class ImportResolver:
         number = _FAMILY_OF.get(language)
         if number is None:
             return ()
-        family = _FAMILIES[number]
-        place = "" if family.depends_on == _NOTHING else path.rpartition("/")[0] if family.depends_on == _FOLDER else path
+        place = {_NOTHING: "", _FOLDER: path.rpartition("/")[0], _FILE: path}[_FAMILIES[number][2]]
         found = self._known.get((number, place, statement))
         if found is None:
-            rule = self._rules.get(number)
-            if rule is None:
-                rule = self._rules[number] = family.make_rule(self._tree)
-            found = tuple(dict.fromkeys(rule.bindings(path, statement[:MAX_STATEMENT])))
+            found = tuple(dict.fromkeys(self._rule(number).bindings(path, statement[:MAX_STATEMENT])))
             self._known[number, place, statement] = found
-        return _without_file(found, path) if found else found
-
-
-def _without_file(bindings: tuple[Binding, ...], path: str) -> tuple[Binding, ...]:
-    """Bindings without the importing file, which may itself be in the package or folder that it imports."""
-    if all(path not in binding.files for binding in bindings):
-        return bindings
-    others = [Binding(one.local, tuple(file for file in one.files if file != path), one.symbol) for one in bindings]
-    return tuple(binding for binding in others if binding.files)
+        if all(path not in binding.files for binding in found):
+            return found
+        # The importing file may itself be in the package or folder that it imports.
+        others = [Binding(one.local, tuple(file for file in one.files if file != path), one.symbol) for one in found]
+        return tuple(binding for binding in others if binding.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +113,11 @@ class _StatementReader:
         self.bound: list[tuple[int, int, int, int]] = []
         self.words: list[int] = []
         self._snapshot, self._resolver = snapshot, resolver
-        self._words_of: dict[str, list[int]] = {}
+        self._words_of = cache(lambda statement: [name_hash(word) for word in dict.fromkeys(WORD.findall(statement[:MAX_WORDS_TEXT]))])
         self._rows_of: dict[int, tuple[tuple[Binding, ...], list[tuple[int, int, int]]]] = {}
 
     def add(self, file: int, statement: str) -> None:
-        words = self._words_of.get(statement)
-        if words is None:
-            words = self._words_of[statement] = [name_hash(word) for word in dict.fromkeys(WORD.findall(statement[:MAX_WORDS_TEXT]))]
-        self.words += [file << 32 | word for word in words]
+        self.words += [file << 32 | word for word in self._words_of(statement)]
         bindings = self._resolver.bindings(self._snapshot.languages[file], self._snapshot.paths[file], statement)
         if bindings:
             self.bound += [(file, *row) for row in self._rows(bindings)]

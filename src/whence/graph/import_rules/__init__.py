@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 #: Nobody writes a longer configuration file by hand.
 MAX_CONFIGURATION = 2_000_000
@@ -52,8 +53,7 @@ class PathTree:
         self.in_folder: dict[str, list[str]] = {}
         self.folders: set[str] = set()
         self._read_text = read_text
-        self._texts: dict[str, str] = {}
-        self._sources: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
+        self.sources, self.text = cache(self._sources), cache(self._text)
         for path in self.paths:
             self.in_folder.setdefault(folder_of(path), []).append(path)
         for folder in self.in_folder:
@@ -69,13 +69,9 @@ class PathTree:
         """The folders whose path is `tail` or ends with it, part by part."""
         return _ending(self._folders_by_tail, tail)
 
-    def sources(self, folder: str, extensions: tuple[str, ...]) -> tuple[str, ...]:
+    def _sources(self, folder: str, extensions: tuple[str, ...]) -> tuple[str, ...]:
         """The files directly in a folder that have one of the extensions."""
-        known = self._sources.get((folder, extensions))
-        if known is None:
-            known = tuple(path for path in self.in_folder.get(folder, ()) if path.endswith(extensions))
-            self._sources[folder, extensions] = known
-        return known
+        return tuple(path for path in self.in_folder.get(folder, ()) if path.endswith(extensions))
 
     def beneath(self, folder: str, extension: str) -> tuple[str, ...]:
         """The files at any depth in a folder that have the extension."""
@@ -87,13 +83,10 @@ class PathTree:
         """The first candidate that is a file, as a tuple of one; empty if none is."""
         return next(((path,) for path in candidates if path in self.files), ())
 
-    def text(self, path: str) -> str:
-        """The text of a configuration file, read once; empty if there is none."""
-        known = self._texts.get(path)
-        if known is None:
-            known = (self._read_text(path) or "") if path in self.files else ""
-            self._texts[path] = known = known if len(known) <= MAX_CONFIGURATION else ""
-        return known
+    def _text(self, path: str) -> str:
+        """The text of a configuration file; empty if there is none."""
+        text = (self._read_text(path) or "") if path in self.files else ""
+        return text if len(text) <= MAX_CONFIGURATION else ""
 
 
 def _by_tail(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -166,8 +159,7 @@ def _shared(one: list[str], other: list[str]) -> int:
 
 def quoted(text: str) -> str:
     """The first quoted text of a statement; empty if there is none."""
-    found = _QUOTED.search(text)
-    return found[2] if found else ""
+    return found[2] if (found := _QUOTED.search(text)) else ""
 
 
 def aliased(part: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 
 from whence.graph.import_rules import MAX_NAMES, MAX_PARTS, Binding, PathTree, Rule, aliased, folder_of, joined, nearest, parse_json, quoted
@@ -79,7 +79,7 @@ class Jvm(Rule):
     def __init__(self, tree: PathTree, *, is_loose: bool = False) -> None:
         super().__init__(tree)
         self._is_loose = is_loose  # folders may leave out the prefix that all packages share, as in Kotlin
-        self._folders: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._package = cache(self._package_files)
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """Each imported name, or for a wildcard the whole package."""
@@ -121,13 +121,9 @@ class Jvm(Rule):
         found = [path for extension in _JVM_EXTENSIONS for path in self._tree.ending(tail + extension)]
         return tuple(_in_source_root(names, found))
 
-    def _package(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        known = self._folders.get(names)
-        if known is None:
-            folders = self._tree.folders_ending("/".join(names)) if names else []
-            found = [self._tree.sources(folder, _JVM_EXTENSIONS) for folder in _in_source_root(names, folders)]
-            known = self._folders[names] = tuple(path for files in found for path in files)
-        return known
+    def _package_files(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        folders = self._tree.folders_ending("/".join(names)) if names else []
+        return tuple(path for folder in _in_source_root(names, folders) for path in self._tree.sources(folder, _JVM_EXTENSIONS))
 
 
 def _in_source_root(names: tuple[str, ...], paths: list[str]) -> list[str]:
@@ -175,7 +171,7 @@ class CSharp(Rule):
 
     def __init__(self, tree: PathTree) -> None:
         super().__init__(tree)
-        self._known: dict[str, tuple[str, ...]] = {}
+        self._namespace = cache(self._files)
         self._by_last: dict[str, list[tuple[str, str]]] = {}
         self._components: set[str] = set()
         for folder, held in tree.in_folder.items():
@@ -208,12 +204,6 @@ class CSharp(Rule):
         namespace, _, last = name.rpartition(".")
         files = self._namespace(namespace) if namespace else ()
         return tuple(path for path in files if path.endswith(f"/{last}.cs")) or files, last
-
-    def _namespace(self, name: str) -> tuple[str, ...]:
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = self._files(name)
-        return known
 
     def _files(self, name: str) -> tuple[str, ...]:
         top, ending = name.partition(".")[0], name

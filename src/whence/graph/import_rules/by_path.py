@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from whence.graph.import_rules import MAX_PARTS, Binding, PathTree, Rule, aliased, contains, folder_of, joined, nearest, quoted, upward
 
@@ -30,21 +29,12 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SWIFT = re.compile(r"\bimport\s+(?:(?:class|struct|enum|protocol|func|var|let|typealias)\s+)?(\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class _PythonModules:
-    """The files that could be a module, by the folder that would have to be on `sys.path`."""
-
-    roots: dict[str, str]  # folders that are not packages
-    shared_roots: list[str]  # those from which files outside them import too
-    packages: dict[str, str]  # folders that are packages: the module's full name is longer, or it is a sibling
-
-
 class Python(Rule):
     """`import a.b` and `from .a import b`: modules by package root, relative to the file, or by a unique path ending."""
 
     def __init__(self, tree: PathTree) -> None:
         super().__init__(tree)
-        self._known: dict[str, _PythonModules] = {}
+        self._candidates = cache(self._find_candidates)
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """What `import` or `from ... import` binds."""
@@ -93,19 +83,22 @@ class Python(Rule):
         return self._tree.first((inside, inside + "i", f"{start}.py", f"{start}.pyi") if name else (inside, inside + "i"))
 
     def _absolute(self, folder: str, module: str) -> tuple[str, ...]:
-        found = self._known.get(module)
-        if found is None:
-            found = self._known[module] = self._candidates(module)
-        for up in upward(folder) if found.roots else ():
-            if up in found.roots:
-                return (found.roots[up],)
-        if found.shared_roots:
-            return (found.roots[nearest(found.shared_roots, folder)],)
+        roots, shared_roots, packages = self._candidates(module)
+        for up in upward(folder) if roots else ():
+            if up in roots:
+                return (roots[up],)
+        if shared_roots:
+            return (roots[nearest(shared_roots, folder)],)
         if "." in module:
-            return tuple(found.packages.values()) if len(found.packages) == 1 else ()
-        return (found.packages[folder],) if folder in found.packages and module not in sys.stdlib_module_names else ()
+            return tuple(packages.values()) if len(packages) == 1 else ()
+        return (packages[folder],) if folder in packages and module not in sys.stdlib_module_names else ()
 
-    def _candidates(self, module: str) -> _PythonModules:
+    def _find_candidates(self, module: str) -> tuple[dict[str, str], list[str], dict[str, str]]:
+        """The files that could be a module, by the folder that would have to be on `sys.path`.
+
+        First by folders that are no packages; then those of these folders from which files outside them import too; last by
+        folders that are packages: the module's full name is longer, or it is a sibling.
+        """
         tail = module.replace(".", "/")
         found: dict[str, str] = {}
         for ending in ("/__init__.py", ".py", "/__init__.pyi", ".pyi"):
@@ -113,7 +106,7 @@ class Python(Rule):
                 found.setdefault(path[: -len(tail + ending)].rstrip("/"), path)
         packages = {root: path for root, path in found.items() if f"{root}/__init__.py" in self._tree.files}
         roots = {root: path for root, path in found.items() if root not in packages}
-        return _PythonModules(roots, [root for root, path in roots.items() if _is_shared(module, root, path)], packages)
+        return roots, [root for root, path in roots.items() if _is_shared(module, root, path)], packages
 
 
 def _is_shared(module: str, root: str, path: str) -> bool:
@@ -132,7 +125,9 @@ class C(Rule):
         found = _INCLUDE.match(statement)
         header = self._header(folder_of(path), found[2].strip(), is_system=found[1] == "<") if found else ""
         if header:
-            yield Binding("", (header, *self._implementations(header)), "")
+            stem, dot, extension = header.rpartition(".")
+            beside = _IMPLEMENTATIONS if dot + extension in _HEADERS else ()
+            yield Binding("", (header, *(stem + one for one in beside if stem + one in self._tree.files)), "")
 
     def _header(self, folder: str, name: str, *, is_system: bool) -> str:
         relative = joined(folder, name) if not is_system else None
@@ -143,11 +138,6 @@ class C(Rule):
         if is_system and tail:
             matches = [one for one in matches if one[: -len(tail)].rstrip("/").rpartition("/")[2] in _INCLUDE_FOLDERS]
         return nearest(matches, folder) if matches else ""
-
-    def _implementations(self, header: str) -> Iterator[str]:
-        stem, dot, extension = header.rpartition(".")
-        if dot + extension in _HEADERS:
-            yield from (stem + one for one in _IMPLEMENTATIONS if stem + one in self._tree.files)
 
 
 class Ruby(Rule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from whence.graph.import_rules import Binding, PathTree, Rule, aliased, folder_of, joined, parse_json, upward
 
@@ -32,8 +32,7 @@ class _Packages:
 
     def __init__(self, tree: PathTree) -> None:
         self._tree = tree
-        self._aliases: dict[str, tuple[_Aliases, ...]] = {}
-        self._manifests: dict[str, dict[str, object]] = {}
+        self._aliases_in, self._manifest = cache(self._find_aliases), cache(self._read_manifest)
 
     def candidates(self, folder: str, name: str) -> Iterator[str]:
         """The paths that a module name may stand for, likeliest first; extensions may be missing."""
@@ -52,15 +51,13 @@ class _Packages:
     # Aliases.
     def _aliases_for(self, folder: str) -> tuple[_Aliases, ...]:
         """The aliases of the nearest folder that has a configuration with any."""
-        known = self._aliases.get(folder)
-        if known is None:
-            paths = [path for path in self._tree.sources(folder, (".json",)) if _CONFIGURATION.fullmatch(path.rpartition("/")[2])]
-            paths.sort(key=lambda path: (not path.endswith(("tsconfig.json", "jsconfig.json")), path))
-            found = [self._read_aliases(path, set()) for path in paths]
-            here = tuple(one for one in dict.fromkeys(found) if one.patterns or one.base is not None)
-            known = here or (self._aliases_for(folder_of(folder)) if folder else ())
-            self._aliases[folder] = known
-        return known
+        return next((found for up in upward(folder) if (found := self._aliases_in(up))), ())
+
+    def _find_aliases(self, folder: str) -> tuple[_Aliases, ...]:
+        paths = [path for path in self._tree.sources(folder, (".json",)) if _CONFIGURATION.fullmatch(path.rpartition("/")[2])]
+        paths.sort(key=lambda path: (not path.endswith(("tsconfig.json", "jsconfig.json")), path))
+        found = [self._read_aliases(path, set()) for path in paths]
+        return tuple(one for one in dict.fromkeys(found) if one.patterns or one.base is not None)
 
     def _read_aliases(self, path: str, seen: set[str]) -> _Aliases:
         if path in seen or len(seen) >= MAX_EXTENDED:
@@ -129,11 +126,8 @@ class _Packages:
                 folders.setdefault(name, folder_of(path))
         return folders
 
-    def _manifest(self, folder: str) -> dict[str, object]:
-        known = self._manifests.get(folder)
-        if known is None:
-            known = self._manifests[folder] = _table(parse_json(self._tree.text(f"{folder}/package.json".lstrip("/"))))
-        return known
+    def _read_manifest(self, folder: str) -> dict[str, object]:
+        return _table(parse_json(self._tree.text(f"{folder}/package.json".lstrip("/"))))
 
 
 def _table(value: object) -> dict[str, object]:
@@ -197,6 +191,7 @@ _FROM = re.compile(r"""\bfrom\s*(["'])([^"']*)\1""")
 _BARE = re.compile(r"""\s*import\s*(["'])([^"']*)\1""")
 _CALL = re.compile(r"""\b(?:require|import)\s*\(\s*(["'`])([^"'`]*)\1\s*\)""")
 _MEMBER = re.compile(r"\s*\.\s*([^\W\d]\w*)")
+_COMMENT = re.compile(r"/\*(?:.*?\*/|.*)", re.DOTALL)
 _IDENTIFIER = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
 _SCRIPTS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _EXTENSIONS = (*_SCRIPTS, ".vue", ".svelte", ".json")
@@ -210,7 +205,7 @@ class Script(Rule):
     def __init__(self, tree: PathTree) -> None:
         super().__init__(tree)
         self._packages = _Packages(tree)
-        self._known: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._files = cache(self._find_files)
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """What a statement binds of the modules it names."""
@@ -234,23 +229,14 @@ class Script(Rule):
                 yield from _assigned(statement[upto : found.start()], files, member[1] if member else "")
             upto = found.end()
 
-    def _files(self, folder: str, name: str) -> tuple[str, ...]:
-        known = self._known.get((folder, name))
-        if known is None:
-            known = self._known[folder, name] = self._found(folder, name.partition("?")[0])
-        return known
-
-    def _found(self, folder: str, name: str) -> tuple[str, ...]:
+    def _find_files(self, folder: str, name: str) -> tuple[str, ...]:
+        name = name.partition("?")[0]
         if name.startswith(".") or not name:
             place = joined(folder, name) if name else None
             return () if place is None else self._file(place)
         if name.startswith("/"):
             return self._file(joined("", name.strip("/")) or "")
-        for place in self._packages.candidates(folder, name):
-            files = self._file(place)
-            if files:
-                return files
-        return ()
+        return next((files for place in self._packages.candidates(folder, name) if (files := self._file(place))), ())
 
     def _file(self, place: str) -> tuple[str, ...]:
         """The file that a path means, which may lack its extension or have the one of the build."""
@@ -318,11 +304,5 @@ def _assigned(before: str, files: tuple[str, ...], member: str) -> Iterator[Bind
 
 
 def _without_comments(text: str) -> str:
-    if "/*" not in text:
-        return text
-    pieces, upto = [], 0
-    while (start := text.find("/*", upto)) >= 0:
-        pieces.append(text[upto:start])
-        end = text.find("*/", start + 2)
-        upto = end + 2 if end >= 0 else len(text)
-    return " ".join([*pieces, text[upto:]])
+    """A text with blanks for comments; one that is never closed extends to the end, so nothing is read twice."""
+    return _COMMENT.sub(" ", text)
