@@ -85,13 +85,9 @@ def _folder_name(repository: Repository, archive: FleetArchive | None, rows: Ite
     state = hashlib.blake2s(digest_size=8)
     for part in (archive.digest if archive else "", *(f"{row['path']}\0{row['hash']}" for row in rows)):
         state.update(part.encode("utf-8", "surrogatepass") + b"\n")
-    return f"{_name_prefix(repository.name)}-{state.hexdigest()}"
-
-
-def _name_prefix(name: str) -> str:
-    """What the names of all copies of one repository begin with, and those of no other."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-40:].strip("-.") or "repository"
-    return f"{plain}-{hashlib.blake2s(name.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", repository.name)[-40:].strip("-.") or "repository"
+    own = hashlib.blake2s(repository.name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{plain}-{own}-{state.hexdigest()}"  # up to the last dash the same for all copies of a repository, and for no other
 
 
 def _write_files(fleet: Fleet, repository: Repository, rows: list[Row], place: Path) -> None:

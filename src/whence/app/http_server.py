@@ -93,7 +93,9 @@ class HttpGuard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = self._check_size(scope) or _check_source(scope)
+        # h11's own limit lets long headers pass that arrive all at once.
+        size = len(scope["raw_path"]) + len(scope["query_string"]) + sum(len(name) + len(value) for name, value in scope["headers"])
+        refusal = _LONG_HEADERS if size > self._limits.header_bytes else _check_source(scope)
         if refusal is None and not self._is_public(scope["path"]):
             refusal = await self._check_token(scope)
         body = await self._read_body(receive, self._limits.drain_seconds if refusal else self._limits.body_seconds)
@@ -103,11 +105,6 @@ class HttpGuard:
             await self._app(scope, _replay(body, receive), send)
         else:
             await (refusal or cast("Refusal", body)).send(send)
-
-    def _check_size(self, scope: Scope) -> Refusal | None:
-        """Refuse long headers even if they arrived all at once, past h11's own limit."""
-        size = len(scope["raw_path"]) + len(scope["query_string"]) + sum(len(name) + len(value) for name, value in scope["headers"])
-        return _LONG_HEADERS if size > self._limits.header_bytes else None
 
     async def _check_token(self, scope: Scope) -> Refusal | None:
         """Refuse a request without the token. Hashes are compared in constant time, so that timing reveals nothing."""

@@ -142,7 +142,15 @@ class IndexSession:
 
     async def ask_notes(self, question: Callable[[Memory], _T]) -> _T:
         """Answer a question from the notes that this root's settings name."""
-        return await self._run(lambda: question(self._open_memory()))
+
+        def answer() -> _T:
+            from whence.memory.memory import Memory  # noqa: PLC0415  -- an idle server stays small
+
+            if self._memory is None:
+                self._memory = Memory.open(repository=self.root, command_line=self._settings)
+            return question(self._memory)
+
+        return await self._run(answer)
 
     async def refresh(self, *, rebuild: bool = False) -> BuildProgress:
         """Check all files, whatever the watcher says, and index what changed; or rebuild everything in a process of its own."""
@@ -234,7 +242,8 @@ class IndexSession:
             self._close_index()  # another process deleted or rebuilt it
         try:
             index = self._open_index()
-            work = self._pending_work(index)
+            changed = self._watcher is None or self._watcher.has_changed()
+            work = PendingWork(0, needed=False) if self._fresh and not changed else index.poll()
             if work.needed and self._build is None:
                 if work.bytes > SMALL_CHANGE_BYTES or not index.snapshot.live_files:
                     self._start_build()
@@ -258,10 +267,6 @@ class IndexSession:
             self._watcher = TreeWatcher(self._index.writer) if self._index.settings.mcp.watch else None
         return self._index
 
-    def _pending_work(self, index: Index) -> PendingWork:
-        changed = self._watcher is None or self._watcher.has_changed()
-        return PendingWork(0, needed=False) if self._fresh and not changed else index.poll()
-
     def _start_build(self) -> None:
         """Start a build, unless the last one failed: that is reported once, and the next question tries again."""
         from whence.index.writer import STALE_NOTE  # noqa: PLC0415  -- as above
@@ -281,13 +286,6 @@ class IndexSession:
             return BuildProgress(building=building, share=share)
         freshness = self._index.freshness
         return BuildProgress(self._index.snapshot.live_files, freshness.changed, building, share, freshness.note)
-
-    def _open_memory(self) -> Memory:
-        from whence.memory.memory import Memory  # noqa: PLC0415  -- as above
-
-        if self._memory is None:
-            self._memory = Memory.open(repository=self.root, command_line=self._settings)
-        return self._memory
 
     def _close_index(self) -> None:
         if self._watcher is not None:

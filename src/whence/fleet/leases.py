@@ -55,12 +55,9 @@ class Leases:
             return None
         lease = Lease(self, repo)
         try:
-            taken = (
-                lease.write(0, CHOOSING)
-                and lease.write(self._next_number(repo), ASKING)
-                and self._is_first(lease)
-                and lease.write(lease.number, HOLDING)
-            )
+            taken = lease.write(0, CHOOSING)
+            number = 1 + max((claim.number for claim in self.claims(equals("repo", repo))), default=0)
+            taken = taken and lease.write(number, ASKING) and self._is_first(lease) and lease.write(lease.number, HOLDING)
         except BaseException:
             lease.release()
             raise
@@ -79,9 +76,6 @@ class Leases:
             rows.setdefault(str(row[ID]).partition("-")[0], []).append(row)
         every = (_claim(key, found) for key, found in rows.items())
         return [claim for claim in every if claim.until + GRACE * self.seconds > self.now()]
-
-    def _next_number(self, repo: str) -> int:
-        return 1 + max((claim.number for claim in self.claims(equals("repo", repo))), default=0)
 
     def _is_first(self, lease: Lease) -> bool:
         """Whether no claim is served before ours. Waits a little for workers that are still drawing a number."""

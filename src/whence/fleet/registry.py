@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -203,7 +203,9 @@ class Registry:
         for schema, stored in SCHEMAS.items():
             if "groups" in stored and schema != "repos":
                 rows = self._engine.rows(schema, equals("repo", name), [one for one in stored if one != SPARSE])
-                self._engine.put(schema, _regrouped(rows, found.groups))
+                # The engine returns a list of one for a binary vector.
+                sketches = ({**row, "sketch": row["sketch"][0]} if "sketch" in row else row for row in rows)
+                self._engine.put(schema, ({**row, "groups": list(found.groups)} for row in sketches))
         return found
 
     def _write(self, one: Repository) -> None:
@@ -235,12 +237,6 @@ def _id(name: str) -> str:
 
 def _repository(row: Row) -> Repository:
     return Repository(**{**{field: row[column] for column, field in _FIELDS.items()}, "groups": tuple(row["groups"])})
-
-
-def _regrouped(rows: Iterator[Row], groups: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        sketch = {name: value[0] for name, value in row.items() if name == "sketch"}  # the engine returns a list of one
-        yield {**row, **sketch, "groups": list(groups)}
 
 
 #: How a query selects repositories.

@@ -29,7 +29,6 @@ from whence.fleet.remote_reader import RemoteReader
 from whence.fleet.rows import FetchedFile, fetch_blobs, fetch_texts, file_key
 from whence.index.segment import CONTENTS, DEFINES, KIND_NAMES, name_hash, unpack_parsed
 from whence.index.snapshot import Snapshot
-from whence.query.filters import Filters
 from whence.query.operators import syntax_error
 from whence.query.parser import PHRASE, REGEX, WORD, Leaf, ParsedQuery
 from whence.query.plan import QueryPlan, make_plan
@@ -202,14 +201,16 @@ class Fleet:
         seen = visible_rows(self.caller)
         if scope.explicit and len(scope.repositories) <= MAX_NAMED:
             seen &= one_of("repo", scope.names)
-        narrowing = CandidateFilter(seen, _content_filter(request.filters(self.settings.search.content)))
+        filters = request.filters(self.settings.search.content)
+        content = equals("content", filters.content) if filters.content in CONTENTS else EVERYTHING
+        content = content & one_of("language", filters.languages) if filters.languages else content
         results = (self.settings.search.k if request.k is None else request.k) * (4 if parsed.conditions else 1)
         encoder = self.encoder
         if encoder is not None and not any(encoder.fingerprint in one.fingerprint for one in scope.repositories):
             encoder = None  # no repository has vectors of the model that encodes queries
         counts = self._counts(plan, scope)
         names = [leaf.value for leaf in parsed.leaves() if leaf.field == "sym" and not leaf.negated]
-        keys, precedents = find_candidates(self.engine, plan, narrowing, encoder, results, counts, names)
+        keys, precedents = find_candidates(self.engine, plan, seen, content, encoder, results, counts, names)
         files = fetch_blobs(self.engine, self.caller, [*include, *keys], scope.names)
         if not files:
             return None
@@ -256,12 +257,6 @@ def _unknown(target: str) -> UsageError:
     return UsageError(f"there is no {target!r} that you may see", hint="TARGET is REPOSITORY/PATH")
 
 
-def _content_filter(filters: Filters) -> Filter:
-    """Rows of files and units with the requested content and languages."""
-    content = equals("content", filters.content) if filters.content in CONTENTS else EVERYTHING
-    return content & one_of("language", filters.languages) if filters.languages else content
-
-
 def _named_units(snapshot: Snapshot) -> NamedUnits:
     def named(parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
         if leaf.field == "sym":
@@ -271,18 +266,11 @@ def _named_units(snapshot: Snapshot) -> NamedUnits:
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateFilter:
-    """Rows that the engine leaves out: all kinds of rows by access, and those of files and units by content."""
-
-    access: Filter
-    content: Filter = EVERYTHING
-
-
 def find_candidates(
     engine: Engine,
     plan: QueryPlan,
-    narrowing: CandidateFilter,
+    seen: Filter,
+    content: Filter,
     encoder: Encoder | None,
     results: int,
     counts: TermCounts,
@@ -290,23 +278,26 @@ def find_candidates(
 ) -> tuple[list[str], Mapping[str, float]]:
     """The keys of files that rank high in any of the engine's searches, by words, binary vectors, paths, names and past commits.
 
-    Files that define one of the `names` come first. Also returns the weight of past commits for some files.
+    Files that define one of the `names` come first. Also returns the weight of past commits for some files. `seen` narrows all kinds
+    of rows by access, `content` those of files and units.
     """
     count = max(FILES, FILES_PER_RESULT * results)
-    both = narrowing.access & narrowing.content
+    both = seen & content
     words = _engine_query(plan)
     rankings: list[Iterable[str]] = [
         _file_keys(engine.search_words("units", words, int(UNITS * count), both)),
         _file_keys(engine.search_words("files", words, int(PATHS * count), both & equals("part", 0))),
     ]
     if encoder is not None and plan.terms:
-        rankings.append(_file_keys(engine.search_bits("passages", _query_bits(encoder, plan), int(PASSAGES * count), narrowing.access)))
+        rows: Array = encoder.encode_query(plan.text[:MAX_ENCODED]).rows
+        bits = np.packbits(rows.mean(axis=0) > 0).tobytes()
+        rankings.append(_file_keys(engine.search_bits("passages", bits, int(PASSAGES * count), seen)))
     for name in dict.fromkeys(names):
         named = islice(engine.rows("units", both & equals("name", name), ("file",)), NAMES)
         rankings.insert(0, dict.fromkeys(row["file"] for row in named))
     if plan.symbol and plan.symbol not in names:  # a unit of that name has its words, so postings suffice
         rankings.insert(0, _file_keys(engine.search_words("units", words, NAMES, both & equals("name", plan.symbol))))
-    commits = engine.search_words("commits", words, COMMITS, narrowing.access, ("repo", "touched", "terms", "words"))
+    commits = engine.search_words("commits", words, COMMITS, seen, ("repo", "touched", "terms", "words"))
     past, precedents = _touched_files(commits, _term_weights(plan, counts))
     rankings.append(past)
     return _fused(rankings)[:count], precedents
@@ -317,12 +308,6 @@ def _engine_query(plan: QueryPlan) -> str:
     terms = sorted(plan.terms, key=lambda term: -term.weight)[:MAX_TERMS]
     least = min((term.weight for term in terms), default=1.0) or 1.0
     return " ".join(" ".join([term.text] * max(1, min(MAX_REPEATS, round(term.weight / least)))) for term in terms)
-
-
-def _query_bits(encoder: Encoder, plan: QueryPlan) -> bytes:
-    """The binary vector of a query."""
-    rows: Array = encoder.encode_query(plan.text[:MAX_ENCODED]).rows
-    return np.packbits(rows.mean(axis=0) > 0).tobytes()
 
 
 def _file_keys(hits: Sequence[EngineHit]) -> Iterable[str]:

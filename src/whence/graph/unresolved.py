@@ -47,10 +47,6 @@ class _ImportedWords:
                 internal.update(words)
         return cls(frozenset(every), frozenset(internal))
 
-    def is_external(self, word: str) -> bool:
-        """Whether a word was imported from outside the repository."""
-        return word in self.all and word not in self.internal
-
 
 def _may_be_internal(statement: str, words: list[str], places: frozenset[str]) -> bool:
     """Whether the repository may have the module of a statement, by the end of its path or the first of its words."""
@@ -185,7 +181,8 @@ class UnresolvedFinder:
 
     # Describing them.
     def _describe(self, calls: _Calls, rows: list[int]) -> UnresolvedCalls:
-        external = [self._imports_of(calls, row).is_external(calls.imported_word(row)) for row in rows]
+        imports = ((self._imports_of(calls, row), calls.imported_word(row)) for row in rows)
+        external = [word in words.all and word not in words.internal for words, word in imports]
         order = sorted(range(len(rows)), key=lambda at: (external[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))
         sample = [self._call(calls, rows[at], external=external[at]) for at in order[:MAX_SAMPLE]]
         return UnresolvedCalls(len(rows), sum(external), tuple(sorted(sample, key=lambda one: (one.path, one.line, one.written))))

@@ -232,19 +232,14 @@ def _write(path: Path, data: bytes | None) -> None:
         try:
             facts = path.stat()
         except FileNotFoundError:
-            part.chmod(0o666 & ~_umask())
+            os.umask(mask := os.umask(0))  # it can only be read by setting it
+            part.chmod(0o666 & ~mask)
         else:
             part.chmod(stat.S_IMODE(facts.st_mode))
             if (facts.st_uid, facts.st_gid) != (os.geteuid(), os.getegid()):
                 with suppress(OSError):  # only root may give a file away
                     os.chown(part, facts.st_uid, facts.st_gid)
         part.replace(path)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _missing_folders(place: Path) -> list[Path]:

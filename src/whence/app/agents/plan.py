@@ -173,12 +173,8 @@ def _contains(path: Path | None, parts: Sequence[ConfigPart]) -> bool:
     if data is None or path is None:
         return False
     text = decode(path, data)
-    try:
-        return any(part.state(text) not in NOT_OURS or _is_server(part, text) for part in parts)
+    try:  # a server under our name counts even if somebody wrote it by hand
+        servers = (part for part in parts if isinstance(part, ServerEntry))
+        return any(part.state(text) not in NOT_OURS for part in parts) or any(isinstance(one.value_in(text), dict) for one in servers)
     except EditError as error:
         raise refusal(path, error) from error
-
-
-def _is_server(part: ConfigPart, text: str) -> bool:
-    """Whether a part is a server, and there is one under its name, even if somebody wrote it by hand."""
-    return isinstance(part, ServerEntry) and isinstance(part.value_in(text), dict)

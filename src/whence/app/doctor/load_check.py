@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
 
 MODULE, GRAMMAR, QUERIES, MODEL = "module", "grammar", "queries", "model"
 _SAMPLE = b"x\n"
@@ -108,19 +107,13 @@ def _model(name: str) -> str:
     return "" if fits else "its vectors have the wrong width"
 
 
-def _private_output() -> IO[str]:
-    """Standard output for our lines alone: what libraries print goes to standard error."""
-    own = os.dup(1)
-    os.dup2(2, 1)
-    return os.fdopen(own, "w", encoding="utf-8")
-
-
 def main() -> None:
     """Try each part of the argument and write its error, empty if there is none."""
-    output = _private_output()
-    for error in _attempts(json.loads(sys.argv[1])):
-        output.write(json.dumps(error) + "\n")
-        output.flush()
+    own = os.dup(1)  # for our lines alone: what libraries print goes to standard error
+    os.dup2(2, 1)
+    with os.fdopen(own, "w", encoding="utf-8") as output:
+        for error in _attempts(json.loads(sys.argv[1])):
+            print(json.dumps(error), file=output, flush=True)
 
 
 if __name__ == "__main__":

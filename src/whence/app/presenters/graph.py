@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whence.app.workspace import BuildProgress
     from whence.graph.names import NamedSymbol
     from whence.graph.questions import Neighbour, NeighbourAnswer, NeighbourRows, PathStep
-    from whence.graph.unresolved import UnresolvedCall, UnresolvedCalls
+    from whence.graph.unresolved import UnresolvedCalls
 
 #: How code outside of any definition is called.
 TOP_LEVEL = "(top level)"
@@ -267,45 +267,28 @@ def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: in
         "symbol": _symbol_json(index, answer.symbol),
         "count": len(answer.rows.node),
         "left_out": len(answer.rows.node) - len(shown),
-        "results": [_neighbour_json(index, one) for one in shown],
+        "results": [asdict(one) | {"path": _path(index, one.path), "defined_path": _path(index, one.defined_path)} for one in shown],
         "by_name": int(answer.rows.by_name.sum()),
         "stops": {
             "count": answer.unresolved.total,
             "outside": answer.unresolved.external,
-            "calls": [_open_call_json(index, one) for one in answer.unresolved.sample[:limit]],
+            "calls": [
+                {"call": one.written, "caller": one.caller, "path": _path(index, one.path), "line": one.line, "because": one.reason}
+                for one in answer.unresolved.sample[:limit]
+            ],
         },
     }
     if question == "impact":
-        found["distances"] = [
-            {"distance": distance, "code": code, "tests": tests} for distance, code, tests in _by_distance(answer.code, answer.tests)
-        ]
+        code, tests = _counts(answer.code), _counts(answer.tests)
+        found["distances"] = [{"distance": at, "code": code.get(at, 0), "tests": tests.get(at, 0)} for at in sorted(code | tests)]
     if question == "callers":
         found["other_uses"] = dict(answer.other_uses)
     return found
 
 
-def _by_distance(code: NeighbourRows, tests: NeighbourRows) -> list[tuple[int, int, int]]:
-    here, there = _counts(code), _counts(tests)
-    return [(distance, here.get(distance, 0), there.get(distance, 0)) for distance in sorted(here | there)]
-
-
 def _symbol_json(index: Index, symbol: NamedSymbol) -> dict[str, Any]:
-    return {
-        "key": symbol.key,
-        "name": symbol.name,
-        "kind": symbol.kind,
-        "path": _path(index, symbol.path),
-        "line": symbol.line,
-        "definitions": len(symbol.nodes),
-    }
-
-
-def _neighbour_json(index: Index, one: Neighbour) -> dict[str, Any]:
-    return asdict(one) | {"path": _path(index, one.path), "defined_path": _path(index, one.defined_path)}
-
-
-def _open_call_json(index: Index, one: UnresolvedCall) -> dict[str, Any]:
-    return {"call": one.written, "caller": one.caller, "path": _path(index, one.path), "line": one.line, "because": one.reason}
+    place = {"path": _path(index, symbol.path), "line": symbol.line}
+    return {"key": symbol.key, "name": symbol.name, "kind": symbol.kind, **place, "definitions": len(symbol.nodes)}
 
 
 def _index_json(index: Index) -> dict[str, Any]:

@@ -93,11 +93,7 @@ def excerpt(text: str, words: Sequence[str]) -> tuple[list[ShownLine], int]:
 def note_json(note: Note) -> dict[str, Any]:
     """A note as JSON: every field, and its key."""
     return {
-        "key": note.key,
-        "project": note.project,
-        "topic": note.topic,
-        "kind": note.kind,
-        "category": note.category,
+        **{name: getattr(note, name) for name in ("key", "project", "topic", "kind", "category")},
         "tags": list(note.tags),
         "source": note.source,
         **{name: time_json(getattr(note, name)) for name in TIMES},

@@ -35,7 +35,10 @@ def with_derived_edges(symbols: SymbolTable, resolved: EdgeColumns) -> EdgeColum
     """Resolved edges and those that follow from them: each (source, target, kind) once, with its highest confidence."""
     parts = [resolved, _containment(symbols), _satisfied_interfaces(symbols)]
     parts += [_inheritance(symbols, _parents(_concatenated(parts))), *_tests(symbols, resolved)]
-    return _deduplicated(_concatenated(parts), symbols.units)
+    edges = _concatenated(parts)
+    pair = (edges.source * (symbols.units + (1 << 24)) + edges.target) * len(EDGE_KINDS) + edges.kind
+    order = np.lexsort((-edges.confidence, pair))
+    return edges.take(order[first_of_each(pair[order])])
 
 
 def _edges(source: Array, target: Array, kind: str, confidence: float | Array = PARSED_CONFIDENCE) -> EdgeColumns:
@@ -52,12 +55,6 @@ def _edges(source: Array, target: Array, kind: str, confidence: float | Array = 
 def _concatenated(parts: Iterable[EdgeColumns]) -> EdgeColumns:
     columns = zip(*((part.source, part.target, part.kind, part.confidence, part.line) for part in parts), strict=True)
     return EdgeColumns(*map(np.concatenate, columns))
-
-
-def _deduplicated(edges: EdgeColumns, units: int) -> EdgeColumns:
-    pair = (edges.source * (units + (1 << 24)) + edges.target) * len(EDGE_KINDS) + edges.kind
-    order = np.lexsort((-edges.confidence, pair))
-    return edges.take(order[first_of_each(pair[order])])
 
 
 def _containment(symbols: SymbolTable) -> EdgeColumns:

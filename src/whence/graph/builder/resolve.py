@@ -323,12 +323,10 @@ class Resolver:
         members_only = ~self._has_no_receiver[rows] & self._in_language(_MEMBERS_ONLY)[rows]
         everything = np.ones(len(table.rows), bool)
         for chosen, allowed in ((no_methods, ~is_method), (members_only, is_member), (~no_methods & ~members_only, everything)):
-            self._match_by_name(rows[chosen], NameTable(table.keys[allowed], table.rows[allowed]))
-
-    def _match_by_name(self, rows: Array, table: NameTable) -> None:
-        limit = np.where(self.references.kind[rows] == _CALLS, MAX_BY_NAME, MAX_TYPES_BY_NAME)
-        at, target = table.pairs_up_to(scoped_key(self.family[rows], self.references.name[rows]), limit)
-        self._match(rows[at], target, BY_NAME / np.bincount(at, minlength=len(rows))[at])
+            some, names = rows[chosen], NameTable(table.keys[allowed], table.rows[allowed])
+            limit = np.where(self.references.kind[some] == _CALLS, MAX_BY_NAME, MAX_TYPES_BY_NAME)
+            at, target = names.pairs_up_to(scoped_key(self.family[some], self.references.name[some]), limit)
+            self._match(some[at], target, BY_NAME / np.bincount(at, minlength=len(some))[at])
 
     # Matches.
     def _match_few(self, rows: Array, at: Array, target: Array) -> None:

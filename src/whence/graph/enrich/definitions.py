@@ -228,7 +228,9 @@ class _DefinitionLookup:
         outline = self._outlines.outline(path)
         if outline is None:
             return EnrichedFile(path)
-        mentions = [one for one in outline.parsed.references if _is_resolvable(one, outline.parsed.units)]
+        units = outline.parsed.units
+        known = (one for one in outline.parsed.references if one.kind in ASKED and 0 <= one.unit < len(units))
+        mentions = [one for one in known if units[one.unit].kind in DEFINITIONS]
         if not mentions:
             return EnrichedFile(path)
         self._show(outline)
@@ -281,10 +283,6 @@ class _DefinitionLookup:
         byte = outline.places.byte(line, column) if isinstance(line, int) and isinstance(column, int) else None
         unit = None if byte is None else outline.definition_at(byte)
         return "" if unit is None else f"{outline.path}#{unit.qualified_name}"
-
-
-def _is_resolvable(mention: Reference, units: Sequence[Unit]) -> bool:
-    return mention.kind in ASKED and 0 <= mention.unit < len(units) and units[mention.unit].kind in DEFINITIONS
 
 
 def _spot(text: bytes, mention: Reference) -> int:

@@ -117,8 +117,7 @@ class Jvm(Rule):
         return None
 
     def _class(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        tail = "/".join(names)
-        found = [path for extension in _JVM_EXTENSIONS for path in self._tree.ending(tail + extension)]
+        found = [path for extension in _JVM_EXTENSIONS for path in self._tree.ending("/".join(names) + extension)]
         return tuple(_in_source_root(names, found))
 
     def _package_files(self, names: tuple[str, ...]) -> tuple[str, ...]:

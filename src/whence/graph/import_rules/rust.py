@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 
 from whence.graph.import_rules import MAX_NAMES, MAX_PARTS, Binding, PathTree, Rule, contains, folder_of, joined, nearest, upward
@@ -30,7 +30,7 @@ class Rust(Rule):
 
     def __init__(self, tree: PathTree) -> None:
         super().__init__(tree)
-        self._crate_of: dict[str, tuple[str, str]] = {}
+        self._crate_of = cache(self._find_crate)
 
     def bindings(self, path: str, statement: str) -> Iterator[Binding]:
         """What a `use`, a `mod` without a body or an `extern crate` binds."""
@@ -39,16 +39,12 @@ class Rust(Rule):
             return
         rest = statement[head.end() :]
         if head[1] == "mod":
-            yield from self._mod(path, rest.rstrip("; ").removeprefix("r#"))
+            name, (crate, modules) = rest.rstrip("; ").removeprefix("r#"), self._position(path)
+            if name and (found := self._module_file(crate, (*modules, name))):
+                yield Binding(name, found, "")
             return
         for names, local in islice(_leaves(rest), MAX_NAMES):
             yield from self._leaf(path, names, local)
-
-    def _mod(self, path: str, name: str) -> Iterator[Binding]:
-        crate, modules = self._position(path)
-        found = self._module_file(crate, (*modules, name)) if name else ()
-        if found:
-            yield Binding(name, found, "")
 
     def _leaf(self, path: str, names: tuple[str, ...], local: str) -> Iterator[Binding]:
         for files, rest in self._resolve(path, names):
@@ -104,16 +100,14 @@ class Rust(Rule):
 
     def _root_files(self, path: str, crate: str) -> tuple[str, ...]:
         """The root file of a crate; two if a package has a library and a program."""
-        if self._crate_of[path][1] == path:
+        if self._crate_of(path)[1] == path:
             return (path,)
         roots = [f"{crate}/{name}".lstrip("/") for name in _ROOTS]
         return tuple(root for root in roots if root in self._tree.files)
 
     def _position(self, path: str) -> tuple[str, tuple[str, ...]]:
         """The folder of a file's crate, and the modules from there down to the file."""
-        if path not in self._crate_of:
-            self._crate_of[path] = self._find_crate(path)
-        crate, root = self._crate_of[path]
+        crate, root = self._crate_of(path)
         if root == path:
             return crate, ()
         modules = path[len(crate) :].lstrip("/").removesuffix(".rs").split("/")
