@@ -406,8 +406,9 @@ def test_questions_are_sentences_without_the_names_of_their_answer():
     ] == ["", "", ""]
     found = mask_comment("a.py", b'def f(x):\n    """Counts every open window on all screens."""\n    return x  # of screens\n')
     assert found is not None
-    assert b"screens" not in found.source
-    assert found.source.count(b"\n") == 3
+    _, source = found
+    assert b"screens" not in source
+    assert source.count(b"\n") == 3
     commits = [Commit(1, "Fix #3: close all windows when the screen sleeps", ("a.py", "tests/test_a.py")), Commit(1, "Close it", ("a.py",))]
     assert [(one.text, one.answers) for one in questions_from_commits(commits, {"a.py"}.__contains__, 9)] == [
         ("Fix close all windows when the screen sleeps", ("a.py",))
