@@ -8,6 +8,11 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 TYPESCRIPT := 7.0.2
 TSC := $(VENV)/js/node_modules/typescript/bin/tsc
 
+#: More than cores, for many tests wait: for a process, a browser or a server.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(3 * (os.cpu_count() or 1) // 2)')
+#: Hundreds of processes are started: what they import is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 #: The rooms whose tests are quick; those marked `process` are left out.
 QUICK := $(addprefix tests/,test_architecture.py golden app core text source parse storage query ranking search context memory graph)
 
@@ -20,9 +25,10 @@ $(BIN)/whence: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $(BIN)/whence
 
-$(VENV)/dev: pyproject.toml bench/pyproject.toml $(BIN)/whence
+$(VENV)/dev: pyproject.toml bench/pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable bench
-	@touch $(VENV)/dev
+	@touch $(BIN)/whence $(VENV)/dev
 
 $(TSC): Makefile $(VENV)/dev  # by the npm that comes with basedpyright
 	mkdir -p $(VENV)/js
@@ -35,10 +41,12 @@ dev: $(VENV)/dev  ## what the tests need
 check: dev $(TSC)  ## within a minute: lint, types and the tests that start no process, browser or server
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync lint types quick
 
-test: dev lint types unit  ## everything CI checks
+test: dev $(TSC)  ## everything CI checks
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint types
+	@$(MAKE) --no-print-directory unit
 
 nightly: dev browser  ## all tests with their campaigns in full: more random inputs, every kill point, every theme
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --nightly
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --nightly
 
 lint: dev
 	$(BIN)/ruff check .
@@ -59,8 +67,8 @@ browser:  ## a Chromium for the tests of the page, where it can be installed wit
 quick: dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not process' $(QUICK)
 
-unit: dev browser  ## on every core; one that runs out of tests takes over half of another's
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+unit: dev browser  ## on every core; a worker that runs out of tests takes over half of another's
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 docs: dev  ## write the generated references again
 	$(BIN)/python -m pytest tests/docs --update-golden
