@@ -186,7 +186,7 @@ def test_json_of_a_relaxed_search_says_what_matched(tree):
     ids=" ".join,
 )
 def test_every_command_gives_one_json_document(tree, arguments):
-    done = whence_process(*arguments, "--json", cwd=tree)
+    done = whence(*arguments, "--json", cwd=tree)
     json.loads(done.stdout)
     assert done.stderr == ""
 

@@ -13,6 +13,7 @@ import pytest
 from bench.html.conftest import Results
 from bench.html.reading import read
 from bench.html.small_results import MAKERS, QUESTIONS
+from campaigns import is_nightly
 from whence_bench.html.arrangements import ARRANGEMENTS
 from whence_bench.html.document import OTHERWISE, as_html
 
@@ -168,7 +169,7 @@ def test_whatever_is_missing_or_of_another_kind_there_is_a_page(results: Results
     chance = random.Random(kind)
     found = [path for path in places(whole) if path and path != ("benchmark",)]
     # What is near the top decides which form the rest has, so it is tried more often.
-    for path in chance.choices(found, [4.0 ** -len(path) for path in found], k=8):
+    for path in chance.choices(found, [4.0 ** -len(path) for path in found], k=8 if is_nightly() else 3):
         result = results(kind)
         inside = result
         for key in path[:-1]:
