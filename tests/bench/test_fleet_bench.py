@@ -18,7 +18,6 @@ from whence_bench.fleet import run as benchmark
 from whence_bench.measure import Spent
 from whence_bench.speed.harness import Room, Row
 
-
 #: By day tests/fleet/test_worker.py alone kills a worker.
 PARTS = benchmark.PARTS if is_nightly() else tuple(part for part in benchmark.PARTS if part != benchmark.WORKERS)
 
