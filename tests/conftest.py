@@ -62,6 +62,10 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     return check
 
 
+#: Grammars are unpacked once for all tests, not in the data folder of each.
+os.environ.setdefault("SEMBLE_GRAMMARS_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"whence-test-grammars-{os.geteuid()}"))
+
+
 @pytest.fixture(autouse=True)
 def own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test touches the user's indexes or settings."""

@@ -231,6 +231,23 @@ def test_what_was_done_to_the_files_of_agents_is_recorded_for_their_owner_only(m
     assert not (home / ".claude.json").stat().st_mode & 0o002 or mask == 0
 
 
+@pytest.mark.parametrize("chosen", ["", "chosen"])
+def test_nothing_is_written_outside_our_own_folders(tree: Path, chosen: str) -> None:
+    """Grammars are unpacked below our own folder, too."""
+    home = tree.parent / "home"
+    home.mkdir(exist_ok=True)
+    before = sorted(tree.rglob("*"))
+    commands = [["index"], ["search", "retry"], ["remember", "A fact.", "--topic", "t"], ["recall", "fact"], ["doctor"]]
+    places = {"TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1", "SEMBLE_GRAMMARS_CACHE_DIR": ""}
+    in_the_tree(tree, *commands, **places, **({"WHENCE_DATA_DIR": str(home / chosen)} if chosen else {}))
+    data = home / chosen if chosen else home / ".cache/whence"
+    written = [one for one in home.rglob("*") if one.is_file()]
+    assert [one for one in written if not one.is_relative_to(data) and not one.is_relative_to(home / ".local/share/whence")] == []
+    assert list(data.glob("grammars/*/**/*.so"))
+    assert list(data.glob("indexes/*/truth.db"))
+    assert sorted(tree.rglob("*")) == before
+
+
 def test_a_library_that_others_could_have_put_there_is_not_loaded(tmp_path: Path) -> None:
     """Grammars are shared objects in a cache: what lies there is run."""
     program = "from whence.parse.grammars import grammar_of\nprint(grammar_of('python') is not None)"
@@ -239,7 +256,7 @@ def test_a_library_that_others_could_have_put_there_is_not_loaded(tmp_path: Path
     def loaded() -> bool:
         done = subprocess.run(
             [sys.executable, "-c", program],
-            env=environment(XDG_CACHE_HOME=str(cache)),
+            env=environment(XDG_CACHE_HOME=str(cache), WHENCE_DATA_DIR="", SEMBLE_GRAMMARS_CACHE_DIR=""),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -14,7 +14,9 @@ TEST_FILES = [
     "AppTest.php", "app.test.ts", "app.spec.ts", "app.test.tsx", "app.spec.js", "app.cy.js", "app_spec.rb", "app_test.rb",
     "spec_helper.rb", "AppSpec.scala", "AppSuite.scala", "AppTest.kt", "AppTests.cs", "AppTests.swift", "app_test.exs", "app_test.dart",
     "app_test.cc", "app_test.c", "app.bats", "app.t", "test_app.lua", "app_spec.lua", "AppSpec.hs", "app_test.zig", "test_app.jl",
-    "App.Tests.ps1", "runtests.jl",
+    "App.Tests.ps1", "runtests.jl", "app_unittest.cc", "app_unittest.cpp", "app_unittests.py", "app_browsertest.mm", "app_gtest.cpp",
+    "test-app.R", "test-app.c", "app-tests.el", "app_SUITE.erl", "app_tests.erl", "app_test.clj", "app_test.gleam", "AppTest.php",
+    "app.test.mjs", "app.spec.tsx", "app_test.ml", "AppTests.fs", "AppTest.groovy",
 ]  # fmt: skip
 NOT_TEST_FILES = [
     "app.py",
@@ -26,6 +28,9 @@ NOT_TEST_FILES = [
     "inspector.rs",
     "greatest_common.c",
     "unit.kt",
+    "test-run.ts",
+    "unittest.cc",
+    "TestInputTopic.java",
 ]
 TEST_FOLDERS = ["test/a.py", "tests/a.py", "src/__tests__/a.ts", "spec/a.rb", "testing/a.go", "src/test/java/A.java"]
 

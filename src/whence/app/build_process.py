@@ -70,7 +70,8 @@ class BuildProcess:
 
 def remove_index(root: Path, *, learned: bool = False) -> Path | None:
     """Remove the index of a root and return its folder. Learned feedback stays unless `learned`. Fails while another process writes."""
-    from whence.index.layout import Layout, default_data_dir  # noqa: PLC0415  -- the server loads the engine with the first question
+    from whence.core.settings import default_data_dir  # noqa: PLC0415
+    from whence.index.layout import Layout  # noqa: PLC0415  -- the server loads the engine with the first question
 
     layout = Layout(default_data_dir(dict(os.environ), Path.home()), root)
     if not layout.directory.is_dir():

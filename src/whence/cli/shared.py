@@ -150,7 +150,7 @@ def styler(color: str) -> Callable[..., str]:
 
 def data_dir() -> Path:
     """The folder of all indexes."""
-    from whence.index.layout import default_data_dir  # noqa: PLC0415
+    from whence.core.settings import default_data_dir  # noqa: PLC0415
 
     return default_data_dir(dict(os.environ), Path.home())
 

@@ -498,6 +498,14 @@ def load(
     return merge(layers)
 
 
+def default_data_dir(environment: Mapping[str, str], home: Path) -> Path:
+    """The folder for all indexes: `WHENCE_DATA_DIR`, or the user's cache folder (I6)."""
+    if chosen := environment.get("WHENCE_DATA_DIR"):
+        return Path(chosen).expanduser().absolute()
+    cache = environment.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else home / ".cache") / "whence"
+
+
 def resolve_root(path: Path) -> Path:
     """The folder that a path means, whole and without links; a RootError where there is none."""
     try:

@@ -17,20 +17,11 @@ from whence.core.errors import IndexBusy, SettingError, StorageError, UsageError
 from whence.core.settings import PROJECT_FILE, Setting, Settings
 from whence.storage.files import try_lock, write_atomically
 
-APPLICATION = "whence"
 #: What an index folder contains.
 DATABASE, SEGMENTS = "truth.db", "segments"
 #: How folders begin in which an archive is unpacked, and the age at which one is left over from a killed process.
 UNPACK_PREFIX, ABANDONED_NS = "pack-", 3_600_000_000_000
 _POLL_SECONDS = 0.05
-
-
-def default_data_dir(environment: dict[str, str], home: Path) -> Path:
-    """The folder for all indexes: `WHENCE_DATA_DIR`, or the user's cache folder (I6)."""
-    if chosen := environment.get("WHENCE_DATA_DIR"):
-        return Path(chosen).expanduser().absolute()
-    cache = environment.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else home / ".cache") / APPLICATION
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from whence.core.errors import ColumnsDamaged, IndexBusy, IndexDamaged, ModelUnavailable, StorageError, VectorsDamaged
-from whence.core.settings import Setting, Settings, load_settings, resolve_root
+from whence.core.settings import Setting, Settings, default_data_dir, load_settings, resolve_root
 from whence.core.types import RUNTIME, Edge, Freshness, PendingWork, RefreshSummary
 from whence.core.version import __version__
 from whence.embed.encoder import Encoder, open_encoder
-from whence.index.layout import Layout, default_data_dir, mark_clean, verified_at
+from whence.index.layout import Layout, mark_clean, verified_at
 from whence.index.reader import Generation, IndexReader, has_current_columns
 from whence.index.store import COLUMNS, FORMAT, IndexStore
 from whence.source import git

@@ -15,10 +15,10 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, ModelUnavailable, QueryError, UsageError
 from whence.core.request import check_choice
-from whence.core.settings import Settings, load_settings
+from whence.core.settings import Settings, default_data_dir, load_settings
 from whence.core.trace import Trace
 from whence.embed.encoder import open_note_encoder
-from whence.index.layout import TEAM_FOLDER, Layout, default_data_dir, is_team_folder, notes_directory
+from whence.index.layout import TEAM_FOLDER, Layout, is_team_folder, notes_directory
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
 from whence.memory.note import HANDOFF, KINDS, CodeRef, Note
 from whence.memory.recall import RankedNotes, RecallResponse, RecallRun, rank, recall, scope_of

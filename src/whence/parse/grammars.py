@@ -7,7 +7,7 @@ import re
 import threading
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import semble_grammars
-from semble_grammars.cache import cache_dir
 from tree_sitter import Language as TreeSitterLanguage
 from tree_sitter import Node, Parser, Query, QueryError, Tree
 
+from whence.core.settings import default_data_dir
 from whence.parse.languages import BY_NAME
 
 if TYPE_CHECKING:
@@ -61,10 +61,13 @@ class Grammar:
 #: and, with long nodes, beyond what is still in memory: under another name they are left to us.
 _CONDITION = re.compile(r"#(eq|not-eq|match|not-match|any-of)\?")
 
-#: The library's own switch for where it unpacks.
+#: The library's own switch for where it unpacks. Unless somebody has set it, that is below our own folder.
 _PLACE = "SEMBLE_GRAMMARS_CACHE_DIR"
 _fallback: list[Path] = []
 _OTHERS_WRITE = 0o022
+
+
+_loading = threading.Lock()
 
 
 def keep_grammars_in(directory: Path) -> None:
@@ -72,29 +75,39 @@ def keep_grammars_in(directory: Path) -> None:
     _fallback[:] = [directory / semble_grammars.__version__]
 
 
-def _compiled(name: str) -> TreeSitterLanguage:
-    try:
-        _make_private(cache_dir())
-        return cast("TreeSitterLanguage", semble_grammars.get_language(name))
-    except semble_grammars.GrammarLoadError:
-        if not _fallback or _PLACE in os.environ:
-            raise
-        os.environ[_PLACE] = str(_fallback[0])
-        _make_private(_fallback[0])
-        return cast("TreeSitterLanguage", semble_grammars.get_language(name))
+def load_language(name: str) -> TreeSitterLanguage:
+    """A compiled grammar, unpacked when it is first needed."""
+    with _loading:
+        if chosen := os.environ.get(_PLACE):
+            return _unpacked(name, Path(chosen))
+        shared = default_data_dir(os.environ, Path.home()) / "grammars" / semble_grammars.__version__
+        try:
+            for place in (shared, *_fallback):
+                os.environ[_PLACE] = str(place)
+                try:
+                    return _unpacked(name, place, () if os.environ.get("WHENCE_DATA_DIR") else place.parents[:2])
+                except semble_grammars.GrammarLoadError as error:
+                    refused = error
+            raise refused
+        finally:
+            del os.environ[_PLACE]
+
+
+def _unpacked(name: str, place: Path, above: Sequence[Path] = ()) -> TreeSitterLanguage:
+    _make_private(place, tuple(above))
+    return cast("TreeSitterLanguage", semble_grammars.get_language(name))
 
 
 @cache
-def _make_private(place: Path) -> None:
+def _make_private(place: Path, above: tuple[Path, ...]) -> None:
     """Have nobody else be able to put a library where ours are: what is loaded from there runs as we do.
 
     The library looks at a file's bytes when it unpacks it, not when it loads it. What is not ours is unpacked anew;
-    a folder that is not ours is not used.
+    a folder that is not ours is not used. `above` are folders that are ours, too.
     """
     try:
         place.mkdir(0o700, parents=True, exist_ok=True)
         inside = [Path(folder) for folder, _, _ in os.walk(place)]
-        above = () if _PLACE in os.environ else place.parents[:2]  # the library's own; what another place lies in is not ours to change
         for folder in (*above, *inside):
             if not _is_ours(folder):
                 folder.chmod(folder.stat().st_mode & ~_OTHERS_WRITE)  # only its owner can
@@ -118,7 +131,7 @@ def grammar_of(language_name: str) -> Grammar | None:
     if language is None or not language.grammar:
         return None
     try:
-        compiled = _compiled(language.grammar)
+        compiled = load_language(language.grammar)
     except (semble_grammars.GrammarLoadError, semble_grammars.LanguageNotFoundError, semble_grammars.UnsupportedPlatformError):
         return None
     text = (resources.files("whence.parse") / "queries" / language.query_file).read_text(encoding="utf-8")

@@ -33,6 +33,7 @@ class Role(IntFlag):
 _TEST_FILE = (
     r"(?:^|/)(?:test_[^/]*|[^/]*_test|[^/]*_tests|[^/]*[a-z0-9]Tests?|[^/]*[a-z0-9]TestCase|[^/]*[a-z0-9](?:Spec|Specs|Suite|IT)|[^/]*[._-](?:test|tests|spec|specs|bench|cy|e2e)"
     r"|[^/]*_spec|[^/]*_benchmark|[^/]*Benchmark|conftest|runtests|test_?helpers?[^/]*|tests?|spec_helper)\.[A-Za-z]+$"
+    r"|(?:^|/)(?:[^/]*_(?:unit|g|perf|browser|api)tests?\.[A-Za-z]+|test-[^/]*\.(?:[Rr]|c|cc|cpp|el)|[^/]*_SUITE\.erl)$"
     r"|\.bats$|\.t$|\.Tests\.ps1$|(?:^|/)[A-Z][A-Za-z0-9]*_test\.[a-z]+$"
 )
 #: How paths announce roles. Plain text: compiled when a path is first read, which a search never does.

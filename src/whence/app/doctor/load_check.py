@@ -84,12 +84,12 @@ def _module(name: str) -> str:
 
 
 def _grammar(language: str) -> str:
-    import semble_grammars  # noqa: PLC0415  -- may be what is broken
-    from tree_sitter import Parser  # noqa: PLC0415
+    from tree_sitter import Parser  # noqa: PLC0415  -- may be what is broken
 
+    from whence.parse.grammars import load_language  # noqa: PLC0415
     from whence.parse.languages import BY_NAME  # noqa: PLC0415
 
-    tree = Parser(semble_grammars.get_language(BY_NAME[language].grammar)).parse(_SAMPLE)
+    tree = Parser(load_language(BY_NAME[language].grammar)).parse(_SAMPLE)
     return "" if tree.root_node.end_byte <= len(_SAMPLE) else "it parses beyond the end of its input"
 
 

@@ -375,7 +375,7 @@ async def health(workspace: CurrentWorkspace, *, root: str = "", verify: bool = 
 def _check_quickly(root: Path, command_line: dict[str, str]) -> list[FindingView]:
     """Run the quick checks; they only read."""
     from whence.app.doctor.checks import DoctorContext, examine_quickly  # noqa: PLC0415  -- all of the doctor
-    from whence.index.layout import default_data_dir  # noqa: PLC0415  -- as above
+    from whence.core.settings import default_data_dir  # noqa: PLC0415  -- as above
 
     environment, home = dict(os.environ), Path.home()
     here = DoctorContext(root, default_data_dir(environment, home), home, environment, time.time_ns(), command_line)
