@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.agents.changes import apply_changes, records_folder
-from whence.app.agents.diff import unified_diff
+from whence.app.agents.changes import apply_changes, records_folder, unified_diff
 from whence.app.agents.plan import install_state, plan_install, plan_uninstall, whence_command
 from whence.app.agents.registry import AGENTS, ALIASES, InstallScope
 from whence.app.presenters.text import safe
-from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, color_option, json_option, print_json, styler
+from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, color_option, json_option, print_json, styler, together
 from whence.core.errors import UsageError, WhenceError
 from whence.source.git import repository_root
 
@@ -28,11 +27,20 @@ if TYPE_CHECKING:
 
 #: Exit codes of both commands, besides FAILED if something was refused.
 DONE, ONLY_SHOWN = FOUND, NOTHING_FOUND
+_DONE = {"new file": "wrote", "change in": "changed", "remove": "removed"}
 
-user_option = click.option("--user", is_flag=True, help="Configure for all your projects, not just the current repository.")
-all_option = click.option("--all", "every", is_flag=True, help="All agents that are installed on this machine or already configured.")
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-dry_option = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+#: What both commands take, before and after the options of their own.
+agent_options = together(
+    click.argument("agents", nargs=-1, metavar="[AGENT]..."),
+    click.option("--all", "every", is_flag=True, help="All agents that are installed on this machine or already configured."),
+    click.option("--user", is_flag=True, help="Configure for all your projects, not just the current repository."),
+)
+change_options = together(
+    click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
+    click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
+    json_option,
+    color_option,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +62,11 @@ Examples:
   whence install claude-code --hooks  also show notes at session start and learn from use
 Exit codes: 0 configured as requested, 1 changes shown but not made, 2 a file was refused."""
 )
-@click.argument("agents", nargs=-1, metavar="[AGENT]...")
-@all_option
-@user_option
+@agent_options
 @click.option("--hooks/--no-hooks", default=None, help="Add or remove hooks (default: leave them as they are).")
 @click.option("--absolute", is_flag=True, help="Write the full path of whence, for agents that do not inherit your PATH.")
 @click.option("--replace", "replace_foreign", is_flag=True, help="Replace a server entry called whence that was written by hand.")
-@yes_option
-@dry_option
-@json_option
-@color_option
+@change_options
 def install(agents: tuple[str, ...], **options: Any) -> int:
     """Configure coding agents to use whence.
 
@@ -91,13 +94,8 @@ Examples:
   whence uninstall --all --user --yes
 Exit codes: 0 removed as requested, 1 changes shown but not made, 2 a file was refused."""
 )
-@click.argument("agents", nargs=-1, metavar="[AGENT]...")
-@all_option
-@user_option
-@yes_option
-@dry_option
-@json_option
-@color_option
+@agent_options
+@change_options
 def uninstall(agents: tuple[str, ...], **options: Any) -> int:
     """Remove whence from coding agents, restoring their files byte for byte.
 
@@ -176,7 +174,8 @@ def _carry_out(plans: Sequence[AgentPlan], folder: Path, options: dict[str, Any]
         if error is not None:
             _print(f"whence: {one.agent.name}: {safe(error.message)}{f' ({error.hint})' if error.hint else ''}", err=True)
         elif agreed and changes and not options["as_json"]:
-            _print_done(one, changes)
+            done = ", ".join(f"{_DONE[_what(change)]} {safe(_short(change.path))}" for change in changes)
+            _print(f"{one.agent.title}: {done}" + "".join(f"\n  note: {note}" for note in one.notes))
         if options["as_json"]:
             reports.append(_as_json(one, changes, error, done=agreed and error is None))
     if options["as_json"]:
@@ -225,12 +224,6 @@ def _show(one: AgentPlan, changes: Sequence[FileChange], style: Callable[..., st
         for line in unified_diff(change):
             color = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             _print(style(safe(line), fg=color) if color else safe(line))
-
-
-def _print_done(one: AgentPlan, changes: Sequence[FileChange]) -> None:
-    words = {"new file": "wrote", "change in": "changed", "remove": "removed"}
-    done = ", ".join(f"{words[_what(change)]} {safe(_short(change.path))}" for change in changes)
-    _print(f"{one.agent.title}: {done}" + "".join(f"\n  note: {note}" for note in one.notes))
 
 
 def _what(change: FileChange) -> str:

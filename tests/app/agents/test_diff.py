@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from whence.app.agents.diff import HIDDEN, hide_secrets
+from whence.app.agents.changes import HIDDEN, hide_secrets
 
 SECRETS = ("hunter2hunter2", "sk-proj-abcdefghijklmnopqrstuvwxyz012345", "pw one", "0042", "Basic dXNlcg==")
 
