@@ -238,10 +238,7 @@ def _fitted(one: _Measured, room: int) -> tuple[str, int]:
 
 
 def _fitted_text(text: str, room: int) -> str:
-    fits, too_long = 0, min(len(text), room)
-    while too_long - fits > 1:
-        between = (fits + too_long) // 2
-        fits, too_long = (between, too_long) if len(_encode(text[:between] + MORE)) <= room else (fits, between)
+    fits = bisect_right(range(1, min(len(text), room)), room, key=lambda size: len(_encode(text[:size] + MORE)))
     return _encode(text[:fits] + MORE)
 
 

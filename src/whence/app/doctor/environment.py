@@ -294,14 +294,13 @@ def note_folders(chosen: LoadedSettings, root: Path, environment: Mapping[str, s
 def notes(chosen: LoadedSettings, root: Path, environment: Mapping[str, str], home: Path) -> Iterator[Finding]:
     """Whether every note can be read, and whether any holds a secret. The secret itself is never shown."""
     place = notes_directory(chosen.settings, chosen.provenance, root, environment, home)
-    if not place.exists():
-        yield Finding("notes", SKIPPED, f"none in {place}")
-        return
-    if not place.is_dir():
-        yield Finding("notes", FAILED, f"{place} is a file", "make it a folder")
-        return
-    if not os.access(place, os.R_OK | os.X_OK):
-        yield Finding("notes", FAILED, f"{place} is not readable: permission denied", "check its permissions")
+    if not place.is_dir() or not os.access(place, os.R_OK | os.X_OK):
+        if not place.exists():
+            yield Finding("notes", SKIPPED, f"none in {place}")
+        elif place.is_dir():
+            yield Finding("notes", FAILED, f"{place} is not readable: permission denied", "check its permissions")
+        else:
+            yield Finding("notes", FAILED, f"{place} is a file", "make it a folder")
         return
     store = NoteStore(place, chosen.settings.memory.max_bytes)
     keys, stray = [one.key for one in store.scan()], store.stray_files()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import platform
 import re
 import subprocess
@@ -65,14 +66,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _satisfies(version: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
     if sign == "~=":
         return version >= bound and version[: max(len(bound) - 1, 1)] == bound[: max(len(bound) - 1, 1)]
-    return {
-        ">=": version >= bound,
-        "<=": version <= bound,
-        "<": version < bound,
-        ">": version > bound,
-        "==": version == bound,
-        "!=": version != bound,
-    }[sign]
+    compare = {">=": operator.ge, "<=": operator.le, "<": operator.lt, ">": operator.gt, "==": operator.eq, "!=": operator.ne}
+    return bool(compare[sign](version, bound))
 
 
 def parse_requirements(lines: Sequence[str], python: tuple[int, int]) -> list[Requirement]:

@@ -196,7 +196,7 @@ def enrich(
 ) -> Iterator[EnrichedFile]:
     """The edges of each file. If the server fails, the file is skipped and the server started again.
 
-    Raises `ServerTrouble` when it cannot be started or fails at several files in a row.
+    Raises `ServerError` when it cannot be started or fails at several files in a row.
     """
     failures, rows = 0, deque(enumerate(paths, 1))
     while rows:

@@ -65,7 +65,7 @@ class Span:
 
 
 def read_spans(file: IO[str]) -> Iterator[Span | None]:
-    """Every span of a file; None for one that has no number of its own. Raises `TraceUnreadable`."""
+    """Every span of a file; None for one that has no number of its own. Raises `TraceError`."""
     stream = _Stream(file)
     found = False
     for key in _documents(stream):
