@@ -21,6 +21,8 @@ TEXTS = frozenset({"raw", "section"})
 KINDS = CONTAINERS | CALLABLES | VALUES | TEXTS
 #: Kinds that define something by name: a `raw` run of lines never does.
 DEFINITIONS = KINDS - TEXTS
+#: Shorter words, in bytes, occur everywhere: the table of words as written leaves them out.
+MIN_WORD_LENGTH = 4
 #: A symbol given with its file: `path#name` or `path:line`.
 SYMBOL_IN_FILE = re.compile(r"(?P<path>.+?)(?P<rest>#.*|:[0-9]{1,9})", re.DOTALL)
 

@@ -5,7 +5,7 @@ Counts over all files (how many contain a term, how many files there are) cannot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -207,9 +207,14 @@ class RemoteReader:
         one = self._files[path]
         return one.repository, one.path
 
-    def read_text(self, path: str, wanted: Callable[[str], object] | None = None) -> str | None:
+    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
+        """The files in whose text `find` finds lines, with these lines."""
+        for path in paths:
+            if lines := find((self.read_text(path) or "").encode("utf-8", "replace")):
+                yield path, lines
+
+    def read_text(self, path: str) -> str | None:
         """The text of a file as it was indexed."""
-        del wanted
         return self._text(path)[0] if path in self._files else None
 
     def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, parsed_columns
-from whence.index.segment_writer import relation_columns, unit_posting_columns, window_posting_columns, word_columns, word_keys
+from whence.index.segment_writer import (
+    relation_columns,
+    unit_posting_columns,
+    window_posting_columns,
+    word_columns,
+    word_keys,
+    words_by_hash,
+)
 from whence.storage.arrayfile import Array, Columns, StringTable, narrow, pack_strings, unpack_strings
 from whence.storage.postings import Lists, Steps, decode, unpack_windows
 
@@ -175,7 +182,9 @@ def _words(inputs: Sequence[MergeInput]) -> dict[str, Array]:
         rows = one.file_rows[one.arrays["postings.mention"]]
         key = word_keys(one.arrays["mentions.hash"], one.arrays["mentions.files"], np.maximum(rows, 0))
         keys.append(key[rows >= 0])
-    return word_columns(np.sort(np.concatenate(keys)))
+    tables = ((one.arrays["mentions.hash"].tolist(), one.arrays["mentions.words"].tobytes().splitlines()) for one in inputs)
+    written = words_by_hash(pair for hashes, words in tables for pair in zip(hashes, words, strict=True))
+    return word_columns(np.sort(np.concatenate(keys)), written)
 
 
 def merge_relations(inputs: Sequence[MergeInput]) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -17,7 +17,7 @@ from whence.index.segment import find_units, open_segment, unpack_parsed
 from whence.index.snapshot import Snapshot, snapshot_id
 from whence.index.store import IndexStore
 from whence.index.vectors import open_vectors
-from whence.source.read import content_hash, read_text
+from whence.source.read import content_hash, find_lines, read_text
 from whence.storage.arrayfile import ArrayFile, open_columns
 from whence.storage.postings import dead_mask
 
@@ -39,8 +39,11 @@ class Reader(Protocol):
     def encoder(self) -> Encoder | None:
         """The encoder of its vectors, if it has any."""
 
-    def read_text(self, path: str, accept: Callable[[str], object] | None = None) -> str | None:
-        """The text of a file without its secrets; None if it is gone, not text, or not accepted."""
+    def read_text(self, path: str) -> str | None:
+        """The text of a file without its secrets; None if it is gone or not text."""
+
+    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
+        """The files in whose text `find` finds lines, with these lines."""
 
     def units_at(self, path: str, keys: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
         """Units of a file by their first line and name."""
@@ -94,10 +97,16 @@ class IndexReader:
         self._computed.clear()
         self.snapshot.release()
 
-    def read_text(self, path: str, accept: Callable[[str], object] | None = None) -> str | None:
-        """The text of a file on disk now, without its secrets; None if it is gone, not text, or not accepted."""
+    def read_text(self, path: str) -> str | None:
+        """The text of a file on disk now, without its secrets; None if it is gone or not text."""
         limit, store = self.settings.index.max_file_bytes + 1, self.store
-        return read_text(self.root, path, limit, accept, lambda raw: store.has_no_secret(path, content_hash(raw)))
+        return read_text(self.root, path, limit, lambda raw: store.has_no_secret(path, content_hash(raw)))
+
+    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
+        """The files on disk now in whose text, without secrets, `find` finds lines, with these lines."""
+        clean = self.compute_once("clean files", self.store.clean_files)
+        for path, _, lines in find_lines(self.root, paths, self.settings.index.max_file_bytes + 1, find, clean):
+            yield path, lines
 
     def parsed(self, path: str) -> ParsedFile | None:
         """A file as it was parsed when it was indexed."""

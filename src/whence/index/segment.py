@@ -28,8 +28,6 @@ LEVELS = (COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, COARSE_LEVELS, FINE_LEVEL
 WINDOW_BYTES = 800
 #: A path posting says where in the path the term occurs.
 IN_STEM, IN_DIRECTORY = 1, 2
-#: Shorter words occur everywhere and say nothing about which file needs which.
-MIN_WORD_LENGTH = 4
 #: Whatever is not part of a word becomes a space; characters beyond ASCII are examined when a word is first seen.
 SPACED_OUT = bytes(byte if chr(byte).isalnum() or chr(byte) in "_\0" or byte > 127 else ord(" ") for byte in range(256))
 #: The kinds of content and of unit, by their number in columns.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from whence.core.types import DEFINITIONS, EDGE_KINDS, ParsedFile, Reference, Unit
+from whence.core.types import DEFINITIONS, EDGE_KINDS, MIN_WORD_LENGTH, ParsedFile, Reference, Unit
 from whence.index.segment import (
     BODY,
     CONSTRUCTS,
@@ -28,7 +28,6 @@ from whence.index.segment import (
     IN_STEM,
     KIND_NAMES,
     LEVELS,
-    MIN_WORD_LENGTH,
     NAME,
     OF_RECEIVER,
     PARENTS,
@@ -160,7 +159,7 @@ class SegmentWriter:
         self._window_ends.append(len(cuts) + (self._window_ends[-1] if self._window_ends else 0))
 
     def _add_words(self, source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array) -> Array:
-        """Look up every word of a file in one pass, with its unit and field; returns the distinct words of its text.
+        """Look up every word of a file in one pass, with its unit and field; returns the distinct words of its text as a whole.
 
         The text is cut wherever the unit, the window, or code and comment change, and joined again with a mark at each cut:
         one split then finds all words, and the marks tell the pieces apart. Names, enclosing names and signatures follow as
@@ -181,7 +180,8 @@ class SegmentWriter:
         self._slot.append((np.array(unit, np.int64) * len(FIELDS) + np.array(where, np.int64))[piece] + len(self._units) * len(FIELDS))
         self._text_word.append(words[:in_text])
         self._text_window.append(np.array(window, np.int64)[piece[:in_text]] + (self._window_ends[-1] if self._window_ends else 0))
-        return distinct(words[:in_text])
+        whole = sorted(set(source.translate(SPACED_OUT).split()))  # a cut may divide a word, and there may be text outside units
+        return np.array(self._words.look_up(whole), np.int64)
 
     def arrays(self) -> dict[str, Array]:
         """The columns of a segment with these files, in the order they were added."""
@@ -278,9 +278,10 @@ class SegmentWriter:
         for word, row in self._words.ids.items():
             if len(word) >= MIN_WORD_LENGTH:
                 hashes[row] = zlib.crc32(word)
+        written = words_by_hash((hashed, word) for word, hashed in zip(self._words.ids, hashes.tolist(), strict=True) if hashed)
         pairs = [np.stack([hashes[ids].astype(np.uint64), np.full(len(ids), row, np.uint64)]) for row, ids in enumerate(self._file_words)]
         joined = np.concatenate(pairs, axis=1) if pairs else np.empty((2, 0), np.uint64)
-        return word_columns(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]))
+        return word_columns(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]), written)
 
 
 def _flags(unit: Unit, language: str) -> int:
@@ -312,11 +313,22 @@ def word_keys(hashes: Array, offsets: Array, files: Array) -> Array:
     return np.repeat(hashes.astype(np.uint64), np.diff(offsets)) << np.uint64(32) | files.astype(np.uint64)
 
 
-def word_columns(key: Array) -> dict[str, Array]:
-    """Sorted (hash << 32 | file) pairs as a table of word hashes with their files."""
+def words_by_hash(words: Iterable[tuple[int, bytes]]) -> dict[int, bytes]:
+    """The word of each hash; several with the same hash, in order, with spaces between them."""
+    found: dict[int, bytes] = {}
+    for hashed, word in words:
+        if found.setdefault(hashed, word) != word:
+            found[hashed] = b" ".join(sorted({*found[hashed].split(), *word.split()}))
+    return found
+
+
+def word_columns(key: Array, written: Mapping[int, bytes]) -> dict[str, Array]:
+    """Sorted (hash << 32 | file) pairs as a table of words, a line for each hash, with their files."""
     hashes = (key >> np.uint64(32)).astype(np.uint32)
     new = first_of_each(hashes)
+    lines = b"".join(written[hashed] + b"\n" for hashed in hashes[new].tolist())
     return {
+        "mentions.words": np.frombuffer(lines, np.uint8),
         "mentions.hash": hashes[new],
         "mentions.files": np.append(new, len(hashes)).astype(np.uint32),
         "postings.mention": narrow(key & np.uint64(0xFFFFFFFF)),

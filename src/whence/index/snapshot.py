@@ -10,12 +10,12 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.core.types import DocumentFrequency
-from whence.index.segment import CONTENTS, DEFINES, KIND_NAMES, MIN_WORD_LENGTH, SegmentReader, fold_name, name_hash
+from whence.core.types import MIN_WORD_LENGTH, DocumentFrequency
+from whence.index.segment import CONTENTS, DEFINES, KIND_NAMES, SegmentReader, fold_name, name_hash
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.postings import distinct, is_member
@@ -320,6 +320,20 @@ class Snapshot:
             rows = segment.files_with_word(hashed)
             found.append((rows[~gone[rows]] if gone.any() else rows).astype(np.int64) + base)
         return np.concatenate(found) if found else np.empty(0, np.int64)
+
+    def possible_files(self, find: Callable[[bytes, Any, Any], set[int] | None]) -> Array:
+        """A mask of the files whose words may satisfy `find`, which is called with the words of each segment and their files."""
+        masks = []
+        for segment in self.segments:
+            mask = np.ones(segment.files, bool)
+            if "mentions.words" in segment.arrays:
+                columns = (segment.arrays[name].data for name in ("mentions.files", "postings.mention"))
+                rows = find(segment.arrays["mentions.words"].tobytes(), *columns)
+                if rows is not None:
+                    mask[:] = False
+                    mask[list(rows)] = True
+            masks.append(mask)
+        return np.concatenate(masks) if masks else np.zeros(0, bool)
 
     def definitions(self, name: str) -> Array:
         """The units that define a name exactly as written."""

@@ -196,6 +196,11 @@ class IndexStore(Database):
         """Whether a file with this content is known to contain no secret."""
         return bool(self.rows("SELECT 1 FROM files WHERE path = ? AND hash = ? AND hidden = 0", [os.fsencode(path), hashed]))
 
+    def clean_files(self) -> dict[str, FileState]:
+        """The files that are known to contain no secret, as they were read."""
+        rows = self.rows("SELECT path, size, mtime_ns, ctime_ns, inode, asked_ns FROM files WHERE hidden = 0")
+        return {os.fsdecode(path): FileState(*state) for path, *state in rows}
+
     def file_rows(self) -> list[tuple[str, bytes, str, str, int, int, int]]:
         """(path, hash, language, reason, segment, row, hidden) of every file."""
         found = self.rows("SELECT path, hash, language, reason, segment, row, hidden FROM files ORDER BY path")

@@ -147,6 +147,7 @@ def _check_columns(file: ArrayFile) -> None:
     for name in _SORTED:
         _rising(file[name], name)
     _check_windows(file)
+    _need(int((file["mentions.words"] == ord("\n")).sum()) == len(file["mentions.hash"]), "there are not as many words as hashes")
     _below(file["units.kind"], len(KIND_NAMES), "units.kind")
     _below(file["files.content"], len(CONTENTS), "files.content")
     _below(file["relations.kind"] & np.uint8(~OF_RECEIVER & 0xFF), len(EDGE_KINDS), "relations.kind")

@@ -11,8 +11,9 @@ from pathlib import Path
 from whence.core.errors import QueryError
 from whence.core.types import KINDS
 from whence.parse.languages import KNOWN_NAMES, LANGUAGES
-from whence.query.filters import CONTENTS, Pattern, check_glob, compile_pattern
+from whence.query.filters import CONTENTS, check_glob
 from whence.query.parser import PHRASE, REGEX, WORD, AllOf, AnyOf, Condition, Leaf, ParsedQuery, leaves_of
+from whence.query.patterns import Pattern, compile_pattern
 from whence.text import analyzer
 from whence.text.tables import word_sections
 

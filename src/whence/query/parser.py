@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from whence.core.types import CODE
-from whence.query.filters import Pattern
 from whence.source.ignore import BACKEND
 from whence.source.read import strip_secrets
 from whence.text import analyzer
+
+if TYPE_CHECKING:
+    from whence.query.patterns import Pattern
 
 #: Conditions that are no fields.
 WORD, PHRASE, REGEX = "word", "phrase", "regex"

@@ -8,16 +8,15 @@ has placeholders. A name also finds its definition, whatever its case and separa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import numpy as np
 
-from whence.core.types import CONTAINERS
-from whence.index.segment import BITS, KIND_NAMES, MIN_WORD_LENGTH, NAME, TOP_LEVEL, word_runs
+from whence.core.types import CONTAINERS, MIN_WORD_LENGTH
+from whence.index.segment import BITS, KIND_NAMES, NAME, TOP_LEVEL, word_runs
 from whence.index.snapshot import Snapshot
-from whence.retrieval.filters import ReadText
 from whence.retrieval.lexical import TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.postings import is_member
@@ -99,7 +98,7 @@ class ExactMatches:
         return units, np.array([self.by_unit[unit].strength for unit in units.tolist()], np.float64)
 
 
-def find_exact(statistics: TermStatistics, files: Array, read: ReadText) -> ExactMatches | None:
+def find_exact(statistics: TermStatistics, files: Array, read: Callable[[str], str | None]) -> ExactMatches | None:
     """Where the literals of a query occur in some files (a mask); None if nowhere."""
     finder = _Finder(statistics, files, read)
     found = [*finder.find_phrase_names(), *(match for literal in statistics.plan.literals for match in finder.find(literal))]
@@ -120,7 +119,7 @@ def find_exact(statistics: TermStatistics, files: Array, read: ReadText) -> Exac
 class _Finder:
     """Looks for one query's literals in one snapshot."""
 
-    def __init__(self, statistics: TermStatistics, files: Array, read: ReadText) -> None:
+    def __init__(self, statistics: TermStatistics, files: Array, read: Callable[[str], str | None]) -> None:
         self._statistics, self._snapshot, self._plan = statistics, statistics.snapshot, statistics.plan
         self._files, self._read, self._left = files, read, MAX_READ_IN_ALL
         self._query = statistics.plan.text.strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from whence.index.segment import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
-from whence.query.filters import Filters, Pattern
+from whence.query.filters import Filters
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
+from whence.query.patterns import Pattern
 from whence.source.ignore import BACKEND
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
@@ -50,24 +51,22 @@ def _glob_mask(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:
     return np.array([spec.match_file(path) for path in snapshot.paths], bool)
 
 
-class ReadText(Protocol):
-    """Reads a file without its secrets.
+class TextReader(Protocol):
+    """Reads files without their secrets."""
 
-    With `wanted`, the text on disk is tested first; None if that fails, since hiding secrets costs more, or if the file is gone.
-    """
+    def read_text(self, path: str) -> str | None:
+        """The text of a file; None if it is gone."""
 
-    def __call__(self, path: str, wanted: Callable[[str], object] | None = None, /) -> str | None:
-        """The text of a file."""
+    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
+        """The files in whose text `find` finds lines, with these lines."""
 
 
-def matching_lines(snapshot: Snapshot, files: Iterable[int], pattern: Pattern, read: ReadText) -> dict[int, list[int]]:
-    """For each file with a match, the lines that match."""
-    matches = {}
-    for file in files:
-        text = read(snapshot.path(file), pattern.matching_lines)
-        if text is not None and (lines := pattern.matching_lines(text)):
-            matches[file] = lines
-    return matches
+def matching_lines(snapshot: Snapshot, files: Array, pattern: Pattern, reader: TextReader) -> dict[int, list[int]]:
+    """For each file of a mask with a match, the lines that match; the index says which files need to be read."""
+    if pattern.requirement is not None:
+        files = files & snapshot.possible_files(pattern.requirement.files)
+    rows = {snapshot.path(file): file for file in np.flatnonzero(files).tolist()}
+    return {rows[path]: lines for path, lines in reader.find_lines(sorted(rows), pattern.find_lines)}
 
 
 def units_with_lines(snapshot: Snapshot, lines: dict[int, list[int]]) -> Array:
@@ -117,10 +116,10 @@ class Restriction:
 
 
 def restrict(
-    conditions: Sequence[Condition], snapshot: Snapshot, files: Array, units: Array | None, read: ReadText, resolve: ResolveName
+    conditions: Sequence[Condition], snapshot: Snapshot, files: Array, units: Array | None, reader: TextReader, resolve: ResolveName
 ) -> Restriction:
     """Apply conditions, all of which must hold, to a mask of files and one of units."""
-    matcher = _ConditionMatcher(snapshot, read, resolve)
+    matcher = _ConditionMatcher(snapshot, reader, resolve)
     mask = snapshot.unit_mask(files) if units is None else snapshot.unit_mask(files) & units
     mask = matcher.all_of(conditions, mask)
     return Restriction(
@@ -134,8 +133,8 @@ def restrict(
 class _ConditionMatcher:
     """Evaluates one query's conditions over one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, read: ReadText, resolve: ResolveName) -> None:
-        self._snapshot, self._read, self._resolve = snapshot, read, resolve
+    def __init__(self, snapshot: Snapshot, reader: TextReader, resolve: ResolveName) -> None:
+        self._snapshot, self._reader, self._resolve = snapshot, reader, resolve
         self.lines: dict[int, list[int]] = {}
         self.ordered: list[Array] = []
         self.notes: list[str] = []
@@ -201,7 +200,7 @@ class _ConditionMatcher:
         files = np.zeros(snapshot.files, bool)
         files[snapshot.file_of_unit[mask]] = True
         if leaf.pattern is not None:
-            lines = matching_lines(snapshot, np.flatnonzero(files).tolist(), leaf.pattern, self._read)
+            lines = matching_lines(snapshot, files, leaf.pattern, self._reader)
         else:
             lines = self._phrase_lines(leaf.value, files)
         if leaf.negated:
@@ -219,7 +218,7 @@ class _ConditionMatcher:
         """For each file that holds a phrase, the lines it is on."""
         snapshot, lines = self._snapshot, {}
         for file in np.flatnonzero(files & self._with_words(phrase)).tolist():
-            text = self._read(snapshot.path(file))
+            text = self._reader.read_text(snapshot.path(file))
             lowered = text.lower() if text is not None else ""
             if numbers := _line_numbers(lowered, find_phrase(phrase, lowered)):
                 lines[file] = numbers

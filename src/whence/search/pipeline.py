@@ -15,8 +15,8 @@ from whence.embed.encoder import Encoder, is_shipped
 from whence.index.reader import Reader
 from whence.index.segment import DEFINES
 from whence.index.snapshot import Snapshot
-from whence.query.filters import Pattern
 from whence.query.parser import Condition, Leaf, ParsedQuery
+from whence.query.patterns import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
 from whence.ranking.ledger import Ledger, score, trace_ranking
@@ -25,7 +25,16 @@ from whence.retrieval import lexical
 from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
 from whence.retrieval.exact import find_exact
-from whence.retrieval.filters import ReadText, Restriction, file_mask, lines_in_units, matching_lines, restrict, unit_mask, units_with_lines
+from whence.retrieval.filters import (
+    Restriction,
+    TextReader,
+    file_mask,
+    lines_in_units,
+    matching_lines,
+    restrict,
+    unit_mask,
+    units_with_lines,
+)
 from whence.retrieval.lexical import FieldWeights, TermStatistics
 from whence.retrieval.paths import PathMatch
 from whence.search.request import ResolvedRequest, SearchRequest, check_profile
@@ -63,7 +72,7 @@ class SearchRun:
     request: ResolvedRequest
     pool: int
     pool_per_result: int
-    read: ReadText
+    reader: TextReader
     encoder: Encoder | None = None
     trace: Trace | None = None
     include: Array | None = None  # units to rank whether or not they are found
@@ -148,7 +157,7 @@ def _with_pattern(
 ) -> tuple[SearchScope, dict[int, list[int]]]:
     """What a pattern leaves of what may be returned, and the lines that match it or matched something before."""
     snapshot = run.snapshot
-    lines = matching_lines(snapshot, np.flatnonzero(scope.files).tolist(), pattern, run.read)
+    lines = matching_lines(snapshot, scope.files, pattern, run.reader)
     if scope.units is not None:
         lines = lines_in_units(snapshot, lines, scope.units)
     matching = units_with_lines(snapshot, lines)
@@ -209,7 +218,7 @@ def _settled(ranked: RankedPool, run: SearchRun) -> list[FileHit]:
     snapshot = run.snapshot
 
     def concentrated(file: int) -> int:
-        text = run.read(snapshot.path(file))
+        text = run.reader.read_text(snapshot.path(file))
         return concentration(text[:TIE_CHARACTERS], asked) if text else 0
 
     return [*break_ties(hits[:reach], concentrated, snapshot.path), *hits[reach:]]
@@ -280,7 +289,8 @@ def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> Ran
     found = _candidates(statistics, path_match, commits, scope, count) if run.request.strategy != "vector" else {}
     if dense is not None and run.request.strategy != "lexical":
         found[DENSE] = _by_meaning(run, dense, statistics, _unit_mask(snapshot, scope), count)
-    exact = find_exact(statistics, scope.files, run.read) if "exact" in run.profile.signals and run.request.strategy != "vector" else None
+    by_text = "exact" in run.profile.signals and run.request.strategy != "vector"
+    exact = find_exact(statistics, scope.files, run.reader.read_text) if by_text else None
     if exact is not None:
         found["exact"] = exact.candidates(_unit_mask(snapshot, scope))
     if run.request.max_distance is not None:
@@ -467,7 +477,7 @@ class Searcher:
             request=request.resolved(chosen, reader.snapshot.files),
             pool=chosen.pool,
             pool_per_result=chosen.pool_per_result,
-            read=reader.read_text,
+            reader=reader,
             encoder=reader.encoder,
             trace=self.trace,
         )
@@ -495,7 +505,7 @@ class Searcher:
             notes.extend(remarks)
             return found
 
-        return restrict(conditions, self.reader.snapshot, files, units, self.reader.read_text, named)
+        return restrict(conditions, self.reader.snapshot, files, units, self.reader, named)
 
     def _ranked_with(self, request: SearchRequest, target: str) -> tuple[Array, RankedPool]:
         """The units that a target stands for, and the answer to a request with at least one of them in it."""

@@ -13,8 +13,9 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import FUSIONS, PROFILES, Profile
 from whence.core.request import check_choice, option
 from whence.core.settings import SearchSettings
-from whence.query.filters import CONTENTS, OPERATORS, STRATEGIES, Filters, Pattern, check_distance, compile_pattern
+from whence.query.filters import CONTENTS, OPERATORS, STRATEGIES, Filters, check_distance
 from whence.query.parser import ParsedQuery, parse_query
+from whence.query.patterns import Pattern, compile_pattern
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -11,9 +11,13 @@ import errno
 import os
 import stat
 from _blake2 import blake2b  # hashlib would load all of OpenSSL for it, on the way to an answer
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from whence.text.secrets import Secret, find_secrets
+
+if TYPE_CHECKING:
+    from whence.source.walk import FileState
 
 
 def content_hash(raw: bytes) -> bytes:
@@ -58,6 +62,9 @@ def longest_line(text: bytes) -> int:
 #: What stands for a character of a secret, by the number of bytes that it has in UTF-8.
 _FILLERS = {1: "*", 2: "\u00d7", 3: "\uff0a", 4: "\U0001f7b6"}
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
 #: Texts in which this process found no secret: answers show the same files again and again. Only hashes of them are kept.
 _CLEAN: set[tuple[str, int, int]] = set()
 _MOST_CLEAN = 10_000
@@ -98,17 +105,10 @@ def strip_secrets(text: str) -> str:
     return _covered(text, [(one.start, one.end, "") for one in find_secrets(text)])
 
 
-def read_text(
-    root: str | os.PathLike[str],
-    path: str,
-    most: int,
-    wanted: Callable[[str], object] | None = None,
-    is_clean: Callable[[bytes], bool] | None = None,
-) -> str | None:
+def read_text(root: str | os.PathLike[str], path: str, most: int, is_clean: Callable[[bytes], bool] | None = None) -> str | None:
     """The beginning of a file of a tree as it is on disk now, as it is shown; None when it is gone, no text, or reached by a link.
 
-    `wanted` may look at it as it is on disk and say whether it is worth showing at all; `is_clean` may know from its
-    bytes that there is no secret in it.
+    `is_clean` may know from its bytes that there is no secret in it.
     """
     try:
         raw = read_prefix(open_inside(root, path), most)
@@ -118,9 +118,75 @@ def read_text(
     if decoded is None:
         return None
     text = decoded.decode("utf-8", "replace")
-    if wanted is not None and not wanted(text):
-        return None
     return text if is_clean is not None and is_clean(raw) else label_secrets(text, path)
+
+
+def find_lines(
+    root: str | os.PathLike[str],
+    paths: Iterable[str],
+    most: int,
+    find: Callable[[bytes], list[int]],
+    clean: Mapping[str, FileState],
+) -> Iterator[tuple[str, bytes, list[int]]]:
+    """The files of a tree in which `find` finds lines, as they are shown, with these lines.
+
+    A file is searched as it is on disk; secrets are looked for only where something was found and it is none of the
+    `clean` ones, which had none and have not changed.
+    """
+    for path, state, raw in _read_files(root, paths, most):
+        text = to_utf8(raw)
+        if text is None or not (lines := find(text)):
+            continue
+        if path not in clean or not clean[path].is_unchanged(state):
+            plain = text.decode("utf-8", "replace")
+            shown = label_secrets(plain, path)
+            if shown is not plain:
+                text = shown.encode("utf-8")
+                still = set(find(text))
+                lines = [line for line in lines if line in still]
+        if lines:
+            yield path, text, lines
+
+
+def _read_files(root: str | os.PathLike[str], paths: Iterable[str], most: int) -> Iterator[tuple[str, os.stat_result, bytes]]:
+    """The first bytes of many files, as `open_inside` reads them: a folder stays open while its files follow one another."""
+    names: list[str] = []  # of the folders below the root that are open
+    handles = [os.open(root, _FOLDER)]
+    try:
+        for path in paths:
+            *folders, name = path.split("/")
+            if folders != names and not _enter(folders, names, handles):
+                continue
+            try:
+                handle = os.open(name, _FILE, dir_fd=handles[-1])
+            except (OSError, ValueError):
+                continue
+            try:
+                state = os.fstat(handle)
+                if stat.S_ISREG(state.st_mode):
+                    yield path, state, os.read(handle, min(state.st_size, most) + 1)
+            finally:
+                os.close(handle)
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def _enter(folders: list[str], names: list[str], handles: list[int]) -> bool:
+    """Open the folders of a path one below the other, as far as they are not open; False if one cannot be."""
+    same = next((at for at, (one, other) in enumerate(zip(folders, names)) if one != other), min(len(folders), len(names)))  # noqa: B905
+    while len(names) > same:
+        names.pop()
+        os.close(handles.pop())
+    for folder in folders[same:]:
+        if folder in ("", ".", ".."):
+            return False
+        try:
+            handles.append(os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=handles[-1]))
+        except (OSError, ValueError):
+            return False
+        names.append(folder)
+    return True
 
 
 def read_masked(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
@@ -141,13 +207,13 @@ def open_inside(root: str | os.PathLike[str], path: str) -> int:
     *folders, name = path.split("/")
     if not name or any(folder in ("", ".", "..") for folder in folders) or name in (".", ".."):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
-    inside = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    inside = os.open(root, _FOLDER)
     try:
         for folder in folders:
-            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=inside)
+            inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=inside)
             os.close(inside)
             inside = inner
-        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, dir_fd=inside)
+        return os.open(name, _FILE, dir_fd=inside)
     finally:
         os.close(inside)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import json
 import os
-from dataclasses import replace
+from array import array
 from pathlib import Path
 from typing import Any
 
 from whence.context.classic import keywords
 from whence.core.settings import load
+from whence.core.types import MIN_WORD_LENGTH
+from whence.index.segment import word_runs
 from whence.memory import front_matter
 from whence.memory.note import Note
-from whence.query import filters, parser, plan
+from whence.query import parser, patterns, plan
 from whence.text import analyzer
 from whence_bench.faults import fuzz_reader, fuzz_wire
 from whence_bench.faults import fuzz_words as words
@@ -83,15 +85,19 @@ def _paste(_: Path) -> Try:
 
 
 def _pattern(_: Path) -> Try:
-    """A pattern is compiled or refused, and no line that it finds lacks the text that it is said to need."""
+    """A pattern is compiled or refused, and no text in which it finds a line lacks the words that it is said to need."""
     lines = ["", "def total(a_id):", "aaaab", "word 12 x", "[]^$\\", "Straße ÄÖ", "\t0x41_Id "]
     text = "\n".join(lines)
+    words = "".join(f"{word}\n" for word in word_runs(text) if len(word.encode()) >= MIN_WORD_LENGTH).encode()
+    offsets, files = array("I", range(words.count(b"\n") + 1)), array("I", bytes(4 * words.count(b"\n")))
 
     def tried(data: bytes) -> None:
         flags, written = data[0] if data else 0, _text(data[1:])
-        made = filters.compile_pattern(written, fixed=bool(flags & 1), word=bool(flags & 2), ignore_case=bool(flags & 4))
-        plain = replace(made, literal="")
-        assert made.matching_lines(text) == plain.matching_lines(text), made.literal
+        made = patterns.compile_pattern(written, fixed=bool(flags & 1), word=bool(flags & 2), ignore_case=bool(flags & 4))
+        found = made.requirement.files(words, offsets, files) if made.requirement is not None else None
+        assert not made.matching_lines(text) or found is None or found == {0}, made.requirement
+        made.literal = b""
+        assert bool(made.matching_lines(text)) is bool(made.find_lines(text.encode(), 1))
 
     return tried
 
@@ -277,7 +283,7 @@ TARGETS = (
     Target("tokens", _tokens, ("text/analyzer.py",), (_SENTENCE, _CODE), words.QUERY, 600_000, 2_500, cost=0.1),
     Target("query", _query, ("query", "text/analyzer.py"), _QUERIES, words.QUERY, 300_000, 1_500, longest=420, cost=0.25),
     Target("paste", _paste, ("query",), (_SENTENCE, _TRACE, _PROMPT, _CODE), (*words.PASTES, *words.QUERY), 50_000, 250, cost=0.7),
-    Target("pattern", _pattern, ("query/filters.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 500, longest=300, cost=0.15),
+    Target("pattern", _pattern, ("query/patterns.py",), _PATTERN_SEEDS, words.QUERY, 150_000, 500, longest=300, cost=0.15),
     Target(
         "front matter", _front_matter, ("memory/front_matter.py",), (_NOTE, b"---\n\ntext", b"plain"), words.NOTES, 200_000, 1_000, cost=0.2
     ),

@@ -10,7 +10,7 @@ import math
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -187,10 +187,14 @@ class MeasuredIndex:
         masked = self._masked.get(path)
         return masked if masked is not None else read_masked(self._layout.root, path, self._settings.index.max_file_bytes + 1)
 
-    def _read(self, path: str, accepts: Callable[[str], object] | None = None) -> str | None:
+    def read_text(self, path: str) -> str | None:
+        """The text of a file, masked if it was; None if it is gone or not text."""
         source = self.source(path)
-        text = None if source is None else source.decode("utf-8", "replace")
-        return text if text is None or accepts is None or accepts(text) else None
+        return None if source is None else source.decode("utf-8", "replace")
+
+    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
+        """The files in whose text `find` finds lines, with these lines."""
+        return ((path, lines) for path in paths if (lines := find(self.source(path) or b"")))
 
     def paths(self) -> list[str]:
         """The code files, sorted."""
@@ -239,7 +243,7 @@ class MeasuredIndex:
         chosen = self._settings.search
         request = ResolvedRequest(k=DEPTH, strategy=chosen.strategy, filters=Filters(content=CODE))
         sizes = (chosen.pool, chosen.pool_per_result)
-        asking = SearchRun(self.snapshot, self._profile, self._weights, request, *sizes, self._read, self._encoder)
+        asking = SearchRun(self.snapshot, self._profile, self._weights, request, *sizes, self, self._encoder)
         return [self.snapshot.path(found.hit.file) for found in answer(question, asking)]
 
     def count_words(self, question: str) -> list[str]:
