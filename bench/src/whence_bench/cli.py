@@ -461,6 +461,24 @@ def exact(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fil
 
 
 @click.command()
+@click.option("--corpus", required=True, metavar="DIR", help="The benchmark, as `whence bench fetch search DIR` writes it.")
+@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository of the corpus (repeatable).")
+@into_files()
+def spans(corpus: str, names: tuple[str, ...], files: Files) -> int:
+    """Whether a result shows the unit that was asked for.
+
+    Questions are the first sentences of doc comments, asked of a copy of the
+    tree in which the comments of the documented definition are blanked.
+    """
+    from whence_bench.search import spans as benchmark  # noqa: PLC0415
+
+    done, _ = _measured(benchmark.run, corpus, names, None)
+    print_text(f"{benchmark.as_text(done)}\n")
+    files.write(benchmark.as_json(done))
+    return 0
+
+
+@click.command()
 @click.argument("names", nargs=-1, metavar="[PART]...")
 @click.option("--seconds", type=click.FloatRange(min=1), help="The most time for each part (default: its own).")
 @click.option("--small", is_flag=True, help="A sample of everything, in a minute or two.")
@@ -575,5 +593,5 @@ def ui(tree: str | None, files: Files) -> int:
     return 1 if any(row.kept is False for row in room.rows) else 0
 
 
-for one in (agents, bench_fleet, confidence, exact, faults, pastes, scale, ui):
+for one in (agents, bench_fleet, confidence, exact, faults, pastes, scale, spans, ui):
     bench.add_command(one)

@@ -117,6 +117,9 @@ SEMANTIC = Profile(signals=_both(meaning=1.0))
 #: For units like another one (Q9); not for questions, so not among the profiles to choose.
 RELATED = Profile(signals=_both(passage=2.0, unit=1.0), decay=0.0)
 
+#: Which unit of a ranked file is shown: the one that answers, by its own evidence. Learned (weights/CARD.md).
+UNITS = Profile(signals=_learned("units"))
+
 #: How symbols are ranked for a task. Weights are learned (weights/CARD.md), but for what no benchmark can teach: use.
 USAGE_WEIGHTS = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
 SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **USAGE_WEIGHTS}), decay=0.15, boilerplate=0.3)
@@ -148,6 +151,7 @@ NOTE_PROFILES: Mapping[str, Profile] = MappingProxyType({"default": NOTES, "clas
 ALL_PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         **PROFILES,
+        "units": UNITS,
         "symbols": SYMBOLS,
         "symbols_first": SYMBOLS_FIRST,
         "symbols_classic": SYMBOLS_CLASSIC,

@@ -108,6 +108,7 @@ _QUOTATION = re.compile(r"\"([^\"\n]{8,300})\"|'([^'\n]{8,300})'|`([^`\n]{4,300}
 
 #: Numbers, hashes and names too long to be terms: they are looked for only as written.
 _EDGES = "`'\".,:;()[]{}"
+_NOT_PROSE = re.compile(r"[a-z0-9][A-Z]|[\d_./:\\#-]")
 _LONG_WORD = re.compile(r"\w{4,}")
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -234,7 +235,10 @@ def _literals(text: str, words: list[str]) -> tuple[str, ...]:
     lines = [line.strip() for line in text.split("\n")]
     quoted = [next(filter(None, found)) for found in _QUOTATION.findall(text)]
     texts = [line for line in (*quoted, *lines) if line and len(line) <= MAX_LITERAL]
-    names = [*words, *(token.strip(_EDGES) for token in text.split())] if len(words) <= FEW_WORDS else []
+    tokens = [token.strip(_EDGES) for token in text.split()]
+    names = [*words, *tokens] if len(words) <= FEW_WORDS else []
+    if len(tokens) > FEW_WORDS:  # a sentence: its plain words are words, even if something is called so
+        names = [name for name in names if _NOT_PROSE.search(name)]
     return tuple(dict.fromkeys([*texts[:MAX_LITERALS], *filter(None, names)]))
 
 

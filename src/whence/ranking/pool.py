@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.core.profiles import RRF, Profile
+from whence.index.segment import KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.parse.paths import Role
 from whence.query.plan import QueryPlan
@@ -21,6 +23,8 @@ from whence.retrieval.lexical import TermStatistics
 from whence.retrieval.paths import PathMatch
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct
+from whence.text.analyzer import parts as name_parts
+from whence.text.analyzer import stem
 
 if TYPE_CHECKING:  # only symbols need these: a search must not load them
     from whence.graph.reader import Graph
@@ -144,6 +148,18 @@ class CandidatePool:
         """The similarity of each candidate itself."""
         return self.dense.of_units(self.units) if self.dense else np.zeros(len(self.units))
 
+    @cached_property
+    def own_names(self) -> tuple[Array, Array]:
+        """The share of the query, weighted by idf, that each candidate's own name contains; the share of the name that is in the query."""
+        worth = {found.term.text: found.term.weight * found.unit_idf for found in self.statistics.terms if not found.term.whole}
+        total = fsum(worth.values()) or 1.0
+        shares = np.zeros((2, len(self.units)))
+        for row, unit in enumerate(self.units.tolist()):
+            parts = {stem(part) for part in name_parts(self.snapshot.unit_name(unit))}
+            if held := parts & worth.keys():
+                shares[:, row] = fsum(worth[part] for part in held) / total, len(held) / len(parts)
+        return shares[0], shares[1]
+
     def path(self, row: int) -> str:
         """The path of a candidate."""
         return self.snapshot.path(int(self.files[row]))
@@ -245,6 +261,11 @@ def coverage(pool: CandidatePool) -> Array:
         return np.ones(len(pool.units))
     held = pool.statistics.holds(pool.distinct_files)
     return pool.by_file(held.mean(axis=0) ** pool.profile.coverage)
+
+
+def is_of_kind(pool: CandidatePool, kinds: Collection[str]) -> Array:
+    """1 for each candidate of some kinds, 0 for others."""
+    return np.array([float(kind in kinds) for kind in KIND_NAMES])[pool.snapshot.kinds[pool.units]]
 
 
 def unit_scores(pool: CandidatePool) -> Array:

@@ -41,7 +41,7 @@ from whence.search.request import ResolvedRequest, SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
 from whence.source.read import strip_secrets
 from whence.storage.arrayfile import Array
-from whence.storage.postings import distinct, is_member
+from whence.storage.postings import distinct, is_member, ranges
 from whence.text.analyzer import terms
 from whence.text.excerpt import concentration
 
@@ -75,6 +75,7 @@ class SearchRun:
     reader: TextReader
     encoder: Encoder | None = None
     trace: Trace | None = None
+    units: Profile | None = None  # how the unit of a file that is shown is chosen; None: the best ranked one
     include: Array | None = None  # units to rank whether or not they are found
     restriction: Restriction | None = None  # what the conditions of the query leave
 
@@ -98,6 +99,15 @@ class RankedPool:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitChoice:
+    """The unit of a file that answers, by its own evidence; it does not change the file's score."""
+
+    unit: int
+    ledger: Ledger
+    row: int  # of the unit in the ledger
+
+
+@dataclass(frozen=True, slots=True)
 class RankedFile:
     """One file of the answer."""
 
@@ -106,6 +116,12 @@ class RankedFile:
     matched: str = ""  # the words that had to match, when some were let go (Q4)
     lines: tuple[int, ...] = ()  # lines that match the pattern
     alone: bool = False  # whether it is a unit by itself and does not stand for its file
+    choice: UnitChoice | None = None  # the unit to show, where another than the best ranked answers
+
+    @property
+    def unit(self) -> int:
+        """The unit that is shown."""
+        return self.choice.unit if self.choice is not None else int(self.ranked.pool.units[self.hit.row])
 
 
 def leading_files(found: Sequence[RankedFile]) -> LeadingFiles:
@@ -176,7 +192,27 @@ def _ask(query: str, run: SearchRun, scope: SearchScope) -> list[RankedFile]:
     hits = _settled(ranked, run)
     if run.trace is not None:
         trace_stages(run.trace, plan, ranked, hits)
-    return [RankedFile(ranked, hit) for hit in hits[: request.k]]
+    found = [RankedFile(ranked, hit) for hit in hits[: request.k]]
+    return found if run.units is None else with_units(found, run.units, scope.units)
+
+
+def with_units(found: list[RankedFile], profile: Profile, allowed: Array | None) -> list[RankedFile]:
+    """Each file with the unit that answers, chosen among those that contain a word of the query or mean the same.
+
+    What is found by name or as typed is shown where it is.
+    """
+    pool = found[0].ranked.pool if found else None
+    if pool is None or pool.plan.symbol:
+        return found
+    as_typed = {int(pool.snapshot.file_of_unit[unit]) for unit in pool.exact.lines} if pool.exact is not None else set()
+    files = {one.hit.file: one for one in found if one.hit.file not in as_typed}
+    _, units = ranges(pool.snapshot.unit_starts, np.array(sorted(files), np.int64))
+    best = np.array(sorted(one.unit for one in files.values()), np.int64)
+    likely = (pool.statistics.unit_scores[units] > 0) & (True if allowed is None else allowed[units])
+    choosing = pool.with_candidates(np.union1d(units[likely], best), {})
+    ledger = score(choosing, profile.signals)
+    chosen = {hit.file: UnitChoice(int(choosing.units[hit.row]), ledger, hit.row) for hit in collapse(choosing, ledger.scores())}
+    return [replace(one, choice=chosen[one.hit.file]) if one.hit.file in files else one for one in found]
 
 
 def _enough(run: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
@@ -480,6 +516,7 @@ class Searcher:
             reader=reader,
             encoder=reader.encoder,
             trace=self.trace,
+            units=reader.settings.profiles.get("units") if name == "default" else None,
         )
 
     def restricted(self, parsed: ParsedQuery, run: SearchRun) -> tuple[SearchRun, tuple[str, ...]]:

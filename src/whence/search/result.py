@@ -91,7 +91,7 @@ class SearchResult:
     def __init__(self, source: ResultSource, found: RankedFile) -> None:
         self._source, self._found = source, found
         pool, hit = found.ranked.pool, found.hit
-        snapshot, best = pool.snapshot, int(pool.units[hit.row])
+        snapshot, best = pool.snapshot, found.unit
         first, last = snapshot.column("units.first"), snapshot.column("units.last")
         spoken = pool.retrieved.get("words", np.full(len(pool.units), np.nan))
         others = [] if found.alone else np.flatnonzero(pool.files == hit.file).tolist()
@@ -113,6 +113,12 @@ class SearchResult:
         """The ledger whose sum is the score."""
         return self._found.ranked.ledger.lines(self._found.hit.row)
 
+    @cached_property
+    def unit_why(self) -> list[LedgerLine]:
+        """Why this unit of the file is shown; empty where there was no choice."""
+        choice = self._found.choice
+        return choice.ledger.lines(choice.row) if choice is not None else []
+
     @property
     def parts(self) -> list[tuple[str, str, float]]:
         """The lines of the ledger that change the score, without their reasons: signal, operation, contribution."""
@@ -131,8 +137,8 @@ class SearchResult:
         weights = {found.term.text: found.term.weight * found.unit_idf for found in terms}
         if self.matching_lines:
             return [shown_line(number, every[number - 1], weights, whole=True) for number in self.matching_lines if number <= len(every)]
-        exact, pool = self._found.ranked.pool.exact, self._found.ranked.pool
-        leading = exact.lines.get(int(pool.units[self._found.hit.row]), ()) if exact is not None else ()
+        exact = self._found.ranked.pool.exact
+        leading = exact.lines.get(self._found.unit, ()) if exact is not None else ()
         return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines, leading)
 
     @cached_property

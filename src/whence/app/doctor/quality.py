@@ -89,32 +89,43 @@ def shuffled(paths: Sequence[str]) -> list[str]:
 
 def mask_comment(path: str, source: bytes) -> MaskedFile | None:
     """A question from one of a file's doc comments, and the file with that definition's comments blanked; None without one."""
+    found = mask_definition(path, source)
+    return None if found is None else (Question(question_of(found[0]), (path,)), found[1])
+
+
+def mask_definition(path: str, source: bytes) -> tuple[Unit, bytes] | None:
+    """One of a file's documented definitions, and the file with the comments of that definition blanked; None without one."""
     from whence.parse.units import parse  # noqa: PLC0415  -- grammars
 
     if not is_source(path) or len(source) > MAX_BYTES:
         return None
     parsed = parse(source, language_of(path, source[:4_096]).name)
-    candidates = [(unit, text) for unit in parsed.units if unit.kind in DEFINITIONS if (text := question_of(unit))]
+    candidates = [unit for unit in parsed.units if unit.kind in DEFINITIONS and question_of(unit)]
     if not candidates:
         return None
-    unit, text = candidates[zlib.crc32(source) % len(candidates)]
+    unit = candidates[zlib.crc32(source) % len(candidates)]
     blanked = bytearray(source)
     for start, end in parsed.comments:
         if unit.start <= start and end <= unit.end:  # comment markers stay, so that the file parses as before
             blanked[start:end] = bytes(byte if byte in b"\n\r\"'#/*-{}" else 32 for byte in source[start:end])
-    return Question(text, (path,)), bytes(blanked)
+    return unit, bytes(blanked)
 
 
 def question_of(unit: Unit) -> str:
     """The first sentence of a unit's doc comment without the words of its name; empty if too little is left."""
-    paragraph = _PARAGRAPH.split(unit.doc, maxsplit=1)[0].strip(" :*-/#|\"'\n")
-    sentence = _SENTENCE.match(paragraph)
-    text = " ".join((sentence[1] if sentence else paragraph).split())
+    text = first_sentence(unit.doc)
     if not text or _NO_DESCRIPTION.search(text) or len(text.split()) > MAX_WORDS:
         return ""
     own = {term for name in (unit.name, *unit.parents) for term in analyzer.terms(name)}
     left = analyzer.WORD.sub(lambda word: "" if own & set(analyzer.terms(word[0])) else word[0], text)
     return " ".join(left.split()) if _has_enough_words(left) else ""
+
+
+def first_sentence(doc: str) -> str:
+    """The first sentence of a doc comment, on one line."""
+    paragraph = _PARAGRAPH.split(doc, maxsplit=1)[0].strip(" :*-/#|\"'\n")
+    sentence = _SENTENCE.match(paragraph)
+    return " ".join((sentence[1] if sentence else paragraph).split())
 
 
 def _has_enough_words(text: str) -> bool:
