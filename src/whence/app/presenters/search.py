@@ -119,6 +119,8 @@ def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> D
         document.more(*(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}" for line in result.lines))
         if with_why:
             document.more(*why_lines(result.why, style))
+            if result.unit_why:
+                document.more(style("      and of its units this one is shown for:", dim=True), *why_lines(result.unit_why, style))
     return document
 
 
@@ -307,7 +309,7 @@ def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str,
         "provenance": result.provenance,
         **flags_json(result.flags),
         **({"matched": result.matched} if result.matched else {}),
-        **({"why": why_json(result.why)} if with_why else {}),
+        **({"why": why_json(result.why), "unit_why": why_json(result.unit_why)} if with_why else {}),
     }
 
 
