@@ -43,7 +43,7 @@ def test_the_unit_whose_name_answers_is_shown_not_the_one_that_makes_its_file_ra
 
 
 def test_the_choice_of_a_unit_has_a_receipt_and_does_not_change_the_score(index):
-    first = index.search("how do we retry after a failure")[0]
+    first = index.search("where is a connection opened")[0]
     assert {"own_name", "unit", "passage"} <= {line.signal for line in first.unit_why}
     assert sum(line.contribution for line in first.why) == pytest.approx(first.score)
 
