@@ -26,10 +26,9 @@ from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, con
 from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import CONCEPTS, DENSE, INCLUDED, LEARNED, CandidatePool, FileHit, NeighbourScores, union
 from whence.retrieval import lexical
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import FieldWeights, TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.storage.arrayfile import Array
 from whence.storage.postings import highest, ranges
 

@@ -22,9 +22,9 @@ from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, con
 from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import DENSE, INCLUDED, CandidatePool, FileHit, break_ties, collapse, union
 from whence.retrieval import lexical
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
 from whence.retrieval.exact import find_exact
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.filters import (
     Restriction,
     TextReader,
@@ -36,7 +36,6 @@ from whence.retrieval.filters import (
     units_with_lines,
 )
 from whence.retrieval.lexical import FieldWeights, TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.search.request import ResolvedRequest, SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
 from whence.source.read import strip_secrets
