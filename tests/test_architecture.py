@@ -7,6 +7,7 @@ import functools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -233,6 +234,7 @@ def test_a_search_with_nothing_changed_passes_few_modules(tmp_path):
     git("init", "-q", cwd=root)
     git("add", ".", cwd=root)
     git("commit", "-qm", "Orders can be refunded", cwd=root)
+    time.sleep(2.1)  # younger time stamps are not trusted, and the files would be read again
     command = [sys.executable, "-c", WALK, "search", "how to refund an order"]
     environment = {**os.environ, "PYTHONPATH": str(SOURCES), "WHENCE_DATA_DIR": str(tmp_path / "data")}
     _, unchanged = (subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True) for _ in range(2))
