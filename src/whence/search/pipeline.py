@@ -16,7 +16,6 @@ from whence.index.reader import Reader
 from whence.index.segment import DEFINES
 from whence.index.snapshot import Snapshot
 from whence.query.parser import Condition, Leaf, ParsedQuery
-from whence.query.patterns import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
 from whence.ranking.ledger import Ledger, score, trace_ranking
@@ -45,6 +44,7 @@ from whence.text.analyzer import terms
 from whence.text.excerpt import concentration
 
 if TYPE_CHECKING:
+    from whence.query.patterns import Pattern
     from whence.ranking.receipt import Why
     from whence.search.explain import Absence, Rival
     from whence.search.related import RelatedQuery

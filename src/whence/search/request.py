@@ -15,10 +15,11 @@ from whence.core.request import check_choice, option
 from whence.core.settings import SearchSettings
 from whence.query.filters import CONTENTS, OPERATORS, STRATEGIES, Filters, check_distance
 from whence.query.parser import ParsedQuery, parse_query
-from whence.query.patterns import Pattern, compile_pattern
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from whence.query.patterns import Pattern
 
 #: A signal's weight may be multiplied by at most this.
 MOST_TIMES = 100
@@ -114,6 +115,8 @@ class SearchRequest:
         """The pattern, compiled once."""
         if self.pattern is None:
             return None
+        from whence.query.patterns import compile_pattern  # noqa: PLC0415  -- only where there is one
+
         return compile_pattern(self.pattern, fixed=self.fixed, word=self.word, ignore_case=self.ignore_case)
 
     @cached_property
