@@ -17,6 +17,7 @@ from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.shared import (
     FOUND,
     NOTHING_FOUND,
+    freshly,
     open_index,
     path_option,
     print_document,
@@ -88,7 +89,7 @@ def context(task: str, place: str, **options: Any) -> int:
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
-        open_index(target.root, values, quiet=True, refresh=not options["no_refresh"], trace=trace) as index,
+        open_index(target.root, values, quiet=True, **freshly(options), trace=trace) as index,
     ):
         return print_context(index, replace(request, freshness=freshness_facts(index)), options)
 

@@ -65,7 +65,7 @@ _USED_BY = {"imports": "imported by", "mentions": "mentioned by"}
 
 #: Search options that need a local tree: patterns, and others.
 _PATTERNS = {"pattern": "-e", "fixed": "-F", "word": "-w", "ignore_case": "-i"}
-_LOCAL_OPTIONS = _PATTERNS | {"no_refresh": "--no-refresh", "trace_file": "--trace", "for_task": "--context"}
+_LOCAL_OPTIONS = _PATTERNS | {"no_refresh": "--no-refresh", "wait_fresh": "--wait-fresh", "trace_file": "--trace", "for_task": "--context"}
 
 
 @click.group()

@@ -13,7 +13,18 @@ import click
 from whence.app.command_line import Target, settings_of, targets_of
 from whence.app.presenters.graph import PathAnswer, answers_document, answers_json, path_document, path_json
 from whence.app.presenters.text import safe
-from whence.cli.shared import FOUND, NOTHING_FOUND, index_options, open_index, path_option, print_document, print_json, styler, together
+from whence.cli.shared import (
+    FOUND,
+    NOTHING_FOUND,
+    freshly,
+    index_options,
+    open_index,
+    path_option,
+    print_document,
+    print_json,
+    styler,
+    together,
+)
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS, SYMBOL_IN_FILE
 from whence.graph.names import candidate_lines
@@ -134,7 +145,7 @@ def _ask(
 def _open_repository(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
     """Open the index of the repository that `--path` names."""
     where = targets_of((options["place"],))[0]
-    with open_index(where.root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
+    with open_index(where.root, settings_of(options["assignments"]), **freshly(options)) as index:
         yield index, where
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.command_line import Target, settings_of, targets_of
 from whence.app.presenters.search import (
     LowConfidence,
     Shown,
@@ -26,9 +26,8 @@ from whence.app.presenters.text import relative, safe
 from whence.cli.shared import (
     FOUND,
     NOTHING_FOUND,
-    color_option,
-    json_option,
-    no_refresh_option,
+    freshly,
+    index_options,
     open_index,
     open_indexes,
     print_document,
@@ -38,6 +37,7 @@ from whence.cli.shared import (
     print_notes,
     request_options,
     styler,
+    traced_options,
     tracing,
 )
 from whence.core.errors import QueryError, UsageError
@@ -76,11 +76,7 @@ Examples:
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
 @click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
-@no_refresh_option
-@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
-@json_option
-@color_option
-@set_option
+@traced_options
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     """Search code by words and meaning, best files first.
 
@@ -102,7 +98,7 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
-        open_indexes(targets, values, refresh=not options["no_refresh"], trace=trace) as indexes,
+        open_indexes(targets, values, **freshly(options), trace=trace) as indexes,
     ):
         print_notes(indexes)
         found, remarks, judged = _ask_each(request, targets, indexes)
@@ -182,10 +178,7 @@ Examples:
     },
 )
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
-@no_refresh_option
-@json_option
-@color_option
-@set_option
+@index_options
 def related(place: str, **options: Any) -> int:
     """Show code similar to the code at FILE:LINE.
 
@@ -199,7 +192,7 @@ def related(place: str, **options: Any) -> int:
         raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
     filters = pick_fields(SearchRequest, options)
     SearchRequest(**filters)  # refused before an index is opened
-    with open_index(target.root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
+    with open_index(target.root, settings_of(options["assignments"]), **freshly(options)) as index:
         results = index.related(target.paths[0], int(found["line"]), **filters)
         print_answer(place, [index], [(index, result) for result in results], options)
     return FOUND if results else NOTHING_FOUND
@@ -221,10 +214,7 @@ Examples:
 @click.option("--context", "for_task", is_flag=True, help="Explain a symbol's rank for a task, as whence context ranks it.")
 @click.option("--content", metavar="code|docs|config|all", help="Which files to rank against (default: as whence search).")
 @click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
-@no_refresh_option
-@json_option
-@color_option
-@set_option
+@index_options
 def why(query: str, target: str, path: str, **options: Any) -> int:
     """Explain a result's rank, or why a file is missing.
 
@@ -236,7 +226,7 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
 
         return why_fleet(query, target, path, options)
     root = targets_of((path,))[0].root
-    with open_index(root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
+    with open_index(root, settings_of(options["assignments"]), **freshly(options)) as index:
         if options["for_task"]:
             found = index.why_symbol(query, target, profile=options["profile"])
             _say_others(target, index.symbol_keys(target))

@@ -60,6 +60,7 @@ color_option = click.option(
 )
 path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
 no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+wait_fresh_option = click.option("--wait-fresh", is_flag=True, help="Wait until the index is up to date (setting index.fresh_wait).")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 trace_option = click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 
@@ -72,8 +73,8 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 #: How an answer is printed, and settings for it.
 answer_options = together(json_option, color_option, set_option)
 #: The same, for questions to an index, and for those whose stages can be traced.
-index_options = together(no_refresh_option, answer_options)
-traced_options = together(no_refresh_option, trace_option, answer_options)
+index_options = together(no_refresh_option, wait_fresh_option, answer_options)
+traced_options = together(no_refresh_option, wait_fresh_option, trace_option, answer_options)
 
 
 def request_options(request: type, *, only: Collection[str] = (), help_of: Mapping[str, str] | None = None) -> Callable[[Any], Any]:
@@ -125,6 +126,11 @@ def open_indexes(targets: Sequence[Target], values: Mapping[str, str], **how: An
     """Open the indexes of some roots without printing their notes, and close them in the end."""
     with ExitStack() as stack:
         yield [stack.enter_context(open_index(target.root, values, quiet=True, **how)) for target in targets]
+
+
+def freshly(options: Mapping[str, Any]) -> dict[str, bool]:
+    """How to open an index by `--no-refresh` and `--wait-fresh`."""
+    return {"refresh": not options["no_refresh"], "wait_fresh": options["wait_fresh"]}
 
 
 def print_notes(indexes: list[Index]) -> None:
