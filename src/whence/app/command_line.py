@@ -41,6 +41,14 @@ def targets_of(paths: tuple[str, ...]) -> list[Target]:
     return [Target(root, () if "." in below else tuple(below)) for root, below in found.items()]
 
 
+def target_of(paths: tuple[str, ...]) -> Target:
+    """The one root that some paths belong to."""
+    found = targets_of(paths)
+    if len(found) > 1:
+        raise RootError(f"{safe(paths[0])} and others are of several repositories", hint="ask one at a time")
+    return found[0]
+
+
 def settings_of(assignments: tuple[str, ...]) -> dict[str, str]:
     """`--set` as names with values."""
     values = {}

@@ -20,7 +20,7 @@ from whence.query.filters import Filters
 from whence.query.parser import Condition
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without, totals
-from whence.retrieval.filters import file_mask
+from whence.retrieval.filters import file_mask, unit_mask
 from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
 from whence.storage.postings import is_member
@@ -109,7 +109,7 @@ def explain(query: str, units: Array, ranked: RankedPool) -> Why:
         unit=pool.snapshot.unit_name(unit),
         kind=pool.snapshot.kind(unit),
         line=int(pool.snapshot.column("units.first")[unit]),
-        rank=_rank(ranked, scores, row, file),
+        rank=next((place for place, hit in enumerate(ranked.hits, 1) if hit.row == row), 0) or _rank(ranked, scores, row, file),
         candidates=len(ranked.hits),
         score=float(scores[row]),
         found_by=tuple(retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
@@ -195,9 +195,23 @@ def excluded_by(
 ) -> Absence | None:
     """Which condition keeps some indexed units out; None where none does. `left_by` says which units some conditions leave."""
     files = snapshot.file_of_unit[units]
-    if not file_mask(snapshot, filters)[files].any():
-        what = CONTENTS[int(snapshot.column("files.content")[files[0]])]
-        return Absence("kept_out", f"only {filters.content} is searched, and this is {what}", f"in:{what} asks for it")
+    what, language = CONTENTS[int(snapshot.column("files.content")[files[0]])], snapshot.languages[files[0]]
+    for only, message, hint in (
+        (Filters(content=filters.content), f"only {filters.content} is searched, and this is {what}", f"in:{what} asks for it"),
+        (
+            Filters(languages=filters.languages),
+            f"only {' and '.join(filters.languages)} is searched, and this is {language}",
+            "drop --lang",
+        ),
+        (Filters(paths=filters.paths), f"it does not lie in {' or '.join(filters.paths)}", "name no path, or its own"),
+        (Filters(include=filters.include), f"it does not match {' or '.join(filters.include)}", "drop --include"),
+        (Filters(exclude=filters.exclude), f"it matches {' or '.join(filters.exclude)}", "drop --exclude"),
+    ):
+        if not file_mask(snapshot, only)[files].any():
+            return Absence("kept_out", message, hint)
+    kinds = unit_mask(snapshot, filters)
+    if kinds is not None and not kinds[units].any():
+        return Absence("kept_out", f"it has no {' or '.join(filters.kinds)}", "drop --kind")
     alone = tuple(str(one) for one in conditions if not left_by([one])[units].any())
     if alone:
         return Absence("kept_out", f"it does not meet {', '.join(alone)}", unmet=alone)

@@ -226,10 +226,11 @@ def _enough(run: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
 
 def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> RankedPool:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
-    scope = replace(_scope(run), every_word=False)
-    plan = _plan(query, run)
+    scope, plan = _scope(run), _plan(query, run)
     if units is None:
         return rank(run, plan, scope, max(run.pool, run.request.k * run.pool_per_result))
+    if run.request.pattern is not None:
+        scope, _ = _with_pattern(run, run.request.pattern, scope, {})
     allowed = units[scope.files[run.snapshot.file_of_unit[units]]]
     if scope.units is not None:
         allowed = allowed[scope.units[allowed]]
@@ -237,10 +238,10 @@ def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> Ranke
         raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
     run = _with_named(run, scope)
     ranked = _enough(run, plan, scope)
-    if is_member(ranked.pool.units, np.sort(allowed)).any():
-        return ranked
-    include = allowed if run.include is None else np.union1d(run.include, allowed)
-    return _enough(replace(run, include=include), plan, scope)
+    if not is_member(ranked.pool.units, np.sort(allowed)).any():
+        include = allowed if run.include is None else np.union1d(run.include, allowed)
+        ranked = _enough(replace(run, include=include), plan, replace(scope, every_word=False))
+    return replace(ranked, hits=_settled(ranked, run))
 
 
 def _settled(ranked: RankedPool, run: SearchRun) -> list[FileHit]:
@@ -477,7 +478,7 @@ class Searcher:
 
     def absence(self, request: SearchRequest, units: Array) -> Absence | None:
         """Which condition keeps some units out of the answer to a request; None where none does."""
-        from whence.search.explain import excluded_by  # noqa: PLC0415  -- as above
+        from whence.search.explain import Absence, excluded_by  # noqa: PLC0415  -- as above
 
         snapshot, parsed = self.reader.snapshot, request.parsed
         filters = self.run_of(request).request.filters
@@ -485,7 +486,12 @@ class Searcher:
         def left_by(conditions: Sequence[Condition]) -> Array:
             return self._restriction(parsed, conditions, snapshot.alive, None, []).units
 
-        return excluded_by(units, snapshot, filters, parsed.conditions, left_by)
+        absence = excluded_by(units, snapshot, filters, parsed.conditions, left_by)
+        if absence is None and request.compiled is not None:
+            lines = matching_lines(snapshot, distinct(snapshot.file_of_unit[units]).tolist(), request.compiled, self.reader.read_text)
+            if not units_with_lines(snapshot, lines)[units].any():
+                return Absence("kept_out", f"no line of it matches {request.pattern}", "drop -e")
+        return absence
 
     def related(self, example: RelatedQuery, request: SearchRequest) -> list[SearchResult]:
         """Units like another, best first (Q9)."""
