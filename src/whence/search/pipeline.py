@@ -488,7 +488,9 @@ class Searcher:
 
         absence = excluded_by(units, snapshot, filters, parsed.conditions, left_by)
         if absence is None and request.compiled is not None:
-            lines = matching_lines(snapshot, distinct(snapshot.file_of_unit[units]).tolist(), request.compiled, self.reader.read_text)
+            files = np.zeros(snapshot.files, bool)
+            files[snapshot.file_of_unit[units]] = True
+            lines = matching_lines(snapshot, files, request.compiled, self.reader)
             if not units_with_lines(snapshot, lines)[units].any():
                 return Absence("kept_out", f"no line of it matches {request.pattern}", "drop -e")
         return absence
