@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, set_option
+from whence.app.command_line import Target, require_project, set_option
 from whence.app.presenters.text import Document, plain, safe
-from whence.core.errors import UsageError, WhenceError
+from whence.core.errors import UnlikelyRoot, UsageError, WhenceError
 from whence.core.request import Option, options_of
 from whence.core.trace import Trace
 
@@ -114,11 +114,24 @@ def open_index(root: Path, values: Mapping[str, str], *, quiet: bool = False, **
     """Open the index of a root, with a progress bar if it takes a while, and print its notes unless `quiet`."""
     from whence.app.index import Index  # noqa: PLC0415
 
+    if how.get("refresh", True):
+        values = _confirmed(root, values)
     with ProgressBar(f"indexing {root.name}") as progress:
         index = Index.open(root, command_line=values, progress=progress, **how)
     if not quiet:
         print_notes([index])
     return index
+
+
+def _confirmed(root: Path, values: Mapping[str, str]) -> Mapping[str, str]:
+    """The settings to open an index with. On a terminal the user is asked about a root that is plainly no project."""
+    try:
+        require_project(root, values)
+    except UnlikelyRoot as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not click.confirm(f"{error.message}. Index it all the same?", err=True):
+            raise
+        return {**values, "index.confirm_above": "0"}
+    return values
 
 
 @contextmanager
