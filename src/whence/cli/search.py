@@ -287,7 +287,7 @@ def print_answer(
     for line in index_lines(indexes, found):
         print_foot(style(line, dim=True))
     if not found:
-        click.echo("nothing found" + ("" if doubt is not None else _elsewhere(indexes, options)), err=True)
+        click.echo("nothing found" + ("" if doubt is not None else _elsewhere(indexes)), err=True)
 
 
 def print_low_confidence(doubt: LowConfidence | None, shown: Shown, options: dict[str, Any]) -> None:
@@ -326,9 +326,8 @@ def _hints(indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> tup
     return hint_lines(hints), notes_json(hints)
 
 
-def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
-    """Where else to look."""
+def _elsewhere(indexes: list[Index]) -> str:
+    """Where to look if there are no files at all."""
     if not any(index.snapshot.live_files for index in indexes):
         return "; there are no files to search here, whence status --files says why"
-    content = options["content"] or indexes[0].settings.search.content
-    return f"; only {content} was searched, try --content all" if content != "all" else ""
+    return ""

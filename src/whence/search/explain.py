@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -23,7 +23,7 @@ from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without, tot
 from whence.retrieval.filters import file_mask, unit_mask
 from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
-from whence.storage.postings import is_member
+from whence.storage.postings import distinct, is_member
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
 
@@ -219,6 +219,50 @@ def excluded_by(
         every = tuple(map(str, conditions))
         return Absence("kept_out", f"no one part of it meets all of {', '.join(every)}", unmet=every)
     return None
+
+
+#: Operators that narrow what others find.
+NARROWING = frozenset({"path", "lang", "kind", "in"})
+ALL_CONTENT = "--content all"
+
+
+def removed_note(snapshot: Snapshot, units: Array, filters: Filters, conditions: Mapping[str, Array]) -> str:
+    """How many of the files with matching units pass the filters and conditions that remove any, and how to see the others."""
+
+    def count(mask: Array) -> int:
+        return len(distinct(snapshot.file_of_unit[units & mask]))
+
+    masks: dict[tuple[str, str], Array] = {}
+    for name, said in _filters_in_words(filters).items():
+        alone = replace(Filters(), **{name: getattr(filters, name)})
+        by_unit = unit_mask(snapshot, alone)
+        masks[said] = snapshot.unit_mask(file_mask(snapshot, alone)) if by_unit is None else by_unit
+    masks |= {(f"meet {name}", name): mask for name, mask in conditions.items()}
+    every = np.ones(snapshot.units, bool)
+    total = count(every)
+    removing = {said: mask for said, mask in masks.items() if count(mask) < total}
+    if not removing:
+        return ""
+    left = count(np.logical_and.reduce(list(removing.values())))
+    several = len(removing) > 1
+    passing = " and ".join(f"{words} ({count(mask)})" if several else words for (words, _), mask in removing.items())
+    dropped = ", ".join(name for _, name in removing if name != ALL_CONTENT)
+    how = [f"drop {dropped}"] * bool(dropped) + [f"use {ALL_CONTENT} or in:all"] * any(name == ALL_CONTENT for _, name in removing)
+    return f"{left} of {total:,} matching files {passing}; {' and '.join(how)} to see them"
+
+
+def _filters_in_words(filters: Filters) -> dict[str, tuple[str, str]]:
+    """The filters that are set: what files that pass them do, and the option."""
+    listed = " or ".join
+    words = {
+        "content": (f"are {filters.content}", ALL_CONTENT) if filters.content != "all" else None,
+        "languages": (f"are {listed(filters.languages)}", "--lang"),
+        "paths": (f"are in {listed(filters.paths)}", "the path"),
+        "include": (f"match {listed(filters.include)}", "--include"),
+        "exclude": (f"do not match {listed(filters.exclude)}", "--exclude"),
+        "kinds": (f"match in a {listed(filters.kinds)}", "--kind"),
+    }
+    return {name: said for name, said in words.items() if said is not None and getattr(filters, name)}
 
 
 def _is_there(root: Path, path: str) -> bool:

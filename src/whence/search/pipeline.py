@@ -15,6 +15,7 @@ from whence.embed.encoder import Encoder, is_shipped
 from whence.index.reader import Reader
 from whence.index.segment import DEFINES
 from whence.index.snapshot import Snapshot
+from whence.query.filters import Filters
 from whence.query.parser import Condition, Leaf, ParsedQuery
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
@@ -442,10 +443,13 @@ class Searcher:
         parsed = request.parsed
         run, notes = self.restricted(parsed, self.run_of(request))
         found = answer(parsed.text, run)
+        removed: tuple[str, ...] = ()
+        if self.nothing_left is NOTHING_LEFT and (not found or (request.is_narrowed and len(found) < run.request.k)):
+            removed = self._removed(request, run, is_empty=not found)
         if run.restriction is not None and not run.restriction.units.any():
-            return SearchResponse(notes=(*notes, self.nothing_left))
+            return SearchResponse(notes=(*notes, *(removed or (self.nothing_left,))))
         results = (SearchResult(self.reader, one) for one in found)
-        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=notes, found=found)
+        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=notes + removed, found=found)
 
     def _confidence(self, query: str, found: Sequence[RankedFile]) -> Confidence | None:
         """The confidence in an answer; None where the query has no words."""
@@ -455,6 +459,38 @@ class Searcher:
         if not found:
             return nothing_found(query, line)
         return confidence_of(leading_files(found), line, shipped_model=is_shipped(self.reader.encoder))
+
+    def _removed(self, request: SearchRequest, run: SearchRun, *, is_empty: bool) -> tuple[str, ...]:
+        """What the filters and narrowing operators took from an answer that is empty or short."""
+        from whence.search.explain import NARROWING, removed_note  # noqa: PLC0415  -- only where something may be missing
+
+        parsed, snapshot, pattern = request.parsed, self.reader.snapshot, run.request.pattern
+        if run.request.strategy == "vector" or (not is_empty and (pattern is not None or not parsed.text.strip())):
+            return ()
+
+        def left_by(conditions: Sequence[Condition]) -> Array:
+            return self._restriction(parsed, conditions, snapshot.alive, None, []).units
+
+        wanted = [one for one in parsed.conditions if isinstance(one, Leaf) and one.field in NARROWING]
+        narrowing = [one for one in wanted if is_empty or not one.negated]  # nobody misses what they excluded
+        units = left_by([one for one in parsed.conditions if one not in narrowing])
+        if parsed.text.strip():
+            statistics = TermStatistics(snapshot, _plan(parsed.text, run), run.profile, run.weights)
+            scope = _with_every_word(statistics, replace(_scope(run), files=snapshot.alive), parsed.optional_terms)
+            units = units & (statistics.unit_scores > 0) & snapshot.unit_mask(scope.files)
+        if pattern is not None:
+            files = np.zeros(snapshot.files, bool)
+            files[snapshot.file_of_unit[units]] = True
+            units = units & units_with_lines(snapshot, matching_lines(snapshot, files, pattern, run.reader))
+        filters = run.request.filters
+        if not is_empty:
+            units = units & snapshot.unit_mask(file_mask(snapshot, Filters(exclude=filters.exclude)))
+            filters = replace(filters, exclude=())
+        in_default = units & snapshot.unit_mask(file_mask(snapshot, Filters(content=filters.content)))
+        if request.content is None and request.is_narrowed and in_default.any():  # what was asked for removed the rest
+            units, filters = in_default, replace(filters, content="all")
+        said = removed_note(snapshot, units, filters, {str(one): left_by([one]) for one in narrowing})
+        return (said,) if said else ()
 
     def find(self, target: str) -> Array:
         """The units that a target (a file, the end of a path, `file:line`, a symbol) stands for."""

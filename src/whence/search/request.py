@@ -140,6 +140,12 @@ class SearchRequest:
         content = self.content or ("all" if beyond_code else default_content)
         return Filters(self.include, self.exclude, self.languages, self.kinds, content, self.paths)
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether options or operators say which files or units may be returned, apart from a path."""
+        chosen = (self.include, self.exclude, self.languages, self.kinds, self.content not in (None, "all"))
+        return any(chosen) or bool(self.parsed.conditions)
+
     def ranked_by(self, profile: Profile, name: str) -> Profile:
         """A profile with the fusion and the weights that were asked for."""
         return with_factors(name, with_fusion(name, profile, self.fusion, self.alpha), self.factors)
