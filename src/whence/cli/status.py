@@ -160,7 +160,7 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
 
     store, snapshot, layout = index.store, index.snapshot, index.layout
     runs = read_log(layout.build_log_file)
-    skipped = [*index.tree.skipped, *store.skipped_files()]
+    skipped, errors = [*index.tree.skipped, *store.skipped_files()], snapshot.parse_errors()
     facts: dict[str, Any] = {
         "root": str(index.root),
         "directory": str(layout.directory),
@@ -168,7 +168,16 @@ def _facts(index: Index, *, verify: bool) -> dict[str, Any]:
         "units": snapshot.live_units,
         "source_bytes": sum(size for _, _, size in store.languages()),
         "index_bytes": sum(file.stat().st_size for file in layout.directory.rglob("*") if file.is_file()),
-        "languages": [{"language": name, "files": files, "bytes": size} for name, files, size in store.languages()],
+        "languages": [
+            {
+                "language": name,
+                "files": files,
+                "bytes": size,
+                "files_with_errors": errors.get(name, (0, 0))[0],
+                "error_lines": errors.get(name, (0, 0))[1],
+            }
+            for name, files, size in store.languages()
+        ],
         "left_out": dict(Counter(one.reason for one in skipped).most_common()),
         "segments": len(store.segments()),
         "model": index.settings.index.model,
@@ -199,7 +208,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
     if facts["commits"]:
         print_more(f"  history: {facts['commits']} commits")
     for one in facts["languages"]:
-        print_more(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB")
+        unread = f", {one['files_with_errors']} did not parse cleanly ({one['error_lines']} lines)" if one["error_lines"] else ""
+        print_more(f"  {one['language']:<14} {one['files']:>6} files {one['bytes'] / 1e3:>10.1f} kB{unread}")
     if facts["left_out"]:
         print_more("  left out: " + ", ".join(f"{count} {reason}" for reason, count in facts["left_out"].items()))
     if "damaged" in facts:

@@ -95,6 +95,7 @@ class ParsedFile:
     imports: tuple[str, ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
     references: tuple[Reference, ...] = ()
+    errors: tuple[tuple[int, int], ...] = ()  # first and last lines of what its grammar could not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,6 +284,8 @@ DEPENDENCIES = frozenset(EDGE_KINDS) - frozenset(
 )
 CALLERS_DEPTH, IMPACT_DEPTH, TESTS_DEPTH = 1, 3, 4
 #: Names of constructors, besides the name of the type itself: a call of the type calls them.
+#: Files that did not parse, and ranges of their lines, that an answer names.
+MAX_MISREAD = 3
 _CONSTRUCTORS = np.array([name_hash(name) for name in "__init__ __new__ constructor __construct initialize init".split()])
 _CALLS, _OVERRIDES, _CONTAINS = (KIND_ROWS[kind] for kind in ("calls", "overrides", "contains"))
 
@@ -323,6 +325,15 @@ class _Hop:
     via_override: Array
 
 
+def _misread_words(files: Sequence[tuple[str, Sequence[tuple[int, int]]]]) -> str:
+    """Some files that did not parse cleanly, each with a few of the lines."""
+    shown = []
+    for path, ranges in files[:MAX_MISREAD]:
+        lines = ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_MISREAD])
+        shown.append(f"{path}, which did not parse cleanly (lines {lines}{', ...' if len(ranges) > MAX_MISREAD else ''})")
+    return "; ".join(shown) + (f"; and {len(files) - MAX_MISREAD} more such files" if len(files) > MAX_MISREAD else "")
+
+
 class Questions:
     """Answers questions about one graph."""
 
@@ -337,6 +348,8 @@ class Questions:
         if found:
             return found
         parts = text.strip().removesuffix("()").replace("::", ".").split(".")
+        if misread := self.symbols.snapshot.misread_files_with(parts[-1]):
+            raise UsageError(f"{text!r} has no known definition, but occurs in {_misread_words(misread)}")
         calls = self.unresolved.calls_named(parts[-1], receiver=parts[-2] if len(parts) > 1 else "")
         if not calls.total:
             return self.names.resolve(text)

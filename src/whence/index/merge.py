@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whence.index.segment import FILE_COLUMNS, UNIT_COLUMNS, Segment, parsed_columns
+from whence.index.segment import ERROR_LINES, FILE_COLUMNS, UNIT_COLUMNS, Segment, parsed_columns
 from whence.index.segment_writer import (
     relation_columns,
     unit_posting_columns,
@@ -99,7 +99,7 @@ def _merge_lists(inputs: Sequence[MergeInput], ends: str, members: str, keeps: l
 
 def _file_and_unit_columns(inputs: Sequence[MergeInput]) -> dict[str, Array]:
     found: dict[str, Array] = {}
-    for column in FILE_COLUMNS:
+    for column in (*FILE_COLUMNS, ERROR_LINES):
         found[column] = np.concatenate([one.arrays[column][one.keep] for one in inputs])
     for column in UNIT_COLUMNS:
         found[column] = _same_width([one.arrays[column][one.keep_units] for one in inputs])

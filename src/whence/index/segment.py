@@ -68,6 +68,8 @@ def lead_hash(term: str) -> int:
 
 #: Columns with one value per file or unit, which a merge simply concatenates.
 FILE_COLUMNS = tuple(f"files.{name}" for name in ("content", "bytes", "roles", "depth", "version", "name", "stem", "singular_stem"))
+#: How many lines of each file its grammar could not read.
+ERROR_LINES, MAX_ERROR_LINES = "files.error_lines", (1 << 16) - 1
 UNIT_COLUMNS = tuple(f"units.{name}" for name in ("first", "last", "kind", "flags", "name_hash", "scope_hash", "sound_hash", "full_hash"))
 #: More than the parsed form of the largest file that is ever indexed.
 MAX_PARSED_BYTES = 1 << 28
@@ -188,7 +190,9 @@ def pack_parsed(parsed: ParsedFile) -> bytes:
         (u.kind, u.name, u.first_line, u.last_line, u.start, u.end, u.parents, u.signature, u.doc, u.parameters, u.calls)
         for u in parsed.units
     ]
-    values = {"language": parsed.language, "units": units, "imports": parsed.imports}
+    values: dict[str, Any] = {"language": parsed.language, "units": units, "imports": parsed.imports}
+    if parsed.errors:
+        values["errors"] = parsed.errors
     return zlib.compress(json.dumps(values, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogateescape"), 1)
 
 
@@ -196,7 +200,8 @@ def unpack_parsed(blob: bytes) -> ParsedFile:
     """The reverse of `pack_parsed`; comments and references are not stored."""
     try:
         found = json.loads(_decompress(blob))
-        return ParsedFile(found["language"], tuple(map(_unit, found["units"])), tuple(found["imports"]))
+        errors = tuple((int(first), int(last)) for first, last in found.get("errors", ()))
+        return ParsedFile(found["language"], tuple(map(_unit, found["units"])), tuple(found["imports"]), errors=errors)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _unreadable() from error
 

@@ -22,12 +22,14 @@ from whence.index.segment import (
     CONTENTS,
     DEFINES,
     DOC,
+    ERROR_LINES,
     FIELDS,
     HIDDEN,
     IN_DIRECTORY,
     IN_STEM,
     KIND_NAMES,
     LEVELS,
+    MAX_ERROR_LINES,
     NAME,
     OF_RECEIVER,
     PARENTS,
@@ -130,6 +132,7 @@ class SegmentWriter:
         self._paths: list[str] = []
         self._languages: list[str] = []
         self._sizes: list[int] = []
+        self._error_lines: list[int] = []
         self._units: list[Unit] = []
         self._flags: list[int] = []
         self._unit_ends: list[int] = []
@@ -153,6 +156,7 @@ class SegmentWriter:
         self._paths.append(path)
         self._languages.append(parsed.language)
         self._sizes.append(len(source))
+        self._error_lines.append(min(sum(last - first + 1 for first, last in parsed.errors), MAX_ERROR_LINES))
         self._units += units
         self._flags += [_flags(unit, parsed.language) for unit in units]
         self._unit_ends.append(len(self._units))
@@ -223,6 +227,7 @@ class SegmentWriter:
             "files.language": np.array([languages.index(name) for name in self._languages], np.uint8),
             "files.content": np.array(contents, np.uint8),
             "files.bytes": np.array(self._sizes, np.uint32),
+            ERROR_LINES: np.array(self._error_lines, np.uint16),
             "files.units": np.array(self._unit_ends, np.uint32),
             "files.windows": np.array(self._window_ends, np.uint32),
             "files.roles": np.array([int(paths.roles(path)) for path in self._paths], np.uint16),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.core.types import MIN_WORD_LENGTH, DocumentFrequency
-from whence.index.segment import CONTENTS, DEFINES, KIND_NAMES, SegmentReader, fold_name, name_hash
+from whence.index.segment import CONTENTS, DEFINES, ERROR_LINES, KIND_NAMES, SegmentReader, fold_name, name_hash, unpack_parsed
 from whence.index.vectors import SegmentVectors, SnapshotVectors
 from whence.storage.arrayfile import Array, Columns, unpack_strings
 from whence.storage.postings import distinct, is_member
@@ -334,6 +334,21 @@ class Snapshot:
                     mask[list(rows)] = True
             masks.append(mask)
         return np.concatenate(masks) if masks else np.zeros(0, bool)
+
+    def parse_errors(self) -> dict[str, tuple[int, int]]:
+        """Languages whose grammars could not read everything: how many files have such lines, and how many lines those are."""
+        lines = self.column(ERROR_LINES)
+        found: dict[str, tuple[int, int]] = {}
+        for row in np.flatnonzero(self.alive & (lines > 0)).tolist():
+            files, total = found.get(self.languages[row], (0, 0))
+            found[self.languages[row]] = (files + 1, total + int(lines[row]))
+        return dict(sorted(found.items(), key=lambda one: (-one[1][1], one[0])))
+
+    def misread_files_with(self, word: str) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
+        """Files that contain a word and did not parse cleanly: the path of each, and the lines its grammar could not read."""
+        rows = self.files_with_word(word)
+        paths = sorted(self.path(row) for row in rows[self.column(ERROR_LINES)[rows] > 0].tolist()) if len(rows) else []
+        return [(path, unpack_parsed(blob).errors) for path in paths if (blob := self.parsed_of(path)) is not None]
 
     def definitions(self, name: str) -> Array:
         """The units that define a name exactly as written."""

@@ -12,7 +12,17 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, VectorsDamaged
 from whence.core.types import EDGE_KINDS, PROVENANCES
-from whence.index.segment import CONTENTS, FILE_COLUMNS, KIND_NAMES, OF_RECEIVER, UNIT_COLUMNS, WINDOW_BYTES, Segment, unpack_parsed
+from whence.index.segment import (
+    CONTENTS,
+    ERROR_LINES,
+    FILE_COLUMNS,
+    KIND_NAMES,
+    OF_RECEIVER,
+    UNIT_COLUMNS,
+    WINDOW_BYTES,
+    Segment,
+    unpack_parsed,
+)
 from whence.index.vectors import SegmentVectors
 from whence.storage.arrayfile import Array, ArrayFile, StringTable, unpack_strings
 from whence.storage.postings import Steps, decode, unpack_windows
@@ -47,7 +57,7 @@ _ROWS = {
 }
 #: Arrays of equal length.
 _ALONGSIDE = {
-    "files.units": ("files.path.ends", "parsed.ends", "files.windows", "files.language", *FILE_COLUMNS),
+    "files.units": ("files.path.ends", "parsed.ends", "files.windows", "files.language", ERROR_LINES, *FILE_COLUMNS),
     "units.first": ("units.name.ends", "units.scope", *UNIT_COLUMNS),
     "terms.ends": ("terms.first_unit", "terms.first_window"),
     "postings.unit": ("postings.code",),

@@ -23,6 +23,7 @@ from whence.parse.grammars import (
     without_noise,
 )
 from whence.parse.languages import BY_NAME
+from whence.parse.recovery import broken_spans, comments, declarations, error_lines
 from whence.parse.references import CollectedReferences, references
 
 #: A longer run of lines is cut, so that a result is readable.
@@ -107,6 +108,7 @@ class _Reader:
         self.imports: list[str] = []
         self.begun: set[int] = set()  # where units begin: a comment there belongs to that unit
         self.named: set[int] = set()  # where the names of definitions end: those are no calls
+        self.errors: list[tuple[int, int]] = []  # lines that the grammar could not read
 
     def read(self, grammar: Grammar) -> ParsedFile:
         embedded = self._collect(grammar, self.source)
@@ -122,17 +124,21 @@ class _Reader:
         units.sort(key=lambda unit: (unit.start, -unit.end))
         imports = tuple(dict.fromkeys(self.imports))
         said = references(self.source, CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
-        return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said)
+        return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said, tuple(self.errors))
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
         text = without_noise(text, BY_NAME[self.language].noise)
         root = tree_in_time(grammar.parser, text).root_node
-        holds = conditions_on(text)
-        for _, captures in QueryCursor(grammar.definitions).matches(root, holds):
+        for _, captures in QueryCursor(grammar.definitions).matches(root, conditions_on(text)):
             self._define(captures)
+        captured = _captured_references(grammar, root, text)
+        misread = captured.pop("misread", [])
+        for start, end in self._recover(root, misread) if root.has_error or misread else ():
+            piece = text[start:end]
+            for name, spans in _captured_references(grammar, tree_in_time(grammar.parser, piece).root_node, piece).items():
+                captured[name] = list({*captured.get(name, ()), *((start + first, start + last) for first, last in spans)})
         embedded: dict[str, list[tuple[int, int]]] = {}
-        for name, nodes in QueryCursor(grammar.references).captures(root, holds).items():
-            spans = [(node.start_byte, node.end_byte) for node in nodes]
+        for name, spans in captured.items():
             if name == "call":
                 self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]
             elif name == "import":  # captures come in no particular order
@@ -192,6 +198,39 @@ class _Reader:
         self.named.add(name_node.end_byte)
         seen = self.definitions.get(name_node.start_byte)
         self.definitions[name_node.start_byte] = found if seen is None else _joined(seen, found)
+
+    def _recover(self, root: Node, misread: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Find the declarations that the tree has lost to errors, and end those that run over others.
+
+        Returns the spans of lost functions: what they call is found by parsing them alone.
+        """
+        self.errors += error_lines(root, self.lines)
+        bodies = [one.body for one in self.definitions.values() if one.kind in CONTAINERS]
+        broken = [*broken_spans(root), *misread]
+        recovered = declarations(self.source, self.language, broken, bodies)
+        self._take_prose("comment", comments(self.source, self.language, broken))
+        for at, found in list(self.definitions.items()):
+            if found.kind in CALLABLES:
+                indent = found.inner - self.lines[self._line(found.inner) - 1]
+                stop = next((one.start for one in recovered if found.named < one.start < found.end and one.indent <= indent), found.end)
+                self.definitions[at] = replace(found, end=self._trimmed(stop))
+        starts = {found.inner: at for at, found in self.definitions.items()}
+        ends = {found.named: at for at, found in self.definitions.items()}
+        pieces: list[tuple[int, int]] = []
+        for one in recovered:
+            at = ends.get(one.named, starts.get(one.start, -1))
+            if at in self.definitions and one.named in ends:
+                if self.definitions[at].name.endswith(f" {one.name}"):  # with a macro before it
+                    self.definitions[at] = replace(self.definitions[at], name=one.name)
+            elif at < 0 or one.kind in CALLABLES:
+                self.definitions.pop(at, None)  # the tree has another name for it: that of a macro
+                end = self._trimmed(one.end)
+                parts = (one.kind, one.name, _last_name(one.owner), one.start, one.start, one.named, end, one.body, one.parameters)
+                self.definitions[one.name_at] = _Definition(*parts)
+                self.named.add(one.named)
+                if one.kind in CALLABLES and one.start >= (pieces[-1][1] if pieces else 0):
+                    pieces.append((one.start, end))
+        return pieces
 
     def _take_kin(self, captures: dict[str, list[Node]], name: Node) -> None:
         """The parents of a type that is defined elsewhere: `impl Trait for Type`."""
@@ -340,6 +379,11 @@ class _Reader:
             yield from windows(self.lines, upto, unit.first_line - 2, self.source)
             upto = max(upto, unit.last_line)
         yield from windows(self.lines, upto, len(self.lines) - 1, self.source)
+
+
+def _captured_references(grammar: Grammar, root: Node, text: bytes) -> dict[str, list[tuple[int, int]]]:
+    found = QueryCursor(grammar.references).captures(root, conditions_on(text))
+    return {name: [(node.start_byte, node.end_byte) for node in nodes] for name, nodes in found.items()}
 
 
 def line_starts(source: bytes) -> list[int]:

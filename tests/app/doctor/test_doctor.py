@@ -63,7 +63,7 @@ def everything_in(folder: Path) -> dict[str, bytes]:
 def test_a_healthy_index_is_well_and_looking_at_it_changes_nothing(layout):
     before = everything_in(layout.data_dir)
     state = looked(layout)
-    assert [one.level for one in state.findings] == [OK] * 6
+    assert [one.level for one in state.findings] == [OK] * 7
     assert state.searchable
     assert state.languages == ["python"]
     assert by_name(state.findings)["left out"].facts["worst"][0]["path"] == "logo.bin"

@@ -17,6 +17,7 @@ from whence.core.types import Skipped
 from whence.index.changes import split_changed
 from whence.index.integrity import describe_difference
 from whence.index.layout import Layout
+from whence.index.reader import open_segments
 from whence.index.store import FORMAT, IndexStore
 from whence.source import git
 from whence.source.walk import FileTree, Walker
@@ -175,6 +176,8 @@ def _check_store(store: IndexStore, layout: Layout, settings: Settings, now_ns: 
     findings += (rows := run_check("rows", lambda: _rows(store)))
     findings += (derived := run_check("derived files", lambda: _derived_files(store, layout)))
     findings += run_check("freshness", lambda: _freshness(store, layout, settings, now_ns))
+    if store.segments() and all(one.level == OK for one in derived):
+        findings += run_check("parsing", lambda: _parsing(store, layout))
     findings += run_check("learned", lambda: _learned(layout))
     intact = all(one.level == OK for one in [*rows, *derived])
     return IndexState(findings, intact and bool(store.segments()), [name for name, _, _ in store.languages()])
@@ -243,6 +246,18 @@ def _freshness(store: IndexStore, layout: Layout, settings: Settings, now_ns: in
     message = f"{files} files, {when}: {behind}" + ("; the next search updates the index" if changed or moved else "")
     yield Finding("freshness", OK, message, facts=facts)
     yield from _left_out(layout, [*tree.skipped, *store.skipped_files()], tree)
+
+
+def _parsing(store: IndexStore, layout: Layout) -> Iterator[Finding]:
+    """How much grammars could not read, by language."""
+    errors = open_segments(layout, store).parse_errors()
+    facts = {name: {"files_with_errors": files, "error_lines": lines} for name, (files, lines) in errors.items()}
+    details = tuple(f"{name}: {lines} lines in {files} files" for name, (files, lines) in errors.items())
+    files, lines = (sum(column) for column in zip(*errors.values(), strict=True)) if errors else (0, 0)
+    message = (
+        f"{lines} lines in {files} files did not parse; declarations there are found by pattern" if files else "every file parsed cleanly"
+    )
+    yield Finding("parsing", OK, message, details=details, facts={"languages": facts})
 
 
 def _left_out(layout: Layout, skipped: list[Skipped], tree: FileTree) -> Iterator[Finding]:

@@ -8,6 +8,8 @@
 (class_declaration "interface" name: (identifier) @name (class_body) @body) @interface
 (object_declaration name: (identifier) @name) @class
 (object_declaration name: (identifier) @name (class_body) @body) @class
+(companion_object name: (identifier) @name) @class
+(companion_object name: (identifier) @name (class_body) @body) @class
 (function_declaration name: (identifier) @name (function_value_parameters) @parameters) @function
 (function_declaration name: (identifier) @name (function_body) @body) @function
 (function_declaration [(user_type) (nullable_type)] @parent . name: (identifier) @name) @function
@@ -28,6 +30,8 @@
 (block_comment) @comment
 ; An annotation that the grammar takes for an expression of its own.
 (source_file (annotated_expression) @attribute)
+; A declaration after annotations that the grammar takes for words of an expression.
+(annotated_expression (infix_expression) @misread)
 
 ; Relations
 ; A name may have its package before it and type arguments after it.
