@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from sample_trees import git, write
-from whence.core.types import Skipped
+from whence.core.types import CODE, Skipped
+from whence.parse.languages import language_of
+from whence.source import git as git_repository
 from whence.source.walk import GIT_INDEX, MAX_DEPTH, RACY_NS, FileTree, Walker, list_entries
 
 LATER = 10 * RACY_NS  # a walk that asks this much later trusts the stamps it reads
@@ -341,3 +343,13 @@ def test_a_tree_walked_by_an_older_version_is_walked_again(repository: Path) -> 
     del known.rules[GIT_INDEX]
     known.skipped.append(Skipped("src/bin/", "a folder that never holds source"))
     assert walker(repository, after_ns=LATER).tracking_changed(known)
+
+
+def test_every_source_file_of_this_repository_that_git_tracks_is_walked() -> None:
+    top = git_repository.repository_root(Path(__file__).resolve())
+    tracked = git_repository.tracked_files(top) if top is not None else None
+    if top is None or tracked is None:
+        pytest.skip("the tests lie in no git repository")
+    tree = walked(top, limit=1_500_000)
+    missing = [path for path in tracked.files - tree.files.keys() if (top / path).is_file() and language_of(path).content == CODE]
+    assert [path for path in missing if "minified" not in reasons(tree).get(path, "") and (top / path).stat().st_size <= 1_500_000] == []
