@@ -75,6 +75,7 @@ docs: dev  ## write the generated references again
 
 golden: dev  ## write the pinned listings and pictures again; read the diff before you commit it
 	$(BIN)/python -m pytest tests --update-golden
+	$(BIN)/python -m pytest tests/ui/test_pictures.py --nightly --update-golden
 
 bench: dev  ## CORPUS=DIR, as laid out in docs/experiments.md
 	$(BIN)/whence bench search --corpus $(CORPUS)

@@ -66,10 +66,19 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 os.environ.setdefault("SEMBLE_GRAMMARS_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"whence-test-grammars-{os.geteuid()}"))
 
 
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory for all tests of a file that is marked `shared_data`: each tree has an index of its own in it."""
+    return tmp_path_factory.mktemp("data")
+
+
 @pytest.fixture(autouse=True)
-def own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_data_dir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test touches the user's indexes or settings."""
-    directory = Path(tempfile.mkdtemp(prefix="data-", dir=tmp_path_factory.getbasetemp()))  # mktemp lists all others to count them
+    if request.node.get_closest_marker("shared_data"):
+        directory: Path = request.getfixturevalue("data")
+    else:  # mktemp lists all others to count them
+        directory = Path(tempfile.mkdtemp(prefix="data-", dir=tmp_path_factory.getbasetemp()))
     monkeypatch.setenv("WHENCE_DATA_DIR", str(directory))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
     return directory

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import whence
-from sample_trees import SOURCES
+from sample_trees import SOURCES, git, write
 
 PACKAGE = SOURCES / "whence"
 #: Every room of the package: a room may import only rooms above it.
@@ -33,6 +35,7 @@ EDGES = """
     memory/memory.py parse/grammars.py source/history.py
 """.split()
 MOST_LINES_IN_A_FUNCTION = 60
+MOST_MODULES_IN_A_SEARCH = 45
 HEAVY = {"numpy", "tree_sitter", "semble_grammars", "click", "sqlite3", "Stemmer", "pathspec", "yaml", "pymilvus", "grpc"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -206,3 +209,35 @@ def test_a_search_loads_nothing_that_only_symbols_need():
         "whence.context.classic.pipeline",
         "whence.context.feedback.store",
     }
+
+
+#: Prints the modules in which a function ran during one command, whether called or run by an import.
+WALK = """
+import sys
+seen = {}
+def note(frame, event, _):
+    if event == "call" and frame.f_code.co_name != "<module>" and frame.f_code.co_flags & 2:  # functions, not class bodies
+        seen[frame.f_code.co_filename] = None
+sys.setprofile(note)
+from whence.cli.main import main
+code = main(sys.argv[1:])
+sys.setprofile(None)
+print(*(name for name in seen if "/whence/" in name and "/signals/" not in name), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+def test_a_search_with_nothing_changed_passes_few_modules(tmp_path):
+    root = write(
+        tmp_path / "shop", {f"src/{name}.py": f"def {name}(order):\n    return order.{name}\n" for name in ("pay", "ship", "refund")}
+    )
+    git("init", "-q", cwd=root)
+    git("add", ".", cwd=root)
+    git("commit", "-qm", "Orders can be refunded", cwd=root)
+    time.sleep(2.1)  # younger time stamps are not trusted, and the files would be read again
+    command = [sys.executable, "-c", WALK, "search", "how to refund an order"]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "WHENCE_DATA_DIR": str(tmp_path / "data")}
+    _, unchanged = (subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True) for _ in range(2))
+    modules = [Path(name).relative_to(PACKAGE).as_posix() for name in unchanged.stderr.split()]
+    assert "search/pipeline.py" in modules
+    assert len(modules) <= MOST_MODULES_IN_A_SEARCH, modules

@@ -107,11 +107,6 @@ def takes(name: str, option: str) -> bool:
     return any(option in param.opts for param in COMMANDS[name].params)
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
 @pytest.fixture(autouse=True)
 def own_data_dir(data: Path, shop: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One data directory for all of these tests, nothing of the user's, and the shop as the place where commands are run."""

@@ -22,18 +22,7 @@ from whence.text import token_estimate
 FOUND, NOTHING, FAILED = 0, 1, 2
 Command = Callable[..., str]
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(autouse=True)
-def own_data_dir(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One data directory for all of these tests: grammars are unpacked once, and each tree has an index of its own."""
-    monkeypatch.setenv("WHENCE_DATA_DIR", str(data))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "config"))
-    return data
+pytestmark = pytest.mark.shared_data
 
 
 @pytest.fixture(scope="module")

@@ -36,18 +36,7 @@ FILES = {
 OPEN = "shop/session.py#SessionStore.open"
 EXPIRE = "shop/session.py#expire_idle"
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(autouse=True)
-def own_data_dir(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One data directory for all of these tests: grammars are unpacked once, and each tree has an index of its own."""
-    monkeypatch.setenv("WHENCE_DATA_DIR", str(data))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "config"))
-    return data
+pytestmark = pytest.mark.shared_data
 
 
 @pytest.fixture

@@ -26,18 +26,7 @@ FILES = {
     "docs/guide.md": "# Guide\n\nAll about beta.\n",
 }
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(autouse=True)
-def own_data_dir(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One data directory for all of these tests: grammars are unpacked once, and each tree has an index of its own."""
-    monkeypatch.setenv("WHENCE_DATA_DIR", str(data))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "config"))
-    return data
+pytestmark = pytest.mark.shared_data
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +250,7 @@ def test_a_query_without_a_command_says_how_to_ask(tree):
 
 def test_nothing_found_names_what_was_not_searched(tree):
     assert "only code was searched (in:all searches everything)" in whence("search", "beta", cwd=tree).stdout
-    assert "try --content all" in whence("search", "beta lang:haskell", cwd=tree).stderr
+    assert "use --content all" in whence("search", "beta lang:haskell", cwd=tree).stderr
     assert whence("search", "beta", "--content", "all", "-l", cwd=tree).stdout == "docs/guide.md\n"
 
 
@@ -342,7 +331,7 @@ def test_without_refresh_a_file_that_was_only_touched_has_not_changed(own_tree):
 def test_with_several_roots_each_line_counts_its_own_files(tmp_path):
     write(tmp_path / "one", {"a.py": "alpha = 1\n", "b.py": "alpha = 2\n"})
     write(tmp_path / "two", {"c.py": "alpha = 3\n"})
-    shown = whence("search", "alpha", "one", "two", cwd=tmp_path).stdout
+    shown = whence("search", "alpha", "../two", ".", cwd=tmp_path / "one").stdout
     assert "one: 2 of 2 files" in shown
     assert "two: 1 of 1 files" in shown
 

@@ -16,19 +16,12 @@ from whence.index.layout import Layout
 
 LOW = "Queue.drain"
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+pytestmark = pytest.mark.shared_data
 
 
 @pytest.fixture(autouse=True)
-def own_data_dir(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One data directory for all of these tests: grammars are unpacked once, and each tree has an index of its own."""
-    monkeypatch.setenv("WHENCE_DATA_DIR", str(data))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "config"))
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WHENCE_SESSION", raising=False)
-    return data
 
 
 @pytest.fixture

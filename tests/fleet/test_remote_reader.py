@@ -20,7 +20,7 @@ from whence.fleet.file_blobs import Arrays, FileBlob, make_blobs
 from whence.fleet.remote_reader import RemoteSnapshot
 from whence.index.segment import name_hash
 from whence.query.plan import make_plan
-from whence.retrieval.commits import CommitMatches
+from whence.retrieval.files import CommitMatches
 from whence.search.pipeline import answer
 from whence.search.request import SearchRequest
 

@@ -35,18 +35,7 @@ FILES = {
 ROWS = ("files", "texts", "units", "passages", "commits", "counts", "packs")
 Sending = Callable[..., SyncSummary]
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(autouse=True)
-def own_data_dir(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One data directory for all of these tests: grammars are unpacked once."""
-    monkeypatch.setenv("WHENCE_DATA_DIR", str(data))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "config"))
-    return data
+pytestmark = pytest.mark.shared_data
 
 
 @pytest.fixture

@@ -25,18 +25,7 @@ from whence.fleet.rows import fetch_archive
 from whence.fleet.sources import checkout_path
 from whence.fleet.worker import LOST, REMOVED, SENT, SYNC_FAILED, UNCHANGED, SyncOutcome, WorkerOptions, work
 
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
-
-
-@pytest.fixture(autouse=True)
-def own_data_dir(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One data directory for all of these tests: grammars are unpacked once."""
-    monkeypatch.setenv("WHENCE_DATA_DIR", str(data))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(data / "config"))
-    return data
+pytestmark = pytest.mark.shared_data
 
 
 def repository(folder: Path, name: str, files: int = 2) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -556,3 +557,33 @@ def test_an_index_that_is_being_written_still_answers_and_says_who_writes(tree: 
                 assert not index.freshness.fresh
         finally:
             process.kill()
+
+
+def test_waiting_for_a_fresh_index_waits_for_the_one_who_writes_and_gives_up_in_time(
+    tree: Path, holder: Callable[[], subprocess.Popen[str]]
+) -> None:
+    Index.open(tree).close()
+    write(tree, {"lib/walrus.py": "def walrus(): pass\n"})
+    with holder() as process:
+        try:
+            refused = whence("search", "walrus", "--wait-fresh", "--set", "index.fresh_wait=0.2", cwd=tree)
+            assert (refused.returncode, refused.stdout) == (2, "")
+            assert "is not up to date after 0.2 s" in refused.stderr
+            ending = threading.Timer(0.5, process.kill)
+            ending.start()
+            found = whence("search", "walrus", "--wait-fresh", cwd=tree)
+            assert "lib/walrus.py" in found.stdout
+        finally:
+            process.kill()
+
+
+def test_waiting_without_a_refresh_leaves_the_work_to_another(tree: Path) -> None:
+    with Index.open(tree) as index:
+        write(tree, {"lib/walrus.py": "def walrus(): pass\n"})
+        with pytest.raises(IndexBusy):
+            index.wait_fresh(0.1, refresh=False)
+        other = threading.Timer(0.2, lambda: Index.open(tree).close())
+        other.start()
+        index.wait_fresh(20, refresh=False)
+        assert paths(index, "walrus") == ["lib/walrus.py"]
+        other.join()

@@ -132,8 +132,9 @@ lang="en"
 <html lang:en>
 sym::nested
 in: the beginning
-in:admin
 log in:admin
+file:open erlang
+math:floor
 callers: none
 what does kind:function mean
 how do I use path:src in a query
@@ -398,6 +399,12 @@ WRONG = [
     ("lang:pythn retry", "unknown language 'pythn'", 5, "nearest: python"),
     ("retry lang:qqqq", "unknown language 'qqqq'", 11, "allowed: "),
     ("kind:functoin", "unknown kind 'functoin'", 5, "nearest: function"),
+    ("in:foo", "cannot search in 'foo'", 3, "allowed: code"),
+    ("retry in:admin", "cannot search in 'admin'", 9, "allowed: code"),
+    ("/a(/", "missing ), unterminated subpattern", 2, ""),
+    ("lag:go retry", "there is no field 'lag'", 0, "nearest: lang:"),
+    ("retry file:src/app.py", "there is no field 'file'", 6, "nearest: path:"),
+    ("symbol:Session", "there is no field 'symbol'", 0, "nearest: sym:"),
     ("lang:go in:doc", "cannot search in 'doc'", 11, "nearest: docs"),
     ("lang:go pat:cmd", "there is no field 'pat'", 8, "nearest: path:"),
     ("how does it work lang:pyhton", "unknown language 'pyhton'", 22, "nearest: python"),

@@ -201,7 +201,8 @@ def test_conditions_that_leave_nothing_are_told_from_words_that_are_nowhere(inde
     answer = index.search("warehouse path:nosuchfolder")
     assert list(answer) == []
     assert answer.confidence is None
-    assert answer.notes[-1] == "nothing that is indexed meets these conditions"
+    assert answer.notes[-1] == "0 of 1 matching files meet path:nosuchfolder; drop path:nosuchfolder to see them"
+    assert index.search("nosuchword path:nosuchfolder").notes[-1] == "nothing that is indexed meets these conditions"
 
 
 def test_a_name_that_is_used_here_and_defined_elsewhere_is_here(tmp_path):

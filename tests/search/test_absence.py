@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
-from sample_trees import write
+from sample_trees import whence, write
 from whence import Index
 
 FILES = {
@@ -106,3 +107,54 @@ def test_a_receipt_has_the_score_and_the_place_that_the_search_shows(index, quer
     for place, result in enumerate(index.search(query, k=k), 1):
         why = index.why(query, result.path, k=k)
         assert (why.rank, why.score) == (place, result.score)
+
+
+# What filters removed.
+@pytest.mark.parametrize(
+    ("query", "options", "said"),
+    [
+        ("sum", {"content": "config"}, "0 of 2 matching files are config; use --content all or in:all to see them"),
+        ("count", {"languages": ("go",)}, "0 of 1 matching files are go; drop --lang to see them"),
+        ("total", {"languages": ("python",)}, "1 of 2 matching files are python; drop --lang to see them"),
+        ("total", {"kinds": ("constant",)}, "0 of 2 matching files match in a constant; drop --kind to see them"),
+        ("total", {"include": ("*.rb",)}, "0 of 2 matching files match *.rb; drop --include to see them"),
+        ("count", {"exclude": ("shop/**",)}, "0 of 1 matching files do not match shop/**; drop --exclude to see them"),
+        ("count", {"paths": ("web",)}, "0 of 1 matching files are in web; drop the path to see them"),
+        ("count lang:go", {}, "0 of 1 matching files meet lang:go; drop lang:go to see them"),
+        ('"the cart" in:config', {}, "0 of 2 matching files meet in:config; drop in:config to see them"),
+        ("total path:shop/** lang:typescript", {}, "0 of 2 matching files meet path:shop/** (1) and meet lang:typescript (1); drop "),
+        ("", {"pattern": "Its total", "content": "code"}, "0 of 1 matching files are code; use --content all or in:all to see them"),
+        ("total", {"content": "docs", "languages": ("go",)}, "0 of 3 matching files are docs (1) and are go (0); drop --lang and use"),
+    ],
+)
+def test_filters_say_what_they_removed_from_an_answer_that_is_empty_or_short(words, query, options, said):
+    answer = words.search(query, **options)
+    assert [note for note in answer.notes if "matching files" in note and note.startswith(said)], answer.notes
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [("total", {}), ("total", {"languages": ("python", "typescript")}), ("nosuchword", {"languages": ("go",)}), ("cart -path:web", {})],
+)
+def test_filters_that_removed_nothing_say_nothing(words, query, options):
+    assert not [note for note in words.search(query, **options).notes if "matching files" in note]
+
+
+def test_what_the_usual_content_removed_is_said_where_nothing_is_found(words):
+    assert words.search("sum", paths=("docs",)).notes[-1].startswith("0 of 2 matching files are code (1) and are in docs (1)")
+
+
+def test_every_front_end_says_it(tmp_path):
+    root = write(tmp_path / "shop", FILES)
+    done = whence("search", "total lang:go", "--json", cwd=root)
+    assert json.loads(done.stdout)["remarks"][-1].startswith("0 of 2 matching files meet lang:go")
+    done = whence("search", "total", "--lang", "go", cwd=root)
+    assert (done.returncode, "0 of 2 matching files are go; drop --lang to see them" in done.stderr) == (1, True)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """The same, searched by words alone: vectors find something that is near."""
+    root = write(tmp_path_factory.mktemp("words") / "shop", FILES)
+    with Index.open(root, data_dir=tmp_path_factory.mktemp("data"), settings={"index.model": "none"}) as opened:
+        yield opened

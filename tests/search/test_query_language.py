@@ -161,9 +161,12 @@ def test_notes_are_not_in_an_index(index: Index) -> None:
 def test_the_command_says_how_a_query_was_read_and_what_is_wrong_with_it(tree: Path) -> None:
     done = whence("search", "request -path:net lang:python", "-l", cwd=tree)
     assert sorted(done.stdout.splitlines()) == ["legacy/old_retry.py", "my folder/draft.py"]
-    assert done.stderr == 'whence: read as: words "request", not path:net, lang:python\n'
+    assert done.stderr.splitlines() == [
+        'whence: read as: words "request", not path:net, lang:python',
+        "whence: 2 of 3 matching files meet lang:python; drop lang:python to see them",
+    ]
     shown = json.loads(whence("search", "request lang:go", "--json", cwd=tree).stdout)
-    assert shown["remarks"] == ['read as: words "request", lang:go']
+    assert shown["remarks"][0] == 'read as: words "request", lang:go'
     wrong = whence("search", "request lang:pythn", cwd=tree)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     first, query, caret = wrong.stderr.splitlines()

@@ -280,6 +280,7 @@ def test_a_result_of_a_kind_is_a_unit_of_that_kind(mixed):
 
 def test_several_roots_are_searched_together_and_cut_to_k(tmp_path):
     for name in ("one", "two"):
+        write(tmp_path / name / ".git", {"HEAD": "ref: refs/heads/main\n"})
         write(tmp_path / name, {f"{letter}.py": f"def alpha_{letter}():\n    return alpha\n" for letter in "abcd"})
     done = whence("search", "alpha", "one", "two", "-l", "-k", "5", cwd=tmp_path)
     listed = done.stdout.split()
@@ -289,6 +290,7 @@ def test_several_roots_are_searched_together_and_cut_to_k(tmp_path):
 
 def test_a_pattern_over_several_roots_is_cut_to_k_too(tmp_path):
     for name in ("one", "two"):
+        write(tmp_path / name / ".git", {"HEAD": "ref: refs/heads/main\n"})
         write(tmp_path / name, {f"{letter}.py": "NEEDLE = 1\n" for letter in "abcd"})
     assert len(whence("search", "", "one", "two", "-e", "NEEDLE", "-l", "-k", "5", cwd=tmp_path).stdout.split()) == 5
 

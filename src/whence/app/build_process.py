@@ -107,7 +107,8 @@ def main() -> None:
     """The build process: build, refresh or rebuild the index of a root, and report progress in lines of JSON."""
     root, settings, rebuild = json.loads(sys.argv[1])
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    from whence.app.index import Index  # noqa: PLC0415  -- after the thread that ends this process
+    from whence.app.command_line import require_project  # noqa: PLC0415  -- after the thread that ends this process
+    from whence.app.index import Index  # noqa: PLC0415  -- as above
     from whence.core.errors import WhenceError  # noqa: PLC0415  -- as above
 
     def report(**message: object) -> None:
@@ -117,6 +118,8 @@ def main() -> None:
         if rebuild:
             remove_index(Path(root))
             settings["index.adopt"] = "false"
+        else:
+            require_project(Path(root), settings)
         with Index.open(root, command_line=settings, progress=lambda done, total: report(done=done, total=total)) as index:
             report(indexed=True)
             _ = index.open_graph()  # so that the first question about symbols need not wait for it

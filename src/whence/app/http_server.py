@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -244,8 +245,14 @@ def url_of(host: str, bound: socket.socket) -> str:
     return f"http://{place}:{bound.getsockname()[1]}"
 
 
+def _is_no_farewell(record: logging.LogRecord) -> bool:
+    """Whoever ends a server need not be told that a client was still connected."""
+    return "graceful shutdown" not in str(record.msg)
+
+
 def http_server(app: ASGIApp, limits: Limits) -> Server:
     """A server for an application behind the guard."""
+    logging.getLogger("uvicorn.error").addFilter(_is_no_farewell)
     return Server(
         Config(
             app,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.core.errors import UsageError
+from whence.core.errors import IndexBusy, UsageError
 from whence.core.profiles import Profile
+from whence.core.settings import load_settings, resolve_root
 from whence.core.trace import Trace
 from whence.core.types import Edge, Freshness, ParsedFile, PendingWork, RefreshSummary
 from whence.index.reader import IndexReader
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from whence.search.request import SearchOptions
     from whence.source.excluded import ExcludedMatches
 
+#: Seconds between two looks whether another process has brought the index up to date.
+FRESH_PAUSE = 0.1
 #: Seconds that may be spent on files that are not indexed.
 EXCLUDED_SECONDS = 0.3
 
@@ -67,6 +71,7 @@ class Index:
         settings: Mapping[str, Any] | None = None,
         command_line: Mapping[str, Any] | None = None,
         refresh: bool = True,
+        wait_fresh: bool = False,
         progress: Progress | None = None,
         trace: Trace | None = None,
         reuse: ReusableIndex | None = None,
@@ -74,12 +79,22 @@ class Index:
         """Open the index of a folder, building or refreshing it first.
 
         `settings` maps dotted names to values, such as `{"search.k": 5}`. A first build starts from an index archive
-        (`index.archive`), else from the index of another worktree.
+        (`index.archive`), else from the index of another worktree. `wait_fresh` waits for it as `wait_fresh()` does.
         """
+        if wait_fresh:  # for another process that writes it, too
+            chosen = load_settings(resolve_root(Path(path)), call=settings, command_line=command_line)[0].index
+            settings = {**(settings or {}), "index.lock_wait": chosen.fresh_wait}
         writer = IndexWriter.open(
             path, data_dir=data_dir, settings=settings, command_line=command_line, refresh=refresh, progress=progress, reuse=reuse
         )
-        return cls(writer, trace)
+        index = cls(writer, trace)
+        if wait_fresh:
+            try:
+                index.wait_fresh(refresh=refresh)
+            except BaseException:
+                index.close()
+                raise
+        return index
 
     def __enter__(self) -> Self:
         return self
@@ -94,6 +109,22 @@ class Index:
     def refresh(self, progress: Progress | None = None) -> RefreshSummary:
         """Index what changed on disk since the index was opened or last refreshed."""
         return self.writer.refresh(progress)
+
+    def wait_fresh(self, seconds: float | None = None, *, refresh: bool = True) -> None:
+        """Wait until the index is up to date, refreshing it unless another process is to do that; IndexBusy when time is up.
+
+        `seconds` is the setting `index.fresh_wait` unless given.
+        """
+        limit = self.settings.index.fresh_wait if seconds is None else seconds
+        until = time.monotonic() + limit
+        while self.poll().needed:
+            if time.monotonic() > until:
+                hint = "whence status says what differs; the setting index.fresh_wait allows more time"
+                raise IndexBusy(f"the index of {self.root} is not up to date after {limit:g} s", hint=hint)
+            if refresh:
+                self.refresh()
+            else:
+                time.sleep(FRESH_PAUSE)
 
     def poll(self) -> PendingWork:
         """Check what changed on disk and what other processes indexed, and return what a refresh would do."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, settings_of, targets_of
+from whence.app.command_line import Target, settings_of, target_of, targets_of
 from whence.app.note_hints import by_file, hint_lines, hints_of
 from whence.app.presenters.context import pack_json_with_notes, symbols_document, symbols_json
 from whence.app.presenters.search import nothing_for, task_warning
@@ -17,6 +17,7 @@ from whence.app.presenters.text import freshness_facts, relative, safe
 from whence.cli.shared import (
     FOUND,
     NOTHING_FOUND,
+    freshly,
     open_index,
     path_option,
     print_document,
@@ -55,6 +56,7 @@ Examples:
   whence context --fleet acme/shop "add retry to the http client" --budget 4000"""
 )
 @click.argument("task", required=False, default="")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @request_options(ContextRequest)
 @path_option
 @click.option("--fleet", "repository", metavar="REPOSITORY", help="A repository of the fleet; its index is fetched once per version.")
@@ -62,11 +64,11 @@ Examples:
 @click.option("-k", type=click.IntRange(min=1), default=LISTED, show_default=True, help="How many symbols to list.")
 @click.option("--why", "with_why", is_flag=True, help="With --list: show what each score is made of.")
 @traced_options
-def context(task: str, place: str, **options: Any) -> int:
+def context(task: str, paths: tuple[str, ...], place: str, **options: Any) -> int:
     """Print the symbols a task needs, within a token budget.
 
     TASK is plain text: what to do, a question, an issue, a stack trace; - reads
-    standard input. The last line shows the budget, what was used and what was
+    standard input. PATHs are files or folders to choose from (default: all). The last line shows the budget, what was used and what was
     left out.
     """
     if options["as_json"] and options["format"] not in (None, "json"):
@@ -83,12 +85,17 @@ def context(task: str, place: str, **options: Any) -> int:
         from whence.cli.fleet import context_fleet  # noqa: PLC0415  -- it needs this module
 
         return context_fleet(request, place, options)
-    target = _target(place, tuple(request.files))
-    request = replace(request, files=target.paths if request.files else (), caller=os.getcwd())  # noqa: PTH109  -- as text
+    target, within = _target(place, tuple(request.files)), target_of(paths) if paths else None
+    if within is not None and not request.files:
+        target = within
+    if within is not None and within.root != target.root:
+        raise UsageError("the files and the paths are of several repositories", hint="ask one at a time")
+    inside = within.paths if within is not None else ()
+    request = replace(request, files=target.paths if request.files else (), paths=inside, caller=os.getcwd())  # noqa: PTH109  -- as text
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
-        open_index(target.root, values, quiet=True, refresh=not options["no_refresh"], trace=trace) as index,
+        open_index(target.root, values, quiet=True, **freshly(options), trace=trace) as index,
     ):
         return print_context(index, replace(request, freshness=freshness_facts(index)), options)
 

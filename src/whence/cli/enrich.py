@@ -21,7 +21,7 @@ from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Tim
 from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord, Outlines
 from whence.graph.enrich.definitions import enrich as enriched
 from whence.graph.enrich.traces import DATABASE_FILE, FunctionFinder, IndexSymbols, Observations, TraceError, read_spans
-from whence.parse.languages import BY_NAME
+from whence.parse.languages import language_named
 
 if TYPE_CHECKING:
     from whence.app.index import Index
@@ -81,9 +81,9 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
 def _kinds(index: Index, language: str | None) -> list[ServerKind]:
     """The servers for one language, or for all languages of the tree."""
     if language is not None:
-        if language not in BY_NAME:
+        if not (known := language_named(language)):
             raise UsageError(f"there is no language {safe(language)!r}", hint="whence status lists those of this tree")
-        return [server_kind(language)]
+        return [server_kind(known)]
     spoken = {name for name, _, _ in index.store.languages()}
     return [kind for kind in SERVERS if spoken & set(kind.languages)]
 

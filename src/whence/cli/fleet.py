@@ -39,6 +39,7 @@ from whence.cli.shared import (
 )
 from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
+from whence.core.request import pick_fields
 from whence.core.settings import load_settings
 from whence.fleet.counts import GROUP, refresh_totals
 from whence.fleet.engine import SCHEMAS, Engine, equals
@@ -65,7 +66,7 @@ _USED_BY = {"imports": "imported by", "mentions": "mentioned by"}
 
 #: Search options that need a local tree: patterns, and others.
 _PATTERNS = {"pattern": "-e", "fixed": "-F", "word": "-w", "ignore_case": "-i"}
-_LOCAL_OPTIONS = _PATTERNS | {"no_refresh": "--no-refresh", "trace_file": "--trace", "for_task": "--context"}
+_LOCAL_OPTIONS = _PATTERNS | {"no_refresh": "--no-refresh", "wait_fresh": "--wait-fresh", "trace_file": "--trace", "for_task": "--context"}
 
 
 @click.group()
@@ -359,7 +360,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
     if path != ".":
         raise UsageError("--fleet takes no PATH", hint="TARGET is REPOSITORY/PATH")
     with _open_fleet(options) as fleet:
-        found = fleet.why(query, target, profile=options["profile"], content=options["content"])
+        found = fleet.why(query, target, **pick_fields(SearchRequest, options))
         if options["as_json"]:
             print_json(asdict(found))
         else:

@@ -4,25 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
-from whence.app.command_line import Target, settings_of, targets_of
+from whence.app.command_line import Target, settings_of, target_of, targets_of
 from whence.app.presenters.graph import PathAnswer, answers_document, answers_json, path_document, path_json
 from whence.app.presenters.text import safe
-from whence.cli.shared import FOUND, NOTHING_FOUND, index_options, open_index, path_option, print_document, print_json, styler, together
+from whence.cli.shared import (
+    FOUND,
+    NOTHING_FOUND,
+    freshly,
+    index_options,
+    open_index,
+    path_option,
+    print_document,
+    print_json,
+    request_options,
+    styler,
+    together,
+)
+from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS, SYMBOL_IN_FILE
 from whence.graph.names import candidate_lines
 from whence.graph.questions import CALLS, DEPENDENCIES
+from whence.query.filters import Filters
+from whence.retrieval.filters import file_mask
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.graph.names import NamedSymbol
-    from whence.graph.questions import NeighbourAnswer, Questions
+    from whence.graph.questions import NeighbourAnswer, NeighbourRows, Questions
 
 LIMIT = 50
 _NAMES = """SYMBOL is a name (open), a qualified name (Session.open), path#name or FILE:LINE."""
@@ -39,8 +56,13 @@ def _depth_option(default: int) -> Callable[[Any], Any]:
     )
 
 
+#: Which symbols are listed.
+_filter_options = together(
+    click.argument("paths", nargs=-1, metavar="[PATH]..."),
+    request_options(ContextRequest, only=("include", "exclude", "languages")),
+)
 #: Options that all questions share, and those of callers and callees.
-_question_options = together(all_option, limit_option, path_option, index_options)
+_question_options = together(_filter_options, all_option, limit_option, path_option, index_options)
 _call_options = together(click.argument("symbol"), _depth_option(1), kind_option, all_kinds_option, _question_options)
 
 
@@ -120,9 +142,10 @@ def _ask(
     question: str, symbol: str, asking: Callable[[Questions], Callable[[NamedSymbol], NeighbourAnswer]], options: dict[str, Any]
 ) -> int:
     with _open_repository(options) as (index, where):
+        filters = Filters(options["include"], options["exclude"], options["languages"], paths=where.paths)
         named = _resolve(index, where, symbol, every=options["every"])
         answer = asking(index.questions())
-        answers = [answer(one) for one in named]
+        answers = [replace(found, rows=_within(index, found.rows, filters)) for found in map(answer, named)]
         if options["as_json"]:
             print_json(answers_json(question, index, answers, limit=options["limit"]))
         else:
@@ -132,10 +155,20 @@ def _ask(
 
 @contextmanager
 def _open_repository(options: dict[str, Any]) -> Iterator[tuple[Index, Target]]:
-    """Open the index of the repository that `--path` names."""
-    where = targets_of((options["place"],))[0]
-    with open_index(where.root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
+    """Open the index of the repository that PATHs, or `--path`, are in."""
+    paths = options.get("paths", ())
+    where = target_of(paths) if paths else replace(targets_of((options["place"],))[0], paths=())
+    with open_index(where.root, settings_of(options["assignments"]), **freshly(options)) as index:
         yield index, where
+
+
+def _within(index: Index, rows: NeighbourRows, filters: Filters) -> NeighbourRows:
+    """Those neighbours that lie in files that filters leave."""
+    if filters == Filters():
+        return rows
+    snapshot = index.snapshot
+    mask = np.concatenate([snapshot.unit_mask(file_mask(snapshot, filters)), np.zeros(rows.graph.nodes - snapshot.units, bool)])
+    return rows.take(np.flatnonzero(mask[rows.node]))
 
 
 def _resolve(index: Index, where: Target, text: str, *, every: bool) -> list[NamedSymbol]:

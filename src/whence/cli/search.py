@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, set_option, settings_of, targets_of
+from whence.app.command_line import Target, settings_of, target_of, targets_of
 from whence.app.presenters.search import (
     LowConfidence,
     Shown,
@@ -26,9 +26,8 @@ from whence.app.presenters.text import relative, safe
 from whence.cli.shared import (
     FOUND,
     NOTHING_FOUND,
-    color_option,
-    json_option,
-    no_refresh_option,
+    freshly,
+    index_options,
     open_index,
     open_indexes,
     print_document,
@@ -38,6 +37,7 @@ from whence.cli.shared import (
     print_notes,
     request_options,
     styler,
+    traced_options,
     tracing,
 )
 from whence.core.errors import QueryError, UsageError
@@ -76,11 +76,7 @@ Examples:
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
 @click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
-@no_refresh_option
-@click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
-@json_option
-@color_option
-@set_option
+@traced_options
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     """Search code by words and meaning, best files first.
 
@@ -102,7 +98,7 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     values = settings_of(options["assignments"])
     with (
         tracing(options["trace_file"]) as trace,
-        open_indexes(targets, values, refresh=not options["no_refresh"], trace=trace) as indexes,
+        open_indexes(targets, values, **freshly(options), trace=trace) as indexes,
     ):
         print_notes(indexes)
         found, remarks, judged = _ask_each(request, targets, indexes)
@@ -171,6 +167,7 @@ Examples:
   whence related src/shop/session.py:40 --lang python --kind function -k 5"""
 )
 @click.argument("place", metavar="FILE:LINE")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @request_options(
     SearchRequest,
     only=_RELATED_OPTIONS,
@@ -182,12 +179,9 @@ Examples:
     },
 )
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
-@no_refresh_option
-@json_option
-@color_option
-@set_option
-def related(place: str, **options: Any) -> int:
-    """Show code similar to the code at FILE:LINE.
+@index_options
+def related(place: str, paths: tuple[str, ...], **options: Any) -> int:
+    """Show code similar to the code at FILE:LINE, in PATHs (default: all of it).
 
     Similar code has nearby vectors and shares rare words.
     """
@@ -197,9 +191,12 @@ def related(place: str, **options: Any) -> int:
     target = targets_of((found["path"],))[0]
     if not target.paths or Path(target.root, target.paths[0]).is_dir():
         raise UsageError(f"{safe(found['path'])} is a folder", hint="write FILE:LINE, for instance src/app.py:40")
-    filters = pick_fields(SearchRequest, options)
+    within = target_of(paths) if paths else Target(target.root)
+    if within.root != target.root:
+        raise UsageError("the file and the paths are of several repositories", hint="ask one at a time")
+    filters = pick_fields(SearchRequest, options) | {"paths": within.paths}
     SearchRequest(**filters)  # refused before an index is opened
-    with open_index(target.root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
+    with open_index(target.root, settings_of(options["assignments"]), **freshly(options)) as index:
         results = index.related(target.paths[0], int(found["line"]), **filters)
         print_answer(place, [index], [(index, result) for result in results], options)
     return FOUND if results else NOTHING_FOUND
@@ -216,32 +213,30 @@ Examples:
 )
 @click.argument("query")
 @click.argument("target")
-@click.argument("path", required=False, default=".")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--fleet", is_flag=True, help="Search the fleet; TARGET is REPOSITORY/PATH, optionally with :LINE.")
 @click.option("--context", "for_task", is_flag=True, help="Explain a symbol's rank for a task, as whence context ranks it.")
-@click.option("--content", metavar="code|docs|config|all", help="Which files to rank against (default: as whence search).")
-@click.option("--profile", metavar="NAME", help="Ranking profile: default, classic or semantic.")
-@no_refresh_option
-@json_option
-@color_option
-@set_option
-def why(query: str, target: str, path: str, **options: Any) -> int:
+@request_options(SearchRequest)
+@index_options
+def why(query: str, target: str, paths: tuple[str, ...], **options: Any) -> int:
     """Explain a result's rank, or why a file is missing.
 
     TARGET is a file, the end of a path, FILE:LINE or the name of a symbol. Each
     line is one part of the score; the last column is the file's rank without it.
+    PATHs and options are those of the search to explain.
     """
     if options["fleet"]:
         from whence.cli.fleet import why_fleet  # noqa: PLC0415  -- it needs this module
 
-        return why_fleet(query, target, path, options)
-    root = targets_of((path,))[0].root
-    with open_index(root, settings_of(options["assignments"]), refresh=not options["no_refresh"]) as index:
+        return why_fleet(query, target, paths[0] if paths else ".", options)
+    where = target_of(paths)
+    request = SearchRequest(query, **pick_fields(SearchRequest, options), paths=where.paths)
+    with open_index(where.root, settings_of(options["assignments"]), **freshly(options)) as index:
         if options["for_task"]:
             found = index.why_symbol(query, target, profile=options["profile"])
             _say_others(target, index.symbol_keys(target))
         else:
-            found = index.why(query, target, profile=options["profile"], content=_ranked_content(index, query, target, options["content"]))
+            found = index.why(replace(request, content=_ranked_content(index, request, target)), target)
         if options["as_json"]:
             print_json({**asdict(found), "path": relative(index.root, found.path)})
         else:
@@ -249,16 +244,15 @@ def why(query: str, target: str, path: str, **options: Any) -> int:
     return 0
 
 
-def _ranked_content(index: Index, query: str, target: str, content: str | None) -> str | None:
-    """The content to rank among: what was asked for, or everything if a search would leave the target out, which is said."""
-    absence = index.absence(query, target, content=content)
+def _ranked_content(index: Index, request: SearchRequest, target: str) -> str | None:
+    """The content to rank among: as in the search, or everything if its default leaves the target out, which is said."""
+    absence = index.absence(request, target)
     if absence is None:
-        return content
-    if absence.kind != "kept_out":
+        return request.content
+    if absence.kind != "kept_out" or request.content is not None or index.absence(request, target, content="all") is not None:
         raise UsageError(absence.message, hint=absence.hint)
-    if content is None:
-        click.echo(f"whence: a search leaves it out: {absence.message} ({absence.hint}); ranked among all files", err=True)
-    return content or "all"
+    click.echo(f"whence: a search leaves it out: {absence.message} ({absence.hint}); ranked among all files", err=True)
+    return "all"
 
 
 def _say_others(name: str, keys: list[str]) -> None:
@@ -293,7 +287,7 @@ def print_answer(
     for line in index_lines(indexes, found):
         print_foot(style(line, dim=True))
     if not found:
-        click.echo("nothing found" + ("" if doubt is not None else _elsewhere(indexes, options)), err=True)
+        click.echo("nothing found" + ("" if doubt is not None else _elsewhere(indexes)), err=True)
 
 
 def print_low_confidence(doubt: LowConfidence | None, shown: Shown, options: dict[str, Any]) -> None:
@@ -332,9 +326,8 @@ def _hints(indexes: list[Index], found: list[tuple[Index, SearchResult]]) -> tup
     return hint_lines(hints), notes_json(hints)
 
 
-def _elsewhere(indexes: list[Index], options: dict[str, Any]) -> str:
-    """Where else to look."""
+def _elsewhere(indexes: list[Index]) -> str:
+    """Where to look if there are no files at all."""
     if not any(index.snapshot.live_files for index in indexes):
         return "; there are no files to search here, whence status --files says why"
-    content = options["content"] or indexes[0].settings.search.content
-    return f"; only {content} was searched, try --content all" if content != "all" else ""
+    return ""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, set_option
+from whence.app.command_line import Target, require_project, set_option
 from whence.app.presenters.text import Document, plain, safe
-from whence.core.errors import UsageError, WhenceError
+from whence.core.errors import UnlikelyRoot, UsageError, WhenceError
 from whence.core.request import Option, options_of
 from whence.core.trace import Trace
 
@@ -60,6 +60,7 @@ color_option = click.option(
 )
 path_option = click.option("--path", "place", default=".", metavar="PATH", help="The repository (default: here).")
 no_refresh_option = click.option("--no-refresh", is_flag=True, help="Do not refresh the index first.")
+wait_fresh_option = click.option("--wait-fresh", is_flag=True, help="Wait until the index is up to date (setting index.fresh_wait).")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 trace_option = click.option("--trace", "trace_file", type=click.Path(dir_okay=False), help="Write every stage to a file, as lines of JSON.")
 
@@ -72,8 +73,8 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 #: How an answer is printed, and settings for it.
 answer_options = together(json_option, color_option, set_option)
 #: The same, for questions to an index, and for those whose stages can be traced.
-index_options = together(no_refresh_option, answer_options)
-traced_options = together(no_refresh_option, trace_option, answer_options)
+index_options = together(no_refresh_option, wait_fresh_option, answer_options)
+traced_options = together(no_refresh_option, wait_fresh_option, trace_option, answer_options)
 
 
 def request_options(request: type, *, only: Collection[str] = (), help_of: Mapping[str, str] | None = None) -> Callable[[Any], Any]:
@@ -113,6 +114,8 @@ def open_index(root: Path, values: Mapping[str, str], *, quiet: bool = False, **
     """Open the index of a root, with a progress bar if it takes a while, and print its notes unless `quiet`."""
     from whence.app.index import Index  # noqa: PLC0415
 
+    if how.get("refresh", True):
+        values = _confirmed(root, values)
     with ProgressBar(f"indexing {root.name}") as progress:
         index = Index.open(root, command_line=values, progress=progress, **how)
     if not quiet:
@@ -120,11 +123,27 @@ def open_index(root: Path, values: Mapping[str, str], *, quiet: bool = False, **
     return index
 
 
+def _confirmed(root: Path, values: Mapping[str, str]) -> Mapping[str, str]:
+    """The settings to open an index with. On a terminal the user is asked about a root that is plainly no project."""
+    try:
+        require_project(root, values)
+    except UnlikelyRoot as error:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not click.confirm(f"{error.message}. Index it all the same?", err=True):
+            raise
+        return {**values, "index.confirm_above": "0"}
+    return values
+
+
 @contextmanager
 def open_indexes(targets: Sequence[Target], values: Mapping[str, str], **how: Any) -> Iterator[list[Index]]:
     """Open the indexes of some roots without printing their notes, and close them in the end."""
     with ExitStack() as stack:
         yield [stack.enter_context(open_index(target.root, values, quiet=True, **how)) for target in targets]
+
+
+def freshly(options: Mapping[str, Any]) -> dict[str, bool]:
+    """How to open an index by `--no-refresh` and `--wait-fresh`."""
+    return {"refresh": not options["no_refresh"], "wait_fresh": options["wait_fresh"]}
 
 
 def print_notes(indexes: list[Index]) -> None:

@@ -22,9 +22,12 @@ from whence.core.trace import Trace
 from whence.embed.encoder import is_shipped
 from whence.graph.reader import Graph
 from whence.index.reader import IndexReader
+from whence.index.snapshot import Snapshot
+from whence.query.filters import Filters
 from whence.query.parser import clean_paste
 from whence.ranking.confidence import Confidence
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without
+from whence.retrieval.filters import file_mask, unit_mask
 from whence.retrieval.lexical import FieldWeights
 from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
@@ -128,6 +131,7 @@ class ContextBuilder:
             FieldWeights.of(profiles[name]),
             self._reader.encoder,
             include,
+            _within(self._reader.snapshot, request.filters),
             now,
             self._feedback_of(request, now),
             self._learned_units(request.task),
@@ -194,6 +198,14 @@ class ContextBuilder:
         units = snapshot.symbols.find(key)
         first, last = (snapshot.column(name)[units].astype(int) for name in ("units.first", "units.last"))
         return ReturnedSymbol(key, self._package_hash(key), int(first.min(initial=1 << 30)), int(last.max(initial=1)))
+
+
+def _within(snapshot: Snapshot, filters: Filters) -> Array | None:
+    """A mask of the units that filters leave; None if there are none."""
+    if filters == Filters():
+        return None
+    files, kinds = snapshot.unit_mask(file_mask(snapshot, filters)), unit_mask(snapshot, filters)
+    return files if kinds is None else files & kinds
 
 
 def _shown_path(root: Path, caller: str) -> Callable[[str], str]:

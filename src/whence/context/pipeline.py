@@ -26,10 +26,9 @@ from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, con
 from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import CONCEPTS, DENSE, INCLUDED, LEARNED, CandidatePool, FileHit, NeighbourScores, union
 from whence.retrieval import lexical
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import FieldWeights, TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.storage.arrayfile import Array
 from whence.storage.postings import highest, ranges
 
@@ -62,6 +61,7 @@ class ContextRun:
     weights: FieldWeights
     encoder: Encoder | None = None
     include: Array | None = None  # units to rank whether or not they are found
+    within: Array | None = None  # a mask of the units that may be ranked; None: all
     now: float = 0.0
     feedback: FeedbackOf | None = None
     learned: Sequence[tuple[int, float]] = ()  # units that words of the task led to before (L5)
@@ -95,7 +95,7 @@ class RankedSymbols:
 def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
     """The symbols that a task needs, best first."""
     plan = _plan(task, run.profile)
-    allowed = _allowed(run.snapshot, plan)
+    allowed = _allowed(run, plan)
     pool = _first_pool(run, plan, allowed)
     if run.without != "walk":
         pool = _with_neighbours(pool, score(pool, run.first.signals).scores(), allowed, run.include)
@@ -107,7 +107,7 @@ def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
 def first_look(task: str, run: ContextRun) -> RankedSymbols:
     """The candidates before the walk, ranked by the final profile; used to learn where walks should begin."""
     plan = _plan(task, run.profile)
-    return rank_pool(_first_pool(run, plan, _allowed(run.snapshot, plan)), run)
+    return rank_pool(_first_pool(run, plan, _allowed(run, plan)), run)
 
 
 def _plan(task: str, profile: Profile) -> QueryPlan:
@@ -121,7 +121,11 @@ def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) ->
         pool = replace(pool, feedback=feedback, session=session)
     ledger = score(pool, leave_out=run.without)
     scores = ledger.scores()
-    found = RankedSymbols(pool, ledger, _ordered(pool, scores, by_file=by_file), scores)
+    order = _ordered(pool, scores, by_file=by_file)
+    if run.within is not None:
+        included = set() if run.include is None else set(run.include.tolist())
+        order = [row for row in order if run.within[pool.units[row]] or int(pool.units[row]) in included]
+    found = RankedSymbols(pool, ledger, order, scores)
     if run.trace is not None:
         trace_ranking(run.trace, pool.plan.text, pool.retrieved, ledger, pool.location)
         final = [(*pool.location(row), float(scores[row])) for row in found.order]
@@ -129,13 +133,15 @@ def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) ->
     return found
 
 
-def _allowed(snapshot: Snapshot, plan: QueryPlan) -> Array:
+def _allowed(run: ContextRun, plan: QueryPlan) -> Array:
     """Definitions outside tests and examples, unless the task mentions those or there are no others."""
+    snapshot = run.snapshot
+    defines = snapshot.symbols.defines if run.within is None else snapshot.symbols.defines & run.within
     unwanted = 0 if plan.asks_for("test") else int(Role.TEST)
     unwanted |= 0 if plan.asks_for("example") else int(Role.EXAMPLE)
     files = (snapshot.column("files.roles") & unwanted) == 0
-    allowed = np.asarray(snapshot.symbols.defines & files[snapshot.file_of_unit])
-    return allowed if allowed.any() else snapshot.symbols.defines
+    allowed = np.asarray(defines & files[snapshot.file_of_unit])
+    return allowed if allowed.any() else defines
 
 
 def _first_pool(run: ContextRun, plan: QueryPlan, allowed: Array) -> CandidatePool:

@@ -10,6 +10,7 @@ from whence.core.errors import QueryError
 from whence.core.profiles import SYMBOL_PROFILES
 from whence.core.request import option
 from whence.core.settings import ContextSettings
+from whence.query.filters import Filters
 from whence.source.read import strip_secrets
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ class ContextOptions(TypedDict, total=False):
     budget: int | None
     format: str | None
     profile: str | None
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    languages: tuple[str, ...]
+    kinds: tuple[str, ...]
+    paths: tuple[str, ...]
     symbols: int | None
     session: str
     without: str
@@ -54,6 +60,11 @@ class ContextRequest:
         None, "Output format: markdown, xml or json (default: setting context.format).", "--format", choices=FORMATS
     )
     profile: str | None = option(None, "Ranking profile: default or classic.", "--profile", metavar="NAME")
+    include: tuple[str, ...] = option((), "Only symbols of files that match.", "--include", metavar="GLOB")
+    exclude: tuple[str, ...] = option((), "No symbols of files that match.", "--exclude", metavar="GLOB")
+    languages: tuple[str, ...] = option((), "Only symbols of files of a language.", "--lang", metavar="NAME")
+    kinds: tuple[str, ...] = option((), "Only symbols of a kind: function, class, method, ...", "--kind", metavar="NAME")
+    paths: tuple[str, ...] = ()  # only below these files or folders, relative to the root
     symbols: int | None = None  # how many ranked symbols the pack chooses from
     session: str = ""  # a name under which shown symbols are remembered beyond this process
     without: str = ""  # a stage or a signal to leave out
@@ -71,6 +82,7 @@ class ContextRequest:
         """Refuse what cannot be answered, before anything is opened for it."""
         object.__setattr__(self, "task", strip_secrets(self.task))
         object.__setattr__(self, "files", tuple(self.files))
+        _ = self.filters
         given = [bool(self.task.strip()), bool(self.files), self.diff is not None]
         if sum(given) != 1:
             message = "a task, files and a change exclude each other" if any(given) else "there is no task"
@@ -81,6 +93,11 @@ class ContextRequest:
         for name, number in (("budget", self.budget), ("symbols", self.symbols)):
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
                 raise QueryError(f"{name} must be a whole number above 0, not {number!r}")
+
+    @property
+    def filters(self) -> Filters:
+        """Which symbols may be ranked at all."""
+        return Filters(self.include, self.exclude, self.languages, self.kinds, "all", self.paths)
 
     @property
     def title(self) -> str:

@@ -12,9 +12,8 @@ from whence.graph.reader import IS_REFERENCE
 from whence.graph.walk import walk
 from whence.query.plan import EMPTY_PLAN
 from whence.ranking.pool import INCLUDED, CandidatePool, SeedScores
-from whence.retrieval.commits import CommitMatches
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, ranges
 

@@ -54,6 +54,10 @@ class RootError(UsageError):
     """A path cannot be indexed or searched."""
 
 
+class UnlikelyRoot(RootError):
+    """A folder is plainly no project: a first index of it is built only when that is confirmed."""
+
+
 class ModelUnavailable(WhenceError):
     """A model cannot be loaded; search goes on with words alone."""
 

@@ -38,8 +38,12 @@ class IndexSettings:
         allowed="shipped | none | late:DIRECTORY-OR-HUB-ID | model2vec:DIRECTORY-OR-HUB-ID",
     )
     history: int = _setting(3_000, "commits whose messages point at the files they changed; 0 reads none", min=0, max=100_000)
+    confirm_above: int = _setting(
+        50_000, "ask before the first index of a folder with more files and no git, of / or of a home folder; 0 never asks", min=0
+    )
     workers: int = _setting(0, "processes that parse; 0 takes one per core", min=0, max=64)
     lock_wait: float = _setting(30.0, "seconds to wait for another process that is writing the index", min=0)
+    fresh_wait: float = _setting(300.0, "seconds that --wait-fresh waits for an index to be up to date", min=0)
     adopt: bool = _setting(
         True, "begin a first build with what the index of another worktree or clone of the repository has of the same content"
     )

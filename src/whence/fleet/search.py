@@ -33,8 +33,8 @@ from whence.query.operators import syntax_error
 from whence.query.parser import PHRASE, REGEX, WORD, Leaf, ParsedQuery
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.receipt import Why
-from whence.retrieval.commits import COMMIT_DECAY, USUAL_TERMS
 from whence.retrieval.dense import MAX_ENCODED
+from whence.retrieval.files import COMMIT_DECAY, USUAL_TERMS
 from whence.search.pipeline import NamedUnits, Searcher
 from whence.search.request import SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult

@@ -20,6 +20,7 @@ class Language:
     queries: str = ""  # the query file, if it is not named after the language
     filenames: tuple[str, ...] = ()
     interpreters: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # other names that people use
     noise: tuple[bytes, ...] = ()  # patterns of text that its grammar cannot parse, blanked first
     unbearable: bytes = b""  # a pattern of text that crashes its grammar
     plain_names: bool = False  # a dot or colon in a name is part of it
@@ -60,6 +61,7 @@ def _language(line: str) -> Language:
         queries=options.get("queries", ""),
         filenames=tuple(filter(None, options.get("files", "").split(","))),
         interpreters=tuple(filter(None, options.get("interpreters", "").split(","))),
+        aliases=tuple(filter(None, options.get("aliases", "").split(","))),
         noise=_NOISE.get(name, ()),
         unbearable=_UNBEARABLE.get(name, b""),
         plain_names="plain_names" in options,
@@ -72,6 +74,13 @@ BY_NAME = {language.name: language for language in LANGUAGES}
 KNOWN_NAMES = tuple(sorted(BY_NAME))
 #: A file of no known language is searched as prose.
 UNKNOWN = Language("unknown", (), DOCS)
+
+
+def language_named(text: str) -> str:
+    """The name of the language that somebody calls by its name, another name or an extension; empty if there is none."""
+    lowered = text.lower()
+    known = BY_NAME.get(lowered) or _by("aliases").get(lowered) or _by("extensions").get(f".{lowered.lstrip('.')}")
+    return known.name if known is not None else ""
 
 
 @cache

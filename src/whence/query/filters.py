@@ -35,10 +35,11 @@ class Filters:
         """Reject values that cannot match anything."""
         check_choice("content", self.content, CONTENTS)
         if self.languages:
-            from whence.parse.languages import KNOWN_NAMES  # noqa: PLC0415  -- only where one is named
+            from whence.parse.languages import KNOWN_NAMES, language_named  # noqa: PLC0415  -- only where one is named
 
             for language in self.languages:
-                check_choice("language", language, KNOWN_NAMES)
+                check_choice("language", language_named(language) or language, KNOWN_NAMES)
+            object.__setattr__(self, "languages", tuple(map(language_named, self.languages)))
         for kind in self.kinds:
             check_choice("kind", kind, sorted(KINDS))
         for glob in (*self.include, *self.exclude):

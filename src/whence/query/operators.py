@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whence.core.errors import QueryError
 from whence.core.types import KINDS
-from whence.parse.languages import KNOWN_NAMES, LANGUAGES
+from whence.parse.languages import KNOWN_NAMES, language_named
 from whence.query.filters import CONTENTS, check_glob
 from whence.query.parser import PHRASE, REGEX, WORD, AllOf, AnyOf, Condition, Leaf, ParsedQuery, leaves_of
 from whence.query.patterns import Pattern, compile_pattern
@@ -50,7 +50,11 @@ _REGEX_SYNTAX = re.compile(
     r"\[(?:\^[^\]]|[^\]]*(?:\w-\w|\\))[^\]]*\]|\[[^\]]+\][*+?{]|[.)\]][*+]|\w\+|\.\?|\)\?|\w\?(?!\w+=)|\\[bBdDsSwW.(){}\[\]*+?|^$/<>]"
     r"|^\^|\$$|\(\?|[^\s|]\|[^\s|]|\{\d+(?:,\d*)?\}"
 )
-_LANGUAGE_ALIASES = {"golang": "go", "c++": "cpp", "c#": "csharp", "f#": "fsharp", "shell": "bash", "sh": "bash", "terraform": "hcl"}
+#: Fields of other engines, and ours.
+_OTHER_FIELDS = dict.fromkeys(("file", "filename", "dir", "folder"), "path") | {"ext": "lang", "extension": "lang", "symbol": "sym"}
+_OTHER_FIELDS |= {"def": "sym", "caller": "callers", "callee": "callees", "scope": "in", "content": "in"}
+#: Words before `in:` that make it no field: `log in:admin`.
+_BEFORE_IN = frozenset("log logged sign signed opt plug check built fill zoom".split())
 #: How alike a misspelt field must be to one there is.
 _MIN_SIMILARITY = 0.75
 
@@ -140,7 +144,7 @@ def _field(query: str, at: int, depth: int) -> QueryToken | None:
 def _check_field(name: str, value: str) -> tuple[str, str, str]:
     """A field's normalized value, an error and a hint."""
     if name == "lang":
-        known = _language(value)
+        known = language_named(value)
         return (known, "", "") if known else (value, f"unknown language {value!r}", nearest(value.lower(), KNOWN_NAMES))
     if name in ("kind", "in"):
         allowed = tuple(sorted(KINDS)) if name == "kind" else SCOPES
@@ -152,12 +156,6 @@ def _check_field(name: str, value: str) -> tuple[str, str, str]:
         except QueryError as error:
             return value, error.message, error.hint
     return value, "", ""
-
-
-def _language(value: str) -> str:
-    lowered = value.lower().lstrip(".")
-    by_extension = {extension.lstrip("."): one.name for one in reversed(LANGUAGES) for extension in one.extensions}
-    return lowered if lowered in KNOWN_NAMES else _LANGUAGE_ALIASES.get(lowered) or by_extension.get(lowered, "")
 
 
 def nearest(value: str, allowed: tuple[str, ...]) -> str:
@@ -221,14 +219,19 @@ def _chunk(query: str, at: int, depth: int) -> QueryToken:
     return QueryToken(TEXT, at, end, value=chunk)
 
 
-def similar_field(token: QueryToken) -> str:
-    """The field that a word looks like a misspelling of; empty if none."""
+def similar_field(token: QueryToken, *, sure: bool) -> str:
+    """The field that a word is meant to be: of another engine, or misspelt; empty if none. Unless `sure`, its value must fit."""
     from difflib import get_close_matches  # noqa: PLC0415  -- only for queries with operators
 
     found = _MISSPELT_FIELD.match(token.value)
     if not found or found.group(1) in FIELDS:
         return ""
-    return next(iter(get_close_matches(found.group(1), list(FIELDS), 1, _MIN_SIMILARITY)), "")
+    name, value = found.group(1), token.value.partition(":")[2].strip('"')
+    field = _OTHER_FIELDS.get(name) or next(iter(get_close_matches(name, list(FIELDS), 1, _MIN_SIMILARITY)), "")
+    if sure or (field in ("sym", "callers", "callees") and name in _OTHER_FIELDS):
+        return field
+    fits = any(mark in value for mark in "./*") if field == "path" else field in CLOSED_FIELDS and not _check_field(field, value)[1]
+    return field if fits else ""
 
 
 #: A text without any of these is a sentence all the same when it has this many words.
@@ -421,11 +424,12 @@ def _refuse(
             continue
         if piece.error and piece.kind == FIELD and not manner.near_code:
             near = piece.hint.startswith("nearest")
-            if sure or (manner.free and piece.name != "in") or (near and piece.name in ("lang", "kind", "in")):
+            before = pieces[place - 1].value.lower() if place and pieces[place - 1].kind == TEXT else ""
+            if sure or (manner.free and not (piece.name == "in" and before in _BEFORE_IN)) or (near and piece.name in CLOSED_FIELDS):
                 raise syntax_error(piece.error, query, piece.at, piece.hint)
-        elif piece.error and sure:
+        elif piece.error and (sure or (piece.kind == REGEX and len(pieces) == 1)):
             raise syntax_error(piece.error, query, piece.at)
-        elif sure and manner.free and piece.kind == TEXT and (near_field := similar_field(piece)):
+        elif manner.free and piece.kind == TEXT and (near_field := similar_field(piece, sure=bool(sure))):
             raise syntax_error(f"there is no field {piece.value.partition(':')[0]!r}", query, piece.start, f"nearest: {near_field}:")
         elif sure and piece.kind == TEXT and re.match(r"(?:path|lang|kind|sym|callers|callees|in):[^\s()]+\)+$", piece.value):
             raise syntax_error("the parenthesis closes nothing", query, piece.end - 1)

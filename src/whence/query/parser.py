@@ -30,7 +30,9 @@ _SUSPECT = re.compile(
 #: A longer text, or one of several lines, is never read as the language.
 LONGEST = 400
 #: What every operator has some of: a text without is plain, and known to be so at once.
-_MARKS = re.compile(r'(?:^|[\s(])-?(?:["/]|(?:path|lang|language|kind|sym|callers|callees|in):\S)|(?:^|\s)-[\w(]|\bOR\b')
+_MARKS = re.compile(
+    r'(?:^|[\s(])-?(?:["/]|(?:path|lang|language|kind|sym|callers|callees|in):\S|[a-z]{2,10}:[\w"./*])|(?:^|\s)-[\w(]|\bOR\b'
+)
 
 
 @dataclass(frozen=True, slots=True)

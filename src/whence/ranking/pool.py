@@ -16,11 +16,10 @@ from whence.index.snapshot import Snapshot
 from whence.parse.paths import Role
 from whence.query.plan import QueryPlan
 from whence.ranking.ledger import Column
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches
 from whence.retrieval.exact import ExactMatches
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct
 from whence.text.analyzer import parts as name_parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from whence.index.segment import CONTENTS, KIND_NAMES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, find_phrase, path_predicate
-from whence.query.patterns import Pattern
 from whence.source.ignore import BACKEND
 from whence.storage.arrayfile import Array
 from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
+
+if TYPE_CHECKING:
+    from whence.query.patterns import Pattern
 
 
 def file_mask(snapshot: Snapshot, filters: Filters) -> Array:

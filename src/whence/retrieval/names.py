@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from whence.retrieval.files import name_strengths
 from whence.retrieval.lexical import RowCache, TermStatistics
-from whence.retrieval.paths import name_strengths
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, first_of_each, ranges
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -20,10 +20,10 @@ from whence.query.filters import Filters
 from whence.query.parser import Condition
 from whence.ranking.ledger import LedgerLine
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without, totals
-from whence.retrieval.filters import file_mask
+from whence.retrieval.filters import file_mask, unit_mask
 from whence.search.pipeline import RankedPool
 from whence.storage.arrayfile import Array
-from whence.storage.postings import is_member
+from whence.storage.postings import distinct, is_member
 
 _WITH_LINE = re.compile(r"^(.*):(\d+)$")
 
@@ -109,7 +109,7 @@ def explain(query: str, units: Array, ranked: RankedPool) -> Why:
         unit=pool.snapshot.unit_name(unit),
         kind=pool.snapshot.kind(unit),
         line=int(pool.snapshot.column("units.first")[unit]),
-        rank=_rank(ranked, scores, row, file),
+        rank=next((place for place, hit in enumerate(ranked.hits, 1) if hit.row == row), 0) or _rank(ranked, scores, row, file),
         candidates=len(ranked.hits),
         score=float(scores[row]),
         found_by=tuple(retrievals(pool, [row] if len(rows) == 1 else rows.tolist())),
@@ -195,9 +195,23 @@ def excluded_by(
 ) -> Absence | None:
     """Which condition keeps some indexed units out; None where none does. `left_by` says which units some conditions leave."""
     files = snapshot.file_of_unit[units]
-    if not file_mask(snapshot, filters)[files].any():
-        what = CONTENTS[int(snapshot.column("files.content")[files[0]])]
-        return Absence("kept_out", f"only {filters.content} is searched, and this is {what}", f"in:{what} asks for it")
+    what, language = CONTENTS[int(snapshot.column("files.content")[files[0]])], snapshot.languages[files[0]]
+    for only, message, hint in (
+        (Filters(content=filters.content), f"only {filters.content} is searched, and this is {what}", f"in:{what} asks for it"),
+        (
+            Filters(languages=filters.languages),
+            f"only {' and '.join(filters.languages)} is searched, and this is {language}",
+            "drop --lang",
+        ),
+        (Filters(paths=filters.paths), f"it does not lie in {' or '.join(filters.paths)}", "name no path, or its own"),
+        (Filters(include=filters.include), f"it does not match {' or '.join(filters.include)}", "drop --include"),
+        (Filters(exclude=filters.exclude), f"it matches {' or '.join(filters.exclude)}", "drop --exclude"),
+    ):
+        if not file_mask(snapshot, only)[files].any():
+            return Absence("kept_out", message, hint)
+    kinds = unit_mask(snapshot, filters)
+    if kinds is not None and not kinds[units].any():
+        return Absence("kept_out", f"it has no {' or '.join(filters.kinds)}", "drop --kind")
     alone = tuple(str(one) for one in conditions if not left_by([one])[units].any())
     if alone:
         return Absence("kept_out", f"it does not meet {', '.join(alone)}", unmet=alone)
@@ -205,6 +219,50 @@ def excluded_by(
         every = tuple(map(str, conditions))
         return Absence("kept_out", f"no one part of it meets all of {', '.join(every)}", unmet=every)
     return None
+
+
+#: Operators that narrow what others find.
+NARROWING = frozenset({"path", "lang", "kind", "in"})
+ALL_CONTENT = "--content all"
+
+
+def removed_note(snapshot: Snapshot, units: Array, filters: Filters, conditions: Mapping[str, Array]) -> str:
+    """How many of the files with matching units pass the filters and conditions that remove any, and how to see the others."""
+
+    def count(mask: Array) -> int:
+        return len(distinct(snapshot.file_of_unit[units & mask]))
+
+    masks: dict[tuple[str, str], Array] = {}
+    for name, said in _filters_in_words(filters).items():
+        alone = replace(Filters(), **{name: getattr(filters, name)})
+        by_unit = unit_mask(snapshot, alone)
+        masks[said] = snapshot.unit_mask(file_mask(snapshot, alone)) if by_unit is None else by_unit
+    masks |= {(f"meet {name}", name): mask for name, mask in conditions.items()}
+    every = np.ones(snapshot.units, bool)
+    total = count(every)
+    removing = {said: mask for said, mask in masks.items() if count(mask) < total}
+    if not removing:
+        return ""
+    left = count(np.logical_and.reduce(list(removing.values())))
+    several = len(removing) > 1
+    passing = " and ".join(f"{words} ({count(mask)})" if several else words for (words, _), mask in removing.items())
+    dropped = ", ".join(name for _, name in removing if name != ALL_CONTENT)
+    how = [f"drop {dropped}"] * bool(dropped) + [f"use {ALL_CONTENT} or in:all"] * any(name == ALL_CONTENT for _, name in removing)
+    return f"{left} of {total:,} matching files {passing}; {' and '.join(how)} to see them"
+
+
+def _filters_in_words(filters: Filters) -> dict[str, tuple[str, str]]:
+    """The filters that are set: what files that pass them do, and the option."""
+    listed = " or ".join
+    words = {
+        "content": (f"are {filters.content}", ALL_CONTENT) if filters.content != "all" else None,
+        "languages": (f"are {listed(filters.languages)}", "--lang"),
+        "paths": (f"are in {listed(filters.paths)}", "the path"),
+        "include": (f"match {listed(filters.include)}", "--include"),
+        "exclude": (f"do not match {listed(filters.exclude)}", "--exclude"),
+        "kinds": (f"match in a {listed(filters.kinds)}", "--kind"),
+    }
+    return {name: said for name, said in words.items() if said is not None and getattr(filters, name)}
 
 
 def _is_there(root: Path, path: str) -> bool:

@@ -15,16 +15,16 @@ from whence.embed.encoder import Encoder, is_shipped
 from whence.index.reader import Reader
 from whence.index.segment import DEFINES
 from whence.index.snapshot import Snapshot
+from whence.query.filters import Filters
 from whence.query.parser import Condition, Leaf, ParsedQuery
-from whence.query.patterns import Pattern
 from whence.query.plan import EMPTY_PLAN, QueryPlan, make_plan
 from whence.ranking.confidence import MAX_LEADING, Confidence, LeadingFiles, confidence_of, nothing_found
 from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import DENSE, INCLUDED, CandidatePool, FileHit, break_ties, collapse, union
 from whence.retrieval import lexical
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches, dense_matches
 from whence.retrieval.exact import find_exact
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.filters import (
     Restriction,
     TextReader,
@@ -36,7 +36,6 @@ from whence.retrieval.filters import (
     units_with_lines,
 )
 from whence.retrieval.lexical import FieldWeights, TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.search.request import ResolvedRequest, SearchRequest, check_profile
 from whence.search.result import SearchResponse, SearchResult
 from whence.source.read import strip_secrets
@@ -46,6 +45,7 @@ from whence.text.analyzer import terms
 from whence.text.excerpt import concentration
 
 if TYPE_CHECKING:
+    from whence.query.patterns import Pattern
     from whence.ranking.receipt import Why
     from whence.search.explain import Absence, Rival
     from whence.search.related import RelatedQuery
@@ -227,10 +227,11 @@ def _enough(run: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
 
 def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> RankedPool:
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
-    scope = replace(_scope(run), every_word=False)
-    plan = _plan(query, run)
+    scope, plan = _scope(run), _plan(query, run)
     if units is None:
         return rank(run, plan, scope, max(run.pool, run.request.k * run.pool_per_result))
+    if run.request.pattern is not None:
+        scope, _ = _with_pattern(run, run.request.pattern, scope, {})
     allowed = units[scope.files[run.snapshot.file_of_unit[units]]]
     if scope.units is not None:
         allowed = allowed[scope.units[allowed]]
@@ -238,10 +239,10 @@ def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> Ranke
         raise UsageError("what you ask about is outside what was searched", hint="drop the filters, or use --content all")
     run = _with_named(run, scope)
     ranked = _enough(run, plan, scope)
-    if is_member(ranked.pool.units, np.sort(allowed)).any():
-        return ranked
-    include = allowed if run.include is None else np.union1d(run.include, allowed)
-    return _enough(replace(run, include=include), plan, scope)
+    if not is_member(ranked.pool.units, np.sort(allowed)).any():
+        include = allowed if run.include is None else np.union1d(run.include, allowed)
+        ranked = _enough(replace(run, include=include), plan, replace(scope, every_word=False))
+    return replace(ranked, hits=_settled(ranked, run))
 
 
 def _settled(ranked: RankedPool, run: SearchRun) -> list[FileHit]:
@@ -442,10 +443,13 @@ class Searcher:
         parsed = request.parsed
         run, notes = self.restricted(parsed, self.run_of(request))
         found = answer(parsed.text, run)
+        removed: tuple[str, ...] = ()
+        if self.nothing_left is NOTHING_LEFT and (not found or (request.is_narrowed and len(found) < run.request.k)):
+            removed = self._removed(request, run, is_empty=not found)
         if run.restriction is not None and not run.restriction.units.any():
-            return SearchResponse(notes=(*notes, self.nothing_left))
+            return SearchResponse(notes=(*notes, *(removed or (self.nothing_left,))))
         results = (SearchResult(self.reader, one) for one in found)
-        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=notes, found=found)
+        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=notes + removed, found=found)
 
     def _confidence(self, query: str, found: Sequence[RankedFile]) -> Confidence | None:
         """The confidence in an answer; None where the query has no words."""
@@ -455,6 +459,38 @@ class Searcher:
         if not found:
             return nothing_found(query, line)
         return confidence_of(leading_files(found), line, shipped_model=is_shipped(self.reader.encoder))
+
+    def _removed(self, request: SearchRequest, run: SearchRun, *, is_empty: bool) -> tuple[str, ...]:
+        """What the filters and narrowing operators took from an answer that is empty or short."""
+        from whence.search.explain import NARROWING, removed_note  # noqa: PLC0415  -- only where something may be missing
+
+        parsed, snapshot, pattern = request.parsed, self.reader.snapshot, run.request.pattern
+        if run.request.strategy == "vector" or (not is_empty and (pattern is not None or not parsed.text.strip())):
+            return ()
+
+        def left_by(conditions: Sequence[Condition]) -> Array:
+            return self._restriction(parsed, conditions, snapshot.alive, None, []).units
+
+        wanted = [one for one in parsed.conditions if isinstance(one, Leaf) and one.field in NARROWING]
+        narrowing = [one for one in wanted if is_empty or not one.negated]  # nobody misses what they excluded
+        units = left_by([one for one in parsed.conditions if one not in narrowing])
+        if parsed.text.strip():
+            statistics = TermStatistics(snapshot, _plan(parsed.text, run), run.profile, run.weights)
+            scope = _with_every_word(statistics, replace(_scope(run), files=snapshot.alive), parsed.optional_terms)
+            units = units & (statistics.unit_scores > 0) & snapshot.unit_mask(scope.files)
+        if pattern is not None:
+            files = np.zeros(snapshot.files, bool)
+            files[snapshot.file_of_unit[units]] = True
+            units = units & units_with_lines(snapshot, matching_lines(snapshot, files, pattern, run.reader))
+        filters = run.request.filters
+        if not is_empty:
+            units = units & snapshot.unit_mask(file_mask(snapshot, Filters(exclude=filters.exclude)))
+            filters = replace(filters, exclude=())
+        in_default = units & snapshot.unit_mask(file_mask(snapshot, Filters(content=filters.content)))
+        if request.content is None and request.is_narrowed and in_default.any():  # what was asked for removed the rest
+            units, filters = in_default, replace(filters, content="all")
+        said = removed_note(snapshot, units, filters, {str(one): left_by([one]) for one in narrowing})
+        return (said,) if said else ()
 
     def find(self, target: str) -> Array:
         """The units that a target (a file, the end of a path, `file:line`, a symbol) stands for."""
@@ -478,7 +514,7 @@ class Searcher:
 
     def absence(self, request: SearchRequest, units: Array) -> Absence | None:
         """Which condition keeps some units out of the answer to a request; None where none does."""
-        from whence.search.explain import excluded_by  # noqa: PLC0415  -- as above
+        from whence.search.explain import Absence, excluded_by  # noqa: PLC0415  -- as above
 
         snapshot, parsed = self.reader.snapshot, request.parsed
         filters = self.run_of(request).request.filters
@@ -486,7 +522,14 @@ class Searcher:
         def left_by(conditions: Sequence[Condition]) -> Array:
             return self._restriction(parsed, conditions, snapshot.alive, None, []).units
 
-        return excluded_by(units, snapshot, filters, parsed.conditions, left_by)
+        absence = excluded_by(units, snapshot, filters, parsed.conditions, left_by)
+        if absence is None and request.compiled is not None:
+            files = np.zeros(snapshot.files, bool)
+            files[snapshot.file_of_unit[units]] = True
+            lines = matching_lines(snapshot, files, request.compiled, self.reader)
+            if not units_with_lines(snapshot, lines)[units].any():
+                return Absence("kept_out", f"no line of it matches {request.pattern}", "drop -e")
+        return absence
 
     def related(self, example: RelatedQuery, request: SearchRequest) -> list[SearchResult]:
         """Units like another, best first (Q9)."""

@@ -13,11 +13,10 @@ from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.ledger import score
 from whence.ranking.pool import DENSE, CandidatePool, FileHit, union
 from whence.retrieval import lexical
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import DenseMatches
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.filters import file_mask, unit_mask
 from whence.retrieval.lexical import FieldWeights, TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.search.pipeline import RankedFile, RankedPool, SearchRun, within
 from whence.storage.arrayfile import Array
 from whence.text import analyzer

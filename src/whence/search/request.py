@@ -15,10 +15,11 @@ from whence.core.request import check_choice, option
 from whence.core.settings import SearchSettings
 from whence.query.filters import CONTENTS, OPERATORS, STRATEGIES, Filters, check_distance
 from whence.query.parser import ParsedQuery, parse_query
-from whence.query.patterns import Pattern, compile_pattern
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from whence.query.patterns import Pattern
 
 #: A signal's weight may be multiplied by at most this.
 MOST_TIMES = 100
@@ -114,6 +115,8 @@ class SearchRequest:
         """The pattern, compiled once."""
         if self.pattern is None:
             return None
+        from whence.query.patterns import compile_pattern  # noqa: PLC0415  -- only where there is one
+
         return compile_pattern(self.pattern, fixed=self.fixed, word=self.word, ignore_case=self.ignore_case)
 
     @cached_property
@@ -136,6 +139,12 @@ class SearchRequest:
         beyond_code = self.parsed.reaches_beyond_code or (self.pattern is not None and not self.query.strip())
         content = self.content or ("all" if beyond_code else default_content)
         return Filters(self.include, self.exclude, self.languages, self.kinds, content, self.paths)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether options or operators say which files or units may be returned, apart from a path."""
+        chosen = (self.include, self.exclude, self.languages, self.kinds, self.content not in (None, "all"))
+        return any(chosen) or bool(self.parsed.conditions)
 
     def ranked_by(self, profile: Profile, name: str) -> Profile:
         """A profile with the fusion and the weights that were asked for."""

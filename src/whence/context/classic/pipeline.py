@@ -23,10 +23,9 @@ from whence.index.segment import KIND_NAMES
 from whence.query.concepts import GENERIC, ConceptMatch, is_generic, is_strong, match_concepts, name_key
 from whence.query.plan import QueryPlan, make_plan
 from whence.ranking.pool import CandidatePool, SeedScores
-from whence.retrieval.commits import CommitMatches
 from whence.retrieval.dense import dense_matches
+from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import TermStatistics
-from whence.retrieval.paths import PathMatch
 from whence.storage.arrayfile import Array
 from whence.storage.postings import distinct, ranges
 from whence.text.analyzer import parts, stem, words
