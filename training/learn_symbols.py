@@ -1,7 +1,8 @@
-"""Learn the weights of symbols: `python training/learn_symbols.py CORPUS INDEXES WEIGHTS`.
+"""Learn the weights of symbols: `python training/learn_symbols.py CORPUS INDEXES COMMITS WEIGHTS`.
 
 CORPUS is a benchmark of tasks with the symbols they need, as `whence bench fetch
-context` lays it out, INDEXES a folder for the indexes, and WEIGHTS the folder that
+context` lays it out, INDEXES a folder for the indexes, COMMITS what `whence bench history
+--symbols --judged` kept of commits and the functions they changed, and WEIGHTS the folder that
 gets `symbols_first.json` and `symbols.json`. What the weights are worth on
 repositories that had no part in learning them is printed by `whence bench context
 --learn`. Nothing here names a repository: a weight is of a signal, whatever the tree.
@@ -12,10 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
+from whence.query.plan import make_plan
+from whence_bench.context import changes
 from whence_bench.context import corpus as context_corpus
-from whence_bench.context.learning import FIRST, UNLEARNED, Weights, cases, learned, opened
+from whence_bench.context.corpus import ContextRepository
+from whence_bench.context.learning import FIRST, LONG, UNLEARNED, Weights, cases, learn_long, learned, opened
 
 
 def main() -> None:
@@ -23,19 +28,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("indexes", type=Path)
+    parser.add_argument("commits", type=Path)
     parser.add_argument("weights", type=Path)
     asked = parser.parse_args()
     repositories = opened(context_corpus.load(asked.corpus), asked.indexes)
     first, final = learned(repositories, cases(repositories, UNLEARNED, UNLEARNED, FIRST))
-    for name, weights in (("symbols_first", first), ("symbols", final)):
-        write(asked.weights / f"{name}.json", weights)
+    told = [replace(one, repository=with_problems(one.repository)) for one in repositories]
+    long = learn_long(changes.load(asked.commits), cases(told, first, final, LONG))
+    write(asked.weights / "symbols_first.json", first, first)
+    write(asked.weights / "symbols.json", final, long)
     for one in repositories:
         one.index.close()
 
 
-def write(path: Path, weights: Weights) -> None:
-    """Weights in the numbers that are shipped: one for short questions and one for long ones, which are equal here."""
-    rounded = {name: [round(weight, 4)] * 2 for name, weight in sorted(weights.items()) if round(weight, 4)}
+def with_problems(repository: ContextRepository) -> ContextRepository:
+    """A repository with those of its tasks that tell of what is wrong."""
+    tasks = (task for task in repository.tasks if make_plan(task.description, decay=0.0, quoted=1.0).problem)
+    return replace(repository, tasks=tuple(tasks))
+
+
+def write(path: Path, asked: Weights, told: Weights) -> None:
+    """Weights in the numbers that are shipped: one for texts that ask for something, one for those that tell of a problem."""
+    pairs = {name: [round(asked.get(name, 0.0), 4), round(told.get(name, 0.0), 4)] for name in sorted({*asked, *told})}
+    rounded = {name: pair for name, pair in pairs.items() if any(pair)}
     path.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,9 +18,12 @@ from whence_bench.output_files import Files, into_files
 if TYPE_CHECKING:
     from whence_bench.context.corpus import ContextCorpus
     from whence_bench.context.run import Run as ContextRun
+    from whence_bench.fetch import History
     from whence_bench.search.corpus import Corpus
     from whence_bench.speed.harness import Room
 
+#: Commits of one repository whose functions are asked for.
+FUNCTIONS_PER_REPOSITORY = 20
 judged_option = click.option(
     "--judged",
     "judged_file",
@@ -202,9 +205,10 @@ def _learned_apart(loaded: ContextCorpus, place: Path | None, progress: Progress
 @click.option("--per-repository", type=click.IntRange(min=1), metavar="N", help="The most from one repository.")
 @click.option("--repositories", "names", metavar="A,B", help="Only these in the folder (default: those of the benchmark).")
 @click.option("--profile", "profiles", multiple=True, metavar="NAME", help="A ranking profile (default: default and classic).")
+@click.option("--symbols", is_flag=True, help="Instead, find the functions a commit changed, with whence context.")
 @judged_option
-@into_files()
-def history(corpus: str, names: str | None, files: Files, judged_file: str | None, **how: Any) -> int:
+@into_files(symbols="symbols")
+def history(corpus: str, names: str | None, files: Files, judged_file: str | None, symbols: bool, **how: Any) -> int:
     """Search quality on commits: find the files a commit changed by its message.
 
     Each question searches the tree before the commit, written to a temporary
@@ -219,6 +223,8 @@ def history(corpus: str, names: str | None, files: Files, judged_file: str | Non
     found, missing = fetching.histories_in(Path(corpus), only)
     for name in missing:
         click.echo(f"whence: {name} is listed and is not there; left out", err=True)
+    if symbols:
+        return _changed_functions(found, how["per_repository"] or FUNCTIONS_PER_REPOSITORY, judged_file, files)
     progress = ProgressBar("measuring")
     try:
         chosen = how["profiles"] or ("default", "classic")
@@ -230,6 +236,18 @@ def history(corpus: str, names: str | None, files: Files, judged_file: str | Non
     done = benchmark.learned_apart(done)
     print_text(f"{benchmark.as_text(done)}\n")
     files.write(benchmark.as_json(done))
+    return 0
+
+
+def _changed_functions(found: Sequence[History], per_repository: int, judged_file: str | None, files: Files) -> int:
+    from whence_bench.context import changes  # noqa: PLC0415
+
+    with ProgressBar("measuring") as progress:
+        questions, cases = changes.run(found, per_repository, progress)
+    if judged_file:
+        changes.save(cases, Path(judged_file))
+    print_text(f"{changes.as_text(questions, cases)}\n")
+    files.write(changes.as_json(questions))
     return 0
 
 

@@ -46,6 +46,7 @@ class NotePool:
     changed_factor: float = 0.5
     prose: ProseEncoder | None = None
     stem_of: Callable[[str], str] = str
+    mix: float = 0.0  # ranking has one set of weights for notes
 
     @property
     def plan(self) -> NotePlan:

@@ -49,7 +49,6 @@ class NotePlan:
     hyphenated: tuple[str, ...] = ()  # names such as `valencia-v1`, in lower case
     spans: tuple[tuple[int, int], ...] = ()  # times, as first and last day
     yearly: bool = False  # whether they may be of any year; the one given is the latest
-    length: float = 0.0  # ranking has one set of weights for notes
     remark: str = ""  # how the question was found in pasted text
 
     def without(self, stems: frozenset[str]) -> NotePlan:

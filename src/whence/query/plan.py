@@ -90,6 +90,19 @@ PROBLEM = re.compile(
     r"|regressions?|hangs?|leaks?|segfault)\b",
     re.IGNORECASE,
 )
+#: The same and words of changes that mend something; at the beginning of a text others say that it asks for something.
+TELLS_OF_PROBLEM = re.compile(
+    PROBLEM.pattern + r"|\b(?:fix(?:e[sd]|ing)?|breaks?|(?:was|are) ?n[o']t|avoid|prevent|ensure|correct(?:ly)?|only|no longer|when|issue"
+    r"|error|properly|raises?|ignor\w+)\b",
+    re.IGNORECASE,
+)
+REQUEST = re.compile(
+    r"\s*(?:how|where|what|which|why|trace|understand|find|explain|add|implement|create|write|build|configure|integrate|register|design"
+    r"|extend|support|replace|migrate|refactor|set up|introduce)\b",
+    re.IGNORECASE,
+)
+#: A text of so many words, or more lines than these, is a report and no question.
+LONG_TEXT, MAX_SENTENCE_LINES = 40, 3
 #: Words with which a short query asks for the kinds of file that otherwise rank low.
 ASKED_FOR = {
     "test": re.compile(r"\b(?:tests?|testing|specs?|bench\w*|mocks?|fixtures?)\b", re.IGNORECASE),
@@ -158,6 +171,7 @@ class QueryPlan:
     symbol: str  # the name, if the query is one identifier; else empty
     exact: tuple[str, ...]  # words long enough to look for exactly as written
     length: float  # 0: a short question, 1: a long text or a request for a change
+    problem: float  # 0: asks for something, 1: tells at length of what is wrong or was changed, as issues and commits do
     paths: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     identifiers: frozenset[str] = frozenset()  # words that can only be names
@@ -174,7 +188,7 @@ class QueryPlan:
 
 
 #: A query without words, for results ranked by something else.
-EMPTY_PLAN = QueryPlan("", (), (), (), frozenset(), "", (), 0.0)
+EMPTY_PLAN = QueryPlan("", (), (), (), frozenset(), "", (), 0.0, 0.0)
 
 
 def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.0) -> QueryPlan:
@@ -200,6 +214,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         symbol=_symbol(text, words),
         exact=tuple(dict.fromkeys(word for word in analyzer.words(text) if len(word) >= 4 and word.lower() not in QUERY_STOP_WORDS)),
         length=_length(text, words),
+        problem=_problem(text),
         paths=tuple(dict.fromkeys(_PATH.findall(text)))[:MAX_PLACES],
         modules=tuple(dict.fromkeys(_MODULE.findall(text)))[:MAX_PLACES],
         identifiers=frozenset(_identifiers(text[:MAX_SCANNED])),
@@ -286,3 +301,10 @@ def _length(text: str, words: list[str]) -> float:
     if SCOPE_PREFIX.match(text.strip()) or PROBLEM.search(text):
         return 1.0
     return min(max(math.log(len(words) / 8) / math.log(2), 0.0), 1.0)
+
+
+def _problem(text: str) -> float:
+    """How much a text tells of a problem or a change: a long one always, a sentence half, a request or a question not at all."""
+    if len(text.split()) >= LONG_TEXT or sum(bool(line.strip()) for line in text.split("\n")) > MAX_SENTENCE_LINES:
+        return 1.0
+    return 0.5 if TELLS_OF_PROBLEM.search(text) and not REQUEST.match(text) else 0.0

@@ -199,8 +199,8 @@ class Pool(Protocol):
         """The weights."""
 
     @property
-    def plan(self) -> Any:
-        """The query plan, which has a length."""
+    def mix(self) -> float:
+        """Where the query lies between the two weights of each signal, 0..1."""
 
     def with_scores(self, scores: Array) -> Any:
         """The pool of the next phase."""
@@ -212,7 +212,7 @@ def score(pool: Pool, signals: Mapping[str, Weight] | None = None, *, leave_out:
     `signals` replaces those of the profile, for a first pass over the candidates.
     """
     chosen = pool.profile.signals if signals is None else signals
-    weights = {name: weight.at_length(pool.plan.length) for name, weight in chosen.items()}
+    weights = {name: weight.at_length(pool.mix) for name, weight in chosen.items()}
     used = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
     ledger = Ledger(len(pool.units))
     for phase in sorted({one.phase for one in used}):

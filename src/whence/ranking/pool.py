@@ -91,6 +91,11 @@ class CandidatePool:
         return self.statistics.plan
 
     @property
+    def mix(self) -> float:
+        """Where the query lies between the two weights of each signal: by its length for files, by what it tells of for symbols."""
+        return self.plan.length if self.graph is None else self.plan.problem
+
+    @property
     def profile(self) -> Profile:
         """The ranking profile."""
         return self.statistics.profile

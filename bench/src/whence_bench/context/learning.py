@@ -37,6 +37,10 @@ FIRST = tuple(
     "namesakes passage private proximity referred size stem_fit type_kind unit value".split()
 )
 FINAL = (*FIRST, *"constructor free_function interface kin_of_best length neighbours siblings used_by_best using_best walk".split())
+#: Signals of the final look at a text that tells of a problem: those of files count, too.
+LONG = (*FINAL, *"c_header function_kind internal named_path old_version only_here precedent recency stem_equal verbatim".split())
+#: Tasks that tell of a problem count so many times among commits.
+TASKS_AMONG_COMMITS = 3
 UNLEARNED = {"unit": 3.0, "passage": 3.0, "value": -2.0}
 
 Weights = Mapping[str, float]
@@ -87,7 +91,7 @@ def cases(repositories: Sequence[Opened], first: Weights, final: Weights, names:
     """All tasks, ranked under some weights with every named signal speaking."""
     ranking = profile_of(final, names, SYMBOLS)
     weights = FieldWeights.of(ranking)
-    look = rank_symbols if names == FINAL else first_look
+    look = first_look if names == FIRST else rank_symbols
     found = []
     for one in repositories:
         run = ContextRun(
@@ -195,3 +199,26 @@ def left_out(repositories: Sequence[Opened], progress: Progress) -> list[Answere
             names = [one.index.snapshot.symbols.written_name(int(found.pool.units[row])) for row in found.order]
             answered.append(judged(one.repository, task, names, 0.0))
     return answered
+
+
+def learn_long(commits: Sequence[Case], tasks: Sequence[Case]) -> dict[str, float]:
+    """The weights for texts that tell of a problem, from commits and the functions they changed, and from such tasks."""
+    return learn([*commits, *list(tasks) * TASKS_AMONG_COMMITS], LONG)
+
+
+def left_out_of(known: Sequence[Case], reaches: Sequence[int], folds: int = 8) -> list[str]:
+    """How often all wanted candidates are among the first few, with weights learned from other repositories."""
+    names = sorted({one.repository for one in known})
+    hits: list[list[bool]] = []
+    for fold in range(folds):
+        apart = set(names[fold::folds])
+        rest = [one for one in known if one.repository not in apart]
+        if not rest or len(names) < 2:
+            continue
+        weights = learn(rest, LONG)
+        vector = np.array([weights[name] for name in LONG])
+        for one in known:
+            if one.repository in apart:
+                places = np.argsort(np.argsort(-(one.columns @ vector), kind="stable"))
+                hits.append([bool(one.wanted) and all(places[group[0]] < reach for group in one.wanted) for reach in reaches])
+    return [f"{share:.3f}" for share in np.mean(hits, axis=0)] if hits else ["-"] * len(reaches)
