@@ -39,7 +39,6 @@ TASKS = [
     "in a file with marks",
     "zzyzx",
     "wide_one",
-    "the",
 ]
 FORMATS = ["markdown", "xml", "json"]
 
@@ -116,7 +115,7 @@ def test_xml_parses_and_holds_the_source_as_it_is(tree, task, budget):
     root = ET.fromstring(out)
     assert root.tag == "context"
     assert root.attrib["task"] == task
-    assert {child.tag for child in root} <= {"symbol", "freshness", "budget"}
+    assert {child.tag for child in root} <= {"symbol", "freshness", "warning", "budget"}
     assert (code == 0) == bool(root.findall("symbol"))
     if task == "marks and tags" and budget > 5_000:
         whole = next(one for one in root.findall("symbol") if "marks_and_tags" in one.attrib.get("at", ""))
@@ -138,7 +137,7 @@ ALLOWED = {
 def test_json_parses_and_has_one_form(tree, task, budget):
     code, out, _ = printed(task, "--budget", str(budget), "--json")
     told = json.loads(out)
-    assert list(told) == ["task", "freshness", "symbols", "inside", "left_out", "budget", "tokens"]
+    assert [key for key in told if key != "warning"] == ["task", "freshness", "symbols", "inside", "left_out", "budget", "tokens"]
     assert (told["task"], told["budget"]) == (task, budget)
     assert told["tokens"] == token_estimate.count_tokens(out) <= budget
     assert told["freshness"] == {"commit": None, "changed_files": 0, "fresh": True}
@@ -147,6 +146,15 @@ def test_json_parses_and_has_one_form(tree, task, budget):
     for one in told["symbols"]:
         least, most = ALLOWED[one["form"]]
         assert least <= one.keys() <= most
+
+
+@pytest.mark.parametrize(("form", "written"), [("xml", "<warning>not here, most likely"), ("json", '"warning":"not here, most likely')])
+def test_a_program_is_told_that_the_answer_is_most_likely_not_here(tree, form, written):
+    assert written in printed("frobnicate the quux of the zorble", "--budget", "400", "--format", form)[1]
+
+
+def test_a_task_of_stop_words_gives_nothing_and_says_so(tree):
+    assert printed("the of and") == (2, "", "whence: the task holds no word to go by (describe the task in words)\n")
 
 
 def test_every_ranked_symbol_is_shown_inside_another_or_counted_as_left_out(tree):

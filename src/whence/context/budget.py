@@ -65,11 +65,12 @@ class PackItem:
 
 @dataclass(frozen=True, slots=True)
 class PackHeader:
-    """The header of a pack: the task, how fresh the index is, and how to get what is left out."""
+    """The header of a pack: the task, how fresh the index is, how to get what is left out, and whether the answer is here at all."""
 
     task: str
     hint: str = ""
     freshness: Mapping[str, Any] = field(default_factory=dict)
+    warning: str = ""  # for formats that a program reads; people are told beside the text
 
 
 @dataclass(frozen=True, slots=True)

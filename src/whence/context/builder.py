@@ -32,6 +32,7 @@ from whence.retrieval.lexical import FieldWeights
 from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
 from whence.storage.postings import is_member
+from whence.text.analyzer import QUERY_STOP_WORDS, words
 
 #: Packs that are cached, the latest.
 MAX_PACKS = 8
@@ -82,6 +83,8 @@ class ContextBuilder:
                 raise UsageError(f"git cannot compare with {request.diff!r}", hint="give a commit or branch of this repository")
             return rank_changes(changed, self._run("symbols_near", request, now, include))
         task = clean_paste(request.task).text
+        if all(word.lower() in QUERY_STOP_WORDS for word in words(task)):
+            raise QueryError("the task holds no word to go by", hint="describe the task in words")
         try:
             if self._resolved(request).profile == "classic":
                 return rank_classic(task, self._run("symbols_classic", request, now, include), self._reader.settings.classic)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -192,7 +193,8 @@ class ContextPack:
         by_density = ByDensity(phantoms) if self._options.profile == "classic" else None
         terms = {found.term.text: found.term.weight * found.unit_idf for found in self._ranked.pool.statistics.terms}
         render = renderer(self._options.format, flags)
-        return pack(self._pieces, budget, render, head=self._head, terms=terms, by_density=by_density, beyond=beyond)
+        head = replace(self._head, warning=self.confidence.warning() if self.confidence is not None else "")
+        return pack(self._pieces, budget, render, head=head, terms=terms, by_density=by_density, beyond=beyond)
 
     @cached_property
     def _pieces(self) -> list[PackItem]:

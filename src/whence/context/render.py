@@ -105,7 +105,8 @@ class Xml(_Flagging):
     def head(self, head: PackHeader) -> str:
         """The open element, and how fresh the index is."""
         fresh = f"<freshness>{_escaped(_facts(head.freshness))}</freshness>\n" if head.freshness else ""
-        return f"<context task={_quoted(_task(head))}>\n{fresh}"
+        warning = f"<warning>{_escaped(_line(head.warning))}</warning>\n" if head.warning else ""
+        return f"<context task={_quoted(_task(head))}>\n{fresh}{warning}"
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
         """Where it is, and what is shown of it."""
@@ -132,15 +133,17 @@ class Xml(_Flagging):
 class Json(_Flagging):
     """One object, one line for each symbol.
 
-    `task`, `freshness`, `symbols` (each with `form`, `key`, `start_line`; from the signature on also `end_line`, `path`,
-    `name`, `kind` and, where there is one, `because`; then `signature` and `doc`, or `body`, with `lines_shown` where that is
-    an excerpt and `in`, one line on its type; `provenance` where the file is not code, `flags` where something reads like an
-    instruction), `inside` (how many are part of the body of another), `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
+    `task`, `freshness`, `warning` where the answer is most likely not here, `symbols` (each with `form`, `key`, `start_line`;
+    from the signature on also `end_line`, `path`, `name`, `kind` and, where there is one, `because`; then `signature` and `doc`,
+    or `body`, with `lines_shown` where that is an excerpt and `in`, one line on its type; `provenance` where the file is not
+    code, `flags` where something reads like an instruction), `inside` (how many are part of the body of another), `left_out`
+    (`count`, and `how` to get them), `budget`, `tokens`.
     """
 
     def head(self, head: PackHeader) -> str:
         """Everything up to the symbols."""
-        return f'{{"task":{_json(_task(head))},"freshness":{_json(dict(head.freshness))},"symbols":[\n'
+        warning = f'"warning":{_json(_line(head.warning))},' if head.warning else ""
+        return f'{{"task":{_json(_task(head))},"freshness":{_json(dict(head.freshness))},{warning}"symbols":[\n'
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
         """An object with the comma before it."""

@@ -62,6 +62,11 @@ class Confidence:
         """Whether the results may be taken for an answer."""
         return self.probability >= self.line
 
+    def warning(self, *more: str) -> str:
+        """That the answer is most likely not here, and why; empty if it may be."""
+        because = "; ".join(filter(None, (self.because, *more)))
+        return "" if self.here else f"not here, most likely (confidence {self.probability:.2f}): {because}"
+
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceFeatures:

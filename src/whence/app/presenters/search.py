@@ -38,10 +38,10 @@ class LowConfidence:
         """A warning in one line; empty if the answer is likely here."""
         if self.confidence.here:
             return ""
-        because = [self.confidence.because, *map(str, self.left_out)]
+        more = [*map(str, self.left_out)]
         if self.searched != "all":
-            because.append(f"only {self.searched} was searched (in:all searches everything)")
-        return f"not here, most likely (confidence {self.confidence.probability:.2f}): {'; '.join(filter(None, because))}"
+            more.append(f"only {self.searched} was searched (in:all searches everything)")
+        return self.confidence.warning(*more)
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON."""
