@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import click
 
 from whence.app.command_line import Target, settings_of, target_of, targets_of
 from whence.app.presenters.search import (
+    GrepStyle,
     LowConfidence,
     Shown,
     grep_document,
@@ -35,6 +37,7 @@ from whence.cli.shared import (
     print_item,
     print_json,
     print_notes,
+    print_text,
     request_options,
     styler,
     traced_options,
@@ -54,6 +57,8 @@ _RELATED_OPTIONS = ("k", "include", "exclude", "languages", "kinds", "content")
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)$")
 #: Symbols of one name that a warning lists.
 MAX_LISTED = 5
+#: Characters of standard input that are read as a query.
+MAX_QUERY = 1 << 20
 
 
 @click.command(
@@ -64,7 +69,7 @@ Examples:
   whence search SessionStore --why
   whence search '"connection reset" lang:go -path:vendor'
   whence search 'callers:parse_config retry OR backoff'
-  whence search -e "TODO|FIXME" -n
+  whence search -e TODO -e FIXME -n -C 2
   whence search "open connection" -e "timeout" --json
   whence search --fleet "retry with backoff repo:acme/*" -k 5"""
 )
@@ -75,6 +80,11 @@ Examples:
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
 @click.option("-n", "--line-number", "line_numbers", is_flag=True, help="Print path:line:text, as grep does.")
+@click.option("-o", "--only-matching", "only_matching", is_flag=True, help="Print only the part of a line that matches the pattern.")
+@click.option("-A", "--after-context", "after", type=click.IntRange(0), metavar="N", help="Print N lines after each that matches.")
+@click.option("-B", "--before-context", "before", type=click.IntRange(0), metavar="N", help="Print N lines before each that matches.")
+@click.option("-C", "--context", "around", type=click.IntRange(0), metavar="N", help="Print N lines before and after each that matches.")
+@click.option("-0", "--null", "null", is_flag=True, help="Print a NUL after each path instead of a colon or line end.")
 @click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
 @traced_options
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
@@ -82,16 +92,19 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
 
     QUERY is a question, a few words or a name; it may hold "phrases", /regex/,
     -not, OR, parentheses, path: lang: kind: sym: callers: callees: and in:.
-    PATHs are files or folders, in one or several repositories (default: the
-    current folder).
+    - reads it from standard input. PATHs are files or folders, in one or several
+    repositories (default: the current folder).
     """
+    if query == "-":
+        query = sys.stdin.read(MAX_QUERY).strip()
     if options["fleet"]:
         from whence.cli.fleet import search_fleet  # noqa: PLC0415  -- it needs this module
 
         return search_fleet(SearchRequest(query, **pick_fields(SearchRequest, options)), paths, options)
-    if options["pattern"] is not None and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
+    if options["pattern"] and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
     request = SearchRequest(query, **pick_fields(SearchRequest, options))
+    options["grep_style"] = _grep_style(request, options)
     if request.parsed.is_for_notes:
         return _search_notes(request.parsed, paths, options)
     targets = targets_of(paths)
@@ -301,16 +314,42 @@ def print_low_confidence(doubt: LowConfidence | None, shown: Shown, options: dic
         print_item(styler(options["color"])(line, fg="yellow"))
 
 
+def _grep_style(request: SearchRequest, options: Mapping[str, Any]) -> GrepStyle:
+    """How lines are printed; what goes with lines of a pattern alone is refused elsewhere."""
+    patterns = [leaf.pattern for leaf in request.parsed.leaves() if leaf.pattern is not None and not leaf.negated]
+    patterns += [request.compiled] if request.compiled is not None else []
+    of_lines = {"-o": options["only_matching"], "-A": options["after"], "-B": options["before"], "-C": options["around"]}
+    given = [flag for flag, value in of_lines.items() if value]
+    if given and not patterns:
+        raise UsageError(f"{given[0]} speaks of a pattern", hint="give one with -e, or as /regex/")
+    if (given or options["null"]) and options["as_json"]:
+        raise UsageError(f"{(given or ['-0'])[0]} does not go with --json", hint="JSON has the number and text of each line")
+    if given and not (options["line_numbers"] or request.is_pattern_alone or options["only_paths"] or options["counts"]):
+        raise UsageError(f"{given[0]} goes with lines as grep prints them", hint="add -n")
+    if options["only_matching"] and request.invert:
+        raise UsageError("-o and -v exclude each other", hint="a line that does not match has no part that does")
+
+    def spans(line: str) -> list[tuple[int, int]]:
+        return sorted(span for pattern in patterns for span in pattern.spans(line))
+
+    around = options["around"] or 0
+    before, after = (around if options[name] is None else options[name] for name in ("before", "after"))
+    only = spans if options["only_matching"] else None
+    return GrepStyle(options["line_numbers"], 0 if only else before, 0 if only else after, only, options["null"], request.max_count)
+
+
 def print_bare(query: str, shown: Shown, options: dict[str, Any]) -> bool:
     """Print paths, counts or matching lines alone, if that was asked for; False if not."""
+    how = options.get("grep_style") or GrepStyle(bool(options.get("line_numbers")))
     if options.get("only_paths"):
         for path, _ in shown:
-            print_item(safe(path))
+            print_item(safe(path)) if not how.null else print_text(f"{path}\0")
     elif options.get("counts"):
         for path, result in shown:
-            print_item(f"{safe(path)}:{len(result.matching_lines) or result.units_matched}")
+            name = f"{path}\0" if how.null else f"{safe(path)}:"
+            print_item(f"{name}{len(result.matching_lines) or result.units_matched}")
     elif options.get("line_numbers") or not query.strip():
-        print_document(grep_document(shown, styler(options["color"]), line_numbers=options["line_numbers"]))
+        print_document(grep_document(shown, styler(options["color"]), how))
     else:
         return False
     return True

@@ -215,7 +215,7 @@ class Fleet:
         if not files:
             return None
         reader = RemoteReader(self.settings, files, counts, precedents, encoder, self.texts)
-        if request.pattern is not None or any(leaf.field in (WORD, PHRASE, REGEX) for leaf in parsed.leaves()):
+        if request.patterns or any(leaf.field in (WORD, PHRASE, REGEX) for leaf in parsed.leaves()):
             reader.fetch(reader.snapshot.paths)  # every text will be read: one request instead of many
         return reader
 

@@ -74,10 +74,10 @@ LINEAR_HINT = "patterns take linear time: no look-around, no back-references, at
 class Pattern:
     """A compiled pattern, which matches within lines."""
 
-    def __init__(self, patterns: Sequence[str], *, fixed: bool, word: bool, ignore_case: bool) -> None:
+    def __init__(self, patterns: Sequence[str], *, fixed: bool, word: bool, ignore_case: bool, invert: bool = False) -> None:
         self._parts = [_translate(pattern, fixed=fixed, word=word) for pattern in patterns]
         joined = "|".join(part.linear for part in self._parts)
-        self._ignore_case = ignore_case
+        self._ignore_case, self.is_inverted = ignore_case, invert
         self._search = _compile_re2(patterns[0], joined, ignore_case=ignore_case)
         self._is_watched = self._search.programsize > MAX_STEPS and not _TEXT_EDGE.search(joined)
         self._seconds, self._bytes = 0.0, 0
@@ -90,7 +90,14 @@ class Pattern:
         return self.find_lines(_encode(text))
 
     def find_lines(self, data: bytes, most: int | None = None) -> list[int]:
-        """The numbers (from 1) of the lines of a text in UTF-8 that match, at most so many."""
+        """The numbers (from 1) of the lines of a text in UTF-8 that match (inverted: do not), at most so many."""
+        if not self.is_inverted:
+            return self._find(data, most)
+        matching = set(self._find(data))
+        count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+        return [number for number in range(1, count + 1) if number not in matching][:most]
+
+    def _find(self, data: bytes, most: int | None = None) -> list[int]:
         if self.literal and self.literal not in data:
             return []
         found: list[int] = []
@@ -168,6 +175,8 @@ class Pattern:
     @cached_property
     def requirement(self) -> Requirement | None:
         """What the words of a file must satisfy for it to match; None if any file may."""
+        if self.is_inverted:
+            return None
         found = [_requirement(part, ignore_case=self._ignore_case) for part in self._parts]
         return None if None in found else Requirement(any_of=tuple(one for one in found if one is not None))
 
@@ -187,10 +196,12 @@ class _Part:
         return f"{self.before}(?:{self.core}){self.after}"
 
 
-def compile_pattern(pattern: str | Sequence[str], *, fixed: bool = False, word: bool = False, ignore_case: bool = False) -> Pattern:
+def compile_pattern(
+    pattern: str | Sequence[str], *, fixed: bool = False, word: bool = False, ignore_case: bool = False, invert: bool = False
+) -> Pattern:
     """Compile what the user typed, one pattern or several of which any may match; an error shows a caret under the mistake."""
     patterns = [pattern] if isinstance(pattern, str) else list(pattern)
-    return Pattern(patterns, fixed=fixed, word=word, ignore_case=ignore_case)
+    return Pattern(patterns, fixed=fixed, word=word, ignore_case=ignore_case, invert=invert)
 
 
 def _translate(pattern: str, *, fixed: bool, word: bool) -> _Part:

@@ -115,6 +115,8 @@ class RankedFile:
     hit: FileHit
     matched: str = ""  # the words that had to match, when some were let go (Q4)
     lines: tuple[int, ...] = ()  # lines that match the pattern
+    shows_all: bool = False  # of these lines, as grep does; else so many at most
+    max_count: int | None = None
     alone: bool = False  # whether it is a unit by itself and does not stand for its file
     choice: UnitChoice | None = None  # the unit to show, where another than the best ranked answers
 
@@ -144,7 +146,7 @@ def answer(query: str, run: SearchRun) -> list[RankedFile]:
         return _listed(run, lines, scope)
     run = _with_named(run, scope)
     found = _relaxed(query, run, scope) if request.relax_above is not None else _ask(query, run, scope)
-    return [replace(one, lines=tuple(lines.get(one.hit.file, ()))) for one in found]
+    return [replace(one, lines=tuple(lines.get(one.hit.file, ())), max_count=request.max_count) for one in found]
 
 
 def _scope(run: SearchRun) -> SearchScope:
@@ -288,7 +290,9 @@ def _listed(run: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> 
     ranked = RankedPool(pool, Ledger(len(rows)), [])
     row_of = {unit: row for row, unit in enumerate(rows.tolist())}
     shown = list(best.items())[: run.request.k]
-    return [RankedFile(ranked, FileHit(file, row_of[unit], 0.0), lines=tuple(lines.get(file, ()))) for file, unit in shown]
+    most = run.request.max_count
+    kept = {file: tuple(lines.get(file, ())[:most]) for file, _ in shown}
+    return [RankedFile(ranked, FileHit(file, row_of[unit], 0.0), lines=kept[file], shows_all=True) for file, unit in shown]
 
 
 def _one_of_each_file(run: SearchRun, lines: dict[int, list[int]], scope: SearchScope) -> dict[int, int]:

@@ -34,10 +34,12 @@ class SearchOptions(TypedDict, total=False):
     plain: bool
     operator: str | None
     relaxation: str | None
-    pattern: str | None
+    pattern: str | tuple[str, ...] | None
     fixed: bool
     word: bool
     ignore_case: bool
+    invert: bool
+    max_count: int | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     languages: tuple[str, ...]
@@ -65,10 +67,14 @@ class SearchRequest:
     relaxation: str | None = option(
         None, "With 'and': also try without the last words, while more than N remain.", "--relaxation", metavar=">N"
     )
-    pattern: str | None = option(None, "Only units with a line that matches; alone: like grep.", "-e", "--regexp", metavar="REGEX")
+    pattern: tuple[str, ...] | str | None = option(
+        (), "Only units with a line that matches any; alone: like grep.", "-e", "--regexp", metavar="REGEX"
+    )
     fixed: bool = option(False, "The pattern is plain text.", "-F", "--fixed-strings")
     word: bool = option(False, "The pattern matches whole words only.", "-w", "--word-regexp")
     ignore_case: bool = option(False, "The pattern ignores case.", "-i", "--ignore-case")
+    invert: bool = option(False, "Lines that do not match; for a pattern alone.", "-v", "--invert-match")
+    max_count: int | None = option(None, "Show at most N matching lines of each file.", "-m", "--max-count", metavar="N", minimum=1)
     include: tuple[str, ...] = option((), "Only files that match, for instance '*.py' or 'src/**'.", "--include", metavar="GLOB")
     exclude: tuple[str, ...] = option((), "No files that match.", "--exclude", metavar="GLOB")
     languages: tuple[str, ...] = option((), "Only files of a language.", "--lang", metavar="NAME")
@@ -98,8 +104,12 @@ class SearchRequest:
         check_choice("strategy", self.strategy, STRATEGIES)
         check_distance(self.max_distance, self.strategy)
         Filters(self.include, self.exclude, self.languages, self.kinds, self.content or "all", self.paths)
-        if self.pattern is None and (self.fixed or self.word or self.ignore_case):
-            raise UsageError("-F, -w and -i speak of a pattern", hint="give one with -e")
+        if not self.patterns and (self.fixed or self.word or self.ignore_case or self.invert):
+            raise UsageError("-F, -w, -i and -v speak of a pattern", hint="give one with -e")
+        if self.invert and self.query.strip():
+            raise UsageError("-v goes with a pattern alone", hint="in a query, -/regex/ leaves out files that match")
+        if self.max_count is not None and self.max_count < 1:
+            raise UsageError(f"max_count = {self.max_count} is not allowed", hint="ask for at least one line")
         _ = self.compiled, self.relax_above
         if self.profile is not None:
             check_profile(self.profile)
@@ -113,11 +123,21 @@ class SearchRequest:
     @cached_property
     def compiled(self) -> Pattern | None:
         """The pattern, compiled once."""
-        if self.pattern is None:
+        if not self.patterns:
             return None
         from whence.query.patterns import compile_pattern  # noqa: PLC0415  -- only where there is one
 
-        return compile_pattern(self.pattern, fixed=self.fixed, word=self.word, ignore_case=self.ignore_case)
+        return compile_pattern(self.patterns, fixed=self.fixed, word=self.word, ignore_case=self.ignore_case, invert=self.invert)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns, of which any may match."""
+        return (self.pattern,) if isinstance(self.pattern, str) else tuple(self.pattern or ())
+
+    @property
+    def is_pattern_alone(self) -> bool:
+        """Whether it is asked like grep: a pattern and no query."""
+        return bool(self.patterns) and not self.query.strip()
 
     @cached_property
     def relax_above(self) -> int | None:
@@ -136,7 +156,7 @@ class SearchRequest:
 
     def filters(self, default_content: str) -> Filters:
         """Which files and units may be returned; a pattern alone, or a query that names documents, searches them, too."""
-        beyond_code = self.parsed.reaches_beyond_code or (self.pattern is not None and not self.query.strip())
+        beyond_code = self.parsed.reaches_beyond_code or self.is_pattern_alone
         content = self.content or ("all" if beyond_code else default_content)
         return Filters(self.include, self.exclude, self.languages, self.kinds, content, self.paths)
 
@@ -158,6 +178,7 @@ class SearchRequest:
             operator=self.operator or chosen.operator,
             relax_above=self.relax_above,
             pattern=self.compiled,
+            max_count=self.max_count,
             strategy=self.strategy or chosen.strategy,
             max_distance=self.max_distance,
             filters=self.filters(chosen.content),
@@ -172,6 +193,7 @@ class ResolvedRequest:
     operator: str = "or"
     relax_above: int | None = None
     pattern: Pattern | None = None
+    max_count: int | None = None
     strategy: str = "union"
     max_distance: float | None = None
     filters: Filters = field(default_factory=Filters)

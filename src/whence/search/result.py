@@ -127,19 +127,32 @@ class SearchResult:
         return [(name, operation.value, value) for name, operation, value in every if operation.changes(value)]
 
     @cached_property
-    def lines(self) -> list[ShownLine]:
-        """The lines that matter: those that match the pattern, or hold most of the query."""
+    def text_lines(self) -> list[str]:
+        """The lines of the file as it is now, without secrets; none if it is gone."""
         text = self._source.read_text(self.path)
-        if text is None:
+        return [] if text is None else text.split("\n")
+
+    @property
+    def hidden_lines(self) -> int:
+        """How many more lines match the pattern than are shown."""
+        return len(self.matching_lines) - len(self.lines) if self.matching_lines else 0
+
+    @cached_property
+    def lines(self) -> list[ShownLine]:
+        """The lines that matter: some that match the pattern, those of the best unit first, or those that hold most of the query."""
+        every, count = self.text_lines, self._source.settings.search.lines
+        if not every:
             return []
-        every = text.split("\n")
         terms = self._found.ranked.pool.statistics.terms
         weights = {found.term.text: found.term.weight * found.unit_idf for found in terms}
         if self.matching_lines:
-            return [shown_line(number, every[number - 1], weights, whole=True) for number in self.matching_lines if number <= len(every)]
+            inside = [number for number in self.matching_lines if self.best_start <= number <= self.best_end]
+            some = (inside or self.matching_lines)[: self._found.max_count or count]
+            shown = self.matching_lines if self._found.shows_all else some
+            return [shown_line(number, every[number - 1], weights, whole=True) for number in shown if number <= len(every)]
         exact = self._found.ranked.pool.exact
         leading = exact.lines.get(self._found.unit, ()) if exact is not None else ()
-        return choose_lines(every, self.best_start, self.best_end, weights, self._source.settings.search.lines, leading)
+        return choose_lines(every, self.best_start, self.best_end, weights, count, leading)
 
     @cached_property
     def qualified_name(self) -> str:

@@ -50,6 +50,8 @@ def line_worths(lines: Sequence[str], weights: Mapping[str, float], first: int, 
 def shown_line(number: int, text: str, weights: Mapping[str, float], *, whole: bool = False) -> ShownLine:
     """A line with the words marked that matched; a whole one is given to the letter, as grep does."""
     text = text if whole else text.rstrip("\r\n").expandtabs(4)[:LONGEST_SHOWN]
+    if not weights:
+        return ShownLine(number, text)
     marks = [match.span() for match in analyzer.WORD.finditer(text) if any(term in weights for term in analyzer.terms(match.group()))]
     return ShownLine(number, text, tuple(marks))
 

@@ -117,6 +117,8 @@ def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> D
         if warning := warning_of(result.flags):
             document.more(f"   {style(warning, fg='yellow')}")
         document.more(*(f"   {style(f'{line.number:>5}', fg='green')}  {marked(line.text, line.marks, style)}" for line in result.lines))
+        if result.hidden_lines:
+            document.more(f"          {style(more_lines(result.hidden_lines), dim=True)}")
         if with_why:
             document.more(*why_lines(result.why, style))
             if result.unit_why:
@@ -124,15 +126,51 @@ def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> D
     return document
 
 
-def grep_document(shown: Shown, style: Style, *, line_numbers: bool) -> Document:
+def more_lines(count: int) -> str:
+    """How many lines match that are not shown."""
+    return f"{count} more line{'s match' if count > 1 else ' matches'}"
+
+
+@dataclass(frozen=True, slots=True)
+class GrepStyle:
+    """How grep prints lines: with their numbers, with lines before and after them, only what matches, with NUL after a path."""
+
+    line_numbers: bool = False
+    before: int = 0
+    after: int = 0
+    only: Callable[[str], Sequence[tuple[int, int]]] | None = None  # the columns of the matches in a line
+    null: bool = False
+    max_count: int | None = None
+
+
+def grep_document(shown: Shown, style: Style, how: GrepStyle) -> Document:
     """Matching lines as grep prints them, one item each."""
-    document = Document()
+    document, groups = Document(), False
     for where, result in shown:
-        path = style(safe(where), fg="magenta")
-        for line in result.lines:
-            number = f"{style(str(line.number), fg='green')}:" if line_numbers else ""
-            document.item(f"{path}:{number}{safe(line.text)}")
+        path = style(where if how.null else safe(where), fg="magenta") + ("\0" if how.null else "")
+        matching = (result.matching_lines or tuple(line.number for line in result.lines))[: how.max_count]
+        last = 0
+        for number, is_match in _with_context(matching, how.before, how.after, len(result.text_lines)):
+            if groups and number != last + 1 and (how.before or how.after):
+                document.item("--")
+            mark = ":" if is_match else "-"
+            lead = path + (mark if not how.null else "") + (f"{style(str(number), fg='green')}{mark}" if how.line_numbers else "")
+            line = result.text_lines[number - 1]
+            texts = [line[a:b] for a, b in how.only(line)] if how.only is not None and is_match else [line]
+            for text in texts if how.only is None or is_match else ():
+                document.item(lead + safe(text))
+            last, groups = number, True
     return document
+
+
+def _with_context(matching: Sequence[int], before: int, after: int, last: int) -> Iterator[tuple[int, bool]]:
+    """Lines in order, each once, and whether they match."""
+    if not (before or after):
+        yield from ((number, True) for number in matching if number <= last)
+        return
+    is_match = set(matching)
+    around = {near for number in matching for near in range(max(number - before, 1), min(number + after, last) + 1)}
+    yield from ((number, number in is_match) for number in sorted(around))
 
 
 def index_lines(indexes: Sequence[Index], found: Sequence[tuple[Index, SearchResult]]) -> Iterator[str]:
@@ -203,6 +241,7 @@ def result_content(result: SearchResult, prefix: str = "", *, with_why: bool = F
         f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{safe(name)} [{result.score:.2f}{sort}]{matched}",
         *flag_content(result.flags),
         *(f"  {line.number}: {safe(line.text.strip())}" for line in result.lines),
+        *([f"  ({more_lines(result.hidden_lines)})"] if result.hidden_lines else ()),
         *(why_content(result.why) if with_why else ()),
     ]
 
@@ -306,6 +345,7 @@ def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str,
         "best_end_line": result.best_end,
         **{name: getattr(result, name) for name in ("name", "qualified_name", "kind", "language", "score")},
         "lines": [{"number": line.number, "text": line.text} for line in result.lines],
+        **({"matching_lines": len(result.matching_lines)} if result.matching_lines else {}),
         "provenance": result.provenance,
         **flags_json(result.flags),
         **({"matched": result.matched} if result.matched else {}),
