@@ -13,7 +13,18 @@ import pytest
 from sample_histories import commit
 from sample_trees import SOURCES, git, write
 from whence import Index
-from whence.index.build_log import ADOPTED, BUILT, MAX_RECORDS, REFRESHED, REPAIRED, BuildRecord, append_record, read_log
+from whence.index.build_log import (
+    ADOPTED,
+    BUILT,
+    MAX_RECORDS,
+    REFRESHED,
+    REPAIRED,
+    BuildRecord,
+    append_record,
+    estimate_seconds,
+    expected_cpu,
+    read_log,
+)
 from whence.index.layout import Layout
 
 FILES = {"app/cart.py": "def total(items):\n    return sum(items)\n", "app/price.py": "def price(item):\n    return item.price\n"}
@@ -204,3 +215,22 @@ def test_a_full_disk_costs_the_note_and_nothing_else(tmp_path):
     assert done.returncode == 0, done.stderr
     assert [one.at for one in read_log(place)] == [1.0]
     assert list(tmp_path.iterdir()) == [place]
+
+
+def test_estimates_follow_what_builds_took_on_this_machine(tmp_path: Path) -> None:
+    files, log = [(f"part_{n}.py", 1_000_000) for n in range(10)], tmp_path / "runs.jsonl"
+    usual, known = expected_cpu(files), expected_cpu(files[:5])
+    assert estimate_seconds(files, [log], 1, 1 << 40) == pytest.approx(usual)
+    assert estimate_seconds(files, [log], 2, 0) < 0.7 * usual
+    for seconds in (known, known, 50 * known):  # one that was suspended
+        append_record(log, BuildRecord(1.0, seconds, "built", bytes=5_000_000, cpu=2 * known, expected=known))
+    append_record(log, BuildRecord(2.0, 9.0, "refreshed", bytes=5, cpu=0.1))
+    assert estimate_seconds(files, [log], 1, 0) == pytest.approx(usual)  # twice the work, half the time
+
+
+def test_a_first_build_is_recorded_with_its_work(tmp_path: Path) -> None:
+    root = write(tmp_path / "tree", {f"part_{n}.py": "def part(): pass\n" * 50 for n in range(20)})
+    with Index.open(root) as index:
+        (record,) = read_log(index.layout.build_log_file)
+    assert record.cpu > 0
+    assert record.expected == pytest.approx(expected_cpu([(f"part_{n}.py", 17 * 50) for n in range(20)]), abs=0.01)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 MAX_LARGEST = 10
 #: Exit code if something is damaged.
 DAMAGED = 1
-#: A typical rate of indexing, per process.
-TYPICAL_BYTES_PER_SECOND = 2_000_000
 
 
 @click.command()
@@ -94,7 +92,12 @@ def _print_plan(root: Path, tree: FileTree, as_json: bool) -> int:
     folders: Counter[str] = Counter()
     for path, state in tree.files.items():
         folders[path.partition("/")[0] if "/" in path else "."] += state.size
-    seconds = total / (TYPICAL_BYTES_PER_SECOND * (os.cpu_count() or 1))
+    from whence.index.build_log import estimate_seconds  # noqa: PLC0415
+    from whence.index.builder import SMALL_BUILD_BYTES  # noqa: PLC0415
+
+    layout = layout_of(root)
+    logs = layout.directory.parent.glob(f"*/{layout.build_log_file.name}")
+    seconds = estimate_seconds([(path, state.size) for path, state in tree.files.items()], logs, os.cpu_count() or 1, SMALL_BUILD_BYTES)
     largest = sorted(((state.size, path) for path, state in tree.files.items()), reverse=True)[:MAX_LARGEST]
     reasons = Counter(one.reason for one in tree.skipped)
     if as_json:

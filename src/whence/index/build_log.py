@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -19,6 +19,12 @@ MAX_RECORDS = 100
 #: Only so much of the end of the file is read; a line has a few hundred bytes.
 MAX_LOG_BYTES = 100_000
 MAX_REASON_CHARACTERS = 200
+#: CPU seconds of a first build: to begin with, for each file, and for each megabyte with and without a grammar.
+BASE_CPU, CPU_PER_FILE, CPU_PER_PARSED_MB, CPU_PER_PLAIN_MB = 0.19, 0.0019, 0.774, 0.581
+#: Share of a build that one process does alone, where several parse.
+SERIAL_SHARE = 0.15
+#: Builds of less CPU seconds say little about a machine; of the others the latest count.
+MIN_LEARNED_CPU, MAX_LEARNED = 1.0, 15
 KINDS = BUILT, REFRESHED, REPAIRED, ADOPTED = ("built", "refreshed", "repaired", "adopted")
 
 
@@ -45,6 +51,8 @@ class BuildRecord:
     files: int = 0  # searchable afterwards
     units: int = 0
     skipped: int = 0  # files and folders left out
+    cpu: float = 0.0  # seconds of all processes; 0 where it is not known
+    expected: float = 0.0  # CPU seconds that the table above says; 0 unless it was a first build
     version: str = __version__  # of whence
 
 
@@ -75,7 +83,16 @@ class BuildBaseline:
 
 
 def record_of_build(
-    before: BuildBaseline, store: IndexStore, done: RefreshSummary, cause: BuildCause, *, at: float, seconds: float, units: int
+    before: BuildBaseline,
+    store: IndexStore,
+    done: RefreshSummary,
+    cause: BuildCause,
+    *,
+    at: float,
+    seconds: float,
+    units: int,
+    cpu: float = 0.0,
+    expected: float = 0.0,
 ) -> BuildRecord | None:
     """The record of a build; None if it changed nothing."""
     files, unfit = store.count_files()
@@ -95,7 +112,36 @@ def record_of_build(
         files=files - unfit,
         units=units,
         skipped=unfit + store.count_skipped_places(),
+        cpu=round(cpu, 3),
+        expected=round(expected, 3) if cause.what == BUILT else 0.0,
     )
+
+
+# Estimates.
+def expected_cpu(files: Iterable[tuple[str, int]]) -> float:
+    """CPU seconds that a first build of some files (path, bytes) takes on the machine that the table above is from."""
+    from whence.parse.languages import language_of  # noqa: PLC0415  -- a search does without
+
+    total = BASE_CPU
+    for path, size in files:
+        per_mb = CPU_PER_PARSED_MB if language_of(path).grammar else CPU_PER_PLAIN_MB
+        total += CPU_PER_FILE + per_mb * size / 1e6
+    return total
+
+
+def estimate_seconds(files: Sequence[tuple[str, int]], logs: Iterable[Path], workers: int, parallel_from: int) -> float:
+    """Seconds that a first build of some files takes here, by the build logs of other indexes on this machine."""
+    known = sorted(
+        (one for log in logs for one in read_log(log) if one.expected > 0 and one.cpu >= MIN_LEARNED_CPU), key=lambda one: one.at
+    )
+    cpu = expected_cpu(files) * _median([one.cpu / one.expected for one in known[-MAX_LEARNED:]], 1.0)
+    parallel = sum(size for _, size in files) >= parallel_from
+    alike = [one.seconds / one.cpu for one in known if (one.bytes >= parallel_from) == parallel]
+    return cpu * _median(alike[-MAX_LEARNED:], SERIAL_SHARE + (1 - SERIAL_SHARE) / workers if parallel else 1.0)
+
+
+def _median(values: Sequence[float], otherwise: float) -> float:
+    return sorted(values)[len(values) // 2] if values else otherwise
 
 
 def append_record(place: Path, record: BuildRecord | None) -> None:

@@ -315,7 +315,7 @@ class IndexWriter:
     # Building.
     def _build(self, progress: Progress, damage: str = "") -> None:
         """Build with the write lock held. Another process may have done the work while we waited."""
-        now, began = time.time_ns(), time.monotonic()
+        now, began, cpu = time.time_ns(), time.monotonic(), sum(os.times()[:4])
         self._open_replaced_store()
         difference = self._difference(self.store.meta())
         if not self._is_compatible(build=True):
@@ -324,10 +324,11 @@ class IndexWriter:
                 self.store.set_meta(**self._identity())
         if self._tree_version != self.store.changes():  # another process wrote while we waited for the lock
             self.tree = self._walk(self.store.tree())
-        from whence.index.build_log import BuildBaseline, append_record, record_of_build  # noqa: PLC0415  -- only if there is work
+        from whence.index.build_log import BuildBaseline, append_record, expected_cpu, record_of_build  # noqa: PLC0415  -- only if there is work
         from whence.index.builder import Builder  # noqa: PLC0415  -- as above
 
         before = BuildBaseline.of(self.store)
+        expected = expected_cpu((path, self.tree.files[path].size) for path in self.tree.changed) if not before.files else 0.0
         head = git.read_head(self.root) or git.Head("")
         reused, source = self._reuse_segments(head.commit, now) if not self.store.segments() else (0, "")
         builder = Builder(self.layout, self.store, self.settings.index, now, self._encoder)
@@ -343,7 +344,10 @@ class IndexWriter:
         self._open_latest()
         cause = before.cause(source, damage, difference)
         units, seconds = self.reader.snapshot.live_units, time.monotonic() - began
-        record = record_of_build(before, self.store, self.last_refresh, cause, at=time.time(), seconds=seconds, units=units)
+        used = sum(os.times()[:4]) - cpu  # of the workers, too
+        record = record_of_build(
+            before, self.store, self.last_refresh, cause, at=time.time(), seconds=seconds, units=units, cpu=used, expected=expected
+        )
         append_record(self.layout.build_log_file, record)
 
     def _reuse_segments(self, commit: str, now_ns: int) -> tuple[int, str]:
