@@ -230,3 +230,13 @@ def test_large_outputs_are_cut_in_no_time():
     fit_text(RESULTS * 500, 2_000, rest=rest)
     fit_json({"results": [{"path": f"src/file_{n}.py", "lines": ["def open():"] * 5} for n in range(5_000)]}, 2_000, rest=rest)
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("budget", [90, 120, 200, 400])
+def test_json_keeps_path_score_and_confidence_before_anything_else(budget: int) -> None:
+    results = [{"path": f"src/part_{n}.py", "start_line": n, "kind": "function", "score": 9.5 - n, "lines": ["x" * 300]} for n in range(9)]
+    answer = {"query": "parts", "results": results, "indexes": [{"root": "/home/me/shop", "files": 9}], "confidence": {"probability": 0.7}}
+    fitted = json.loads(fit_json(answer, budget, rest="more").text)
+    assert fitted["confidence"] == {"probability": 0.7}
+    assert all({"path", "score"} <= set(one) for one in fitted["results"])
+    assert fitted["results"]

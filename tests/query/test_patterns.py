@@ -299,3 +299,10 @@ def test_a_pattern_that_takes_too_long_is_refused_in_one_line():
             compile_pattern(r"(?:\w+ ?){1,100}[qQ][zZ]").matching_lines(lines)
         assert "\n" not in str(refused.value)
         assert time.process_time() - began < 2
+
+
+def test_the_end_of_a_line_is_before_its_carriage_return():
+    text = "return x\r\nreturn y\nreturn x \r\n\r\nlast x"
+    assert compile_pattern("x$").matching_lines(text) == [1, 5]
+    assert compile_pattern("^$").matching_lines(text) == [4]
+    assert compile_pattern(r"x\r$").matching_lines(text) == [1]

@@ -29,6 +29,8 @@ MORE = "..."
 MIN_CUTTABLE = 200
 #: The first list, mostly the answer itself, gets this many times the room of another field.
 FIRST_LIST_SHARES = 4
+#: Fields that stay as long as anything does: where something is, what it is worth, and whether to trust it.
+ESSENTIAL = frozenset({"path", "key", "score", "confidence", "rank"})
 #: The field of a JSON list, which has no place for the budget itself.
 ITEMS = "items"
 BUDGET = "budget"
@@ -219,7 +221,8 @@ class _Measured:
 def _measure(value: Any) -> _Measured:
     if isinstance(value, dict):
         fields = tuple((f"{_encode(str(name))}:", _measure(one)) for name, one in value.items())
-        least = len(fields[0][0]) + fields[0][1].least + 2 if fields else 2
+        needed = [field for name, field in zip(value, fields, strict=True) if name in ESSENTIAL] or fields[:1]
+        least = sum(len(name) + one.least + 1 for name, one in needed) + 1 if needed else 2
         return _Measured("{" + ",".join(name + one.text for name, one in fields) + "}", least, value, fields)
     if isinstance(value, list | tuple):
         elements = tuple(("", _measure(one)) for one in value)
@@ -258,20 +261,21 @@ def _fitted_list(one: _Measured, room: int) -> tuple[str, int]:
 
 
 def _fitted_fields(one: _Measured, room: int) -> tuple[str, int]:
-    """All fields, each as long as the room allows; or the first ones at their least."""
+    """All fields, each as long as the room allows; or the essential and then the first ones, at their least."""
     rooms = [part.least for _, part in one.parts]
     spare = room - sum(len(name) + part.least + 1 for name, part in one.parts) - 1
     if spare > 0:
         rooms = [least + more for least, more in zip(rooms, _share_room(spare, [part for _, part in one.parts]), strict=True)]
-    used, left_out, kept = 1, 0, list[str]()
-    for (name, part), share in zip(one.parts, rooms, strict=True):
-        used += len(name) + share + 1
-        if used > room:
+    used, left_out, kept = 1, 0, dict[int, str]()
+    for row in sorted(range(len(rooms)), key=lambda row: json.loads(one.parts[row][0][:-1]) not in ESSENTIAL):
+        (name, part), share = one.parts[row], rooms[row]
+        if used + len(name) + share + 1 > room:
             break
+        used += len(name) + share + 1
         text, left = _fitted(part, share)
         left_out += left
-        kept.append(name + text)
-    return "{" + ",".join(kept) + "}", left_out + len(one.parts) - len(kept)
+        kept[row] = name + text
+    return "{" + ",".join(kept[row] for row in sorted(kept)) + "}", left_out + len(one.parts) - len(kept)
 
 
 def _share_room(spare: int, parts: Sequence[_Measured]) -> list[int]:

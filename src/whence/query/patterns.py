@@ -80,6 +80,7 @@ class Pattern:
         self._ignore_case, self.is_inverted = ignore_case, invert
         self._search = _compile_re2(patterns[0], joined, ignore_case=ignore_case)
         self._is_watched = self._search.programsize > MAX_STEPS and not _TEXT_EDGE.search(joined)
+        self._ends_lines = "$" in joined and r"\r" not in joined  # at the end of a line, whatever ends it
         self._seconds, self._bytes = 0.0, 0
         self._slice = min(max(FIRST_WORK // self._search.programsize, MIN_SLICE), MAX_SLICE)
         only = self._parts[0].tree if len(patterns) == 1 else None
@@ -100,6 +101,8 @@ class Pattern:
     def _find(self, data: bytes, most: int | None = None) -> list[int]:
         if self.literal and self.literal not in data:
             return []
+        if self._ends_lines and b"\r\n" in data:
+            data = data.replace(b"\r\n", b"\n")
         found: list[int] = []
         counted, line = 0, 1
         search = self._watched_search if self._is_watched else self._search.search

@@ -130,7 +130,7 @@ class SearchResult:
     def text_lines(self) -> list[str]:
         """The lines of the file as it is now, without secrets; none if it is gone."""
         text = self._source.read_text(self.path)
-        return [] if text is None else text.split("\n")
+        return [] if text is None else text.replace("\r\n", "\n").split("\n")
 
     @property
     def hidden_lines(self) -> int:
