@@ -240,7 +240,7 @@ def test_a_pack_made_with_other_index_settings_is_refused(packed, clone, tmp_pat
 
 def test_wrong_requests_are_one_line(packed, clone, tmp_path):
     plain = write(tmp_path / "plain", FILES)
-    assert "has no commit" in whence("pack", "export", str(plain), cwd=tmp_path).stderr
+    assert "has no commit" in whence("pack", "export", cwd=plain).stderr
     assert "is a part of" in whence("pack", "export", str(clone / "lib"), cwd=tmp_path).stderr
     assert "is there already" in whence("pack", "export", str(packed / "here"), "-o", str(packed / "a.pack"), cwd=tmp_path).stderr
     assert "no such file" in taken_in(tmp_path / "nowhere.pack", clone)[1]

@@ -194,9 +194,10 @@ Examples:
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @index_options
 def related(place: str, paths: tuple[str, ...], **options: Any) -> int:
-    """Show code similar to the code at FILE:LINE, in PATHs (default: all of it).
+    """Show code similar to the code at FILE:LINE.
 
-    Similar code has nearby vectors and shares rare words.
+    Similar code has nearby vectors and shares rare words. PATHs are files or
+    folders to look in (default: all).
     """
     found = _PLACE.match(place)
     if found is None:
