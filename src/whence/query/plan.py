@@ -103,6 +103,8 @@ REQUEST = re.compile(
 )
 #: A text of so many words, or more lines than these, is a report and no question.
 LONG_TEXT, MAX_SENTENCE_LINES = 40, 3
+#: How much one sentence that tells of a problem counts as one.
+SENTENCE = 0.2
 #: Words with which a short query asks for the kinds of file that otherwise rank low.
 ASKED_FOR = {
     "test": re.compile(r"\b(?:tests?|testing|specs?|bench\w*|mocks?|fixtures?)\b", re.IGNORECASE),
@@ -307,4 +309,4 @@ def _problem(text: str) -> float:
     """How much a text tells of a problem or a change: a long one always, a sentence half, a request or a question not at all."""
     if len(text.split()) >= LONG_TEXT or sum(bool(line.strip()) for line in text.split("\n")) > MAX_SENTENCE_LINES:
         return 1.0
-    return 0.5 if TELLS_OF_PROBLEM.search(text) and not REQUEST.match(text) else 0.0
+    return SENTENCE if TELLS_OF_PROBLEM.search(text) and not REQUEST.match(text) else 0.0

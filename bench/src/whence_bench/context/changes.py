@@ -18,7 +18,9 @@ from whence.app.index import Index
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols
 from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST
 from whence.core.types import CALLABLES
+from whence.ranking.pool import INCLUDED
 from whence.retrieval.lexical import FieldWeights
+from whence.storage.arrayfile import Array
 from whence_bench import report
 from whence_bench.context.learning import LONG, Case, left_out_of, profile_of
 from whence_bench.fetch import History, plain_git
@@ -29,8 +31,9 @@ REACHES = (1, 5, 10, 20)
 MAX_FUNCTIONS = 3
 #: Questions drawn for each that is kept: many commits change no function, or too many.
 DRAWN = 4
-#: Candidates that are kept to learn from, the best.
-RIVALS = 250
+#: Candidates that are kept to learn from, the best. Wanted ones below them are not: kept all the same, they would teach that
+#: what ranks low is wanted.
+RIVALS = 800
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
 
@@ -114,7 +117,7 @@ def _ranked(index: Index, text: str, wanted: Sequence[int]) -> RankedSymbols:
 
 def _answered(name: str, question: Question, ranked: RankedSymbols, wanted: Sequence[int]) -> SymbolQuestion:
     pool, snapshot = ranked.pool, ranked.pool.snapshot
-    found = np.any([np.isfinite(raw) for retriever, raw in pool.retrieved.items() if retriever != "asked"], axis=0)
+    found = _is_found(ranked)
     order = [row for row in ranked.order if found[row]]
     units = [int(pool.units[row]) for row in order]
     functions = [unit for unit in units if snapshot.kind(unit) in CALLABLES]
@@ -129,12 +132,18 @@ def _answered(name: str, question: Question, ranked: RankedSymbols, wanted: Sequ
     )
 
 
+def _is_found(ranked: RankedSymbols) -> Array:
+    """Which candidates a retriever found, and not only we who know the answer."""
+    return np.asarray(np.any([np.isfinite(raw) for retriever, raw in ranked.pool.retrieved.items() if retriever != INCLUDED], axis=0))
+
+
 def _rank(one: int, among: Sequence[int]) -> int:
     return among.index(one) + 1 if one in among else 0
 
 
 def _case(name: str, ranked: RankedSymbols, wanted: Sequence[int]) -> Case:
-    rows = sorted({*ranked.order[:RIVALS], *np.flatnonzero(np.isin(ranked.pool.units, wanted)).tolist()})
+    found = _is_found(ranked)
+    rows = sorted(row for row in ranked.order[:RIVALS] if found[row])
     said = {entry.signal: entry.column.values for entry in ranked.ledger.entries}
     columns = np.stack([said[signal][rows] for signal in LONG], axis=1).astype(np.float32)
     units = [int(ranked.pool.units[row]) for row in rows]
