@@ -16,13 +16,13 @@ import numpy as np
 
 from whence.app.index import Index
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols
-from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST
+from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST, Weight
 from whence.core.types import CALLABLES
 from whence.ranking.pool import INCLUDED
 from whence.retrieval.lexical import FieldWeights
 from whence.storage.arrayfile import Array
 from whence_bench import report
-from whence_bench.context.learning import LONG, Case, left_out_of, profile_of
+from whence_bench.context.learning import LONG, SOFT, Case, left_out_of
 from whence_bench.fetch import History, plain_git
 from whence_bench.search import history
 from whence_bench.search.history import Question, each_question
@@ -110,7 +110,9 @@ def _asked(repository: History, count: int) -> Iterator[tuple[Question, Index, l
 
 
 def _ranked(index: Index, text: str, wanted: Sequence[int]) -> RankedSymbols:
-    ranking = replace(SYMBOLS, signals={**profile_of({}, LONG, SYMBOLS).signals, **SYMBOLS.signals})
+    shipped = {name: SYMBOLS.signals.get(name, Weight()) for name in {*LONG, *SYMBOLS.signals}}
+    heard = {name: Weight(weight.short or SOFT, weight.long or SOFT) for name, weight in shipped.items()}
+    ranking = replace(SYMBOLS, signals=heard)
     run_of = ContextRun(index.snapshot, index.open_graph(), SYMBOLS_FIRST, ranking, FieldWeights.of(ranking), index.reader.encoder)
     return rank_symbols(text, replace(run_of, include=np.array(wanted, np.int64)))
 

@@ -41,6 +41,8 @@ FINAL = (*FIRST, *"constructor free_function interface kin_of_best length neighb
 LONG = (*FINAL, *"c_header function_kind internal named_path old_version only_here precedent recency stem_equal verbatim".split())
 #: Tasks that tell of a problem count so many times among commits.
 TASKS_AMONG_COMMITS = 3
+#: The weight of a signal that is to be computed and not to count.
+SOFT = 1e-12
 UNLEARNED = {"unit": 3.0, "passage": 3.0, "value": -2.0}
 
 Weights = Mapping[str, float]
@@ -71,7 +73,7 @@ def opened(corpus: ContextCorpus, index_dir: Path) -> list[Opened]:
 
 def profile_of(weights: Weights, names: Sequence[str], like: Profile) -> Profile:
     """A profile in which all named signals speak, those without a weight too softly to be heard."""
-    return replace(like, signals={name: Weight(*[weights.get(name, 0.0) or 1e-12] * 2) for name in names})
+    return replace(like, signals={name: Weight(*[weights.get(name, 0.0) or SOFT] * 2) for name in names})
 
 
 def case_of(ranked: RankedSymbols, repository: str, task: ContextTask, names: Sequence[str]) -> Case:
