@@ -87,7 +87,7 @@ def run(repositories: Sequence[History], per_repository: int, progress: Progress
     cases: list[Case] = []
     for done, repository in enumerate(repositories):
         progress(done, len(repositories))
-        for question, index, wanted in _asked(repository, per_repository):
+        for question, index, wanted in asked_functions(repository, per_repository):
             ranked = _ranked(index, question.text, wanted)
             questions.append(_answered(repository.name, question, ranked, wanted))
             cases.append(_case(repository.name, ranked, wanted))
@@ -95,7 +95,8 @@ def run(repositories: Sequence[History], per_repository: int, progress: Progress
     return questions, cases
 
 
-def _asked(repository: History, count: int) -> Iterator[tuple[Question, Index, list[int]]]:
+def asked_functions(repository: History, count: int) -> Iterator[tuple[Question, Index, list[int]]]:
+    """Each commit with an index of the tree before it, and the functions of it that the commit changes."""
     given = 0
     for question, index in each_question(repository, history.questions(repository, count * DRAWN)):
         known = index.snapshot.symbols.file_row

@@ -7,23 +7,30 @@ are the lines of the definition. Only results whose file was found count: this i
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from whence.app.doctor.quality import first_sentence, mask_definition, shuffled
 from whence.app.index import Index
+from whence.core.profiles import DEFAULT, UNITS, Weight
+from whence.ranking.ledger import score
 from whence.search.result import SearchResult
 from whence_bench import report
+from whence_bench.context.learning import Case
 from whence_bench.search.corpus import Corpus, Repository
 from whence_bench.search.run import default_settings
 
 PER_REPOSITORY, DEPTH = 25, 10
 #: A shown unit is the wanted one if they share this much of the lines of both.
 SAME = 0.5
+
+UNIT_SIGNALS = tuple(UNITS.signals)
 
 Progress = Callable[[int, int], None]
 
@@ -36,6 +43,7 @@ class SpanQuestion:
     path: str
     first: int
     last: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ def lay_out(root: Path, tree: Path) -> list[SpanQuestion]:
         if found is not None:
             unit, masked = found
             (tree / name).write_bytes(masked)
-            questions.append(SpanQuestion(first_sentence(unit.doc), name, unit.first_line, unit.last_line))
+            questions.append(SpanQuestion(first_sentence(unit.doc), name, unit.first_line, unit.last_line, unit.name))
     return questions
 
 
@@ -120,3 +128,37 @@ def as_text(answers: Sequence[SpanAnswer]) -> str:
 def as_json(answers: Sequence[SpanAnswer]) -> dict[str, Any]:
     """All answers."""
     return {"benchmark": "spans", **summary(answers), "answers": [asdict(one) for one in answers]}
+
+
+def unit_case(name: str, index: Index, text: str, path: str, wanted: Sequence[int]) -> Case:
+    """What every signal of the choice says of the units of a file, and which of them are wanted, to learn from."""
+    snapshot = index.snapshot
+    file = snapshot.symbols.file_row[path]
+    units = np.arange(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1]))
+    pool = index.ranked(text, DEFAULT).pool.with_candidates(units, {})
+    heard = {signal: Weight(1.0, 1.0) for signal in UNIT_SIGNALS}
+    said = {entry.signal: entry.column.values for entry in score(pool, heard).entries}
+    columns = np.stack([said[signal] for signal in UNIT_SIGNALS], axis=1).astype(np.float32)
+    return Case(name, columns, (tuple(int(unit) - int(units[0]) for unit in wanted),))
+
+
+def doc_cases(corpus: Corpus) -> Iterator[Case]:
+    """The cases of all doc sentences of a corpus."""
+    for repository in corpus.repositories:
+        with TemporaryDirectory(prefix="whence-bench-") as temporary:
+            tree = Path(temporary) / "tree"
+            questions = lay_out(repository.root, tree)
+            with Index.open(tree, data_dir=Path(temporary) / "data", settings=default_settings()) as index:
+                for question in questions:
+                    if wanted := _documented(index, question):
+                        yield unit_case(repository.name, index, question.text, question.path, wanted)
+
+
+def _documented(index: Index, question: SpanQuestion) -> list[int]:
+    """The unit that a question is about: its comment may be outside now, its end is where it was."""
+    snapshot, found = index.snapshot, index.snapshot.symbols.file_row.get(question.path)
+    if found is None:
+        return []
+    rows = range(int(snapshot.unit_starts[found]), int(snapshot.unit_starts[found + 1]))
+    first, last = snapshot.column("units.first"), snapshot.column("units.last")
+    return [row for row in rows if snapshot.unit_name(row) == question.name and last[row] == question.last and first[row] >= question.first]
