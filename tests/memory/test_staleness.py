@@ -214,7 +214,7 @@ def test_a_grammar_that_cannot_be_unpacked_does_not_make_code_gone(tmp_path, fla
         """
 
     def said(place: str) -> str:
-        environment = {name: value for name, value in os.environ.items() if name != "SEMBLE_GRAMMARS_CACHE_DIR"}
+        environment = {name: value for name, value in os.environ.items() if name not in ("SEMBLE_GRAMMARS_CACHE_DIR", "WHENCE_DATA_DIR")}
         command = [sys.executable, "-c", dedent(asked.replace("PLACE", place))]
         done = subprocess.run(command, env={**environment, "XDG_CACHE_HOME": "/dev/null"}, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
