@@ -137,7 +137,7 @@ def test_changes_are_in_the_index_as_they_happen_and_nothing_runs_between_them(r
     watch = watching(root)
     watch.until(begun)
     (followed,) = watch.happened("followed")
-    assert {**followed, "time": 0} == {"time": 0, "event": "followed", "root": str(root), "files": 2, "folders": 2, "looking": ""}
+    assert {**followed, "time": 0} == {"time": 0, "event": "followed", "root": str(root), "files": 3, "folders": 2, "looking": ""}
     write(root, {"app.py": "def application(): pass\n", "made/more.py": "never read"})
     watch.taken(read=1, deleted=0)
     found = whence("search", "-e", "application", "-l", "--no-refresh", "--set", "index.model=none", cwd=root)
@@ -207,7 +207,7 @@ def test_an_index_that_is_removed_meanwhile_is_made_again_with_the_next_change(r
     watch.until(begun)
     assert whence("clear", cwd=root).stdout.startswith("removed")
     write(root, {"new.py": "new"})
-    watch.taken(read=3)
+    watch.taken(read=4)
     write(root, {"new.py": "newer"})
     watch.taken(read=1)
     assert watch.happened("trouble") == []
@@ -223,7 +223,7 @@ def test_it_speaks_in_plain_lines_and_ends_when_the_folder_is_gone(root, watchin
     shutil.rmtree(root)
     assert watch.process.wait(LIMIT) == 2
     lines = watch.until(lambda said: said[-1].startswith("whence: "))
-    assert re.fullmatch(rf"\d\d:\d\d:\d\d {re.escape(str(root))}: 2 files in 2 folders; .+", lines[0])
+    assert re.fullmatch(rf"\d\d:\d\d:\d\d {re.escape(str(root))}: 3 files in 2 folders; .+", lines[0])
     assert re.fullmatch(r"\d\d:\d\d:\d\d shop: 1 read, 0 gone, \d+\.\d\d s", lines[1])
     assert re.fullmatch(r"\d\d:\d\d:\d\d shop: 0 read, 0 gone, \d+\.\d\d s · commit [0-9a-f]{10}", lines[2])
     assert lines[-1] == f"whence: {root} is gone (watch the folder where it is now)"
