@@ -188,7 +188,7 @@ class _Filling:
         for row in range(len(self._ranked)):
             if row in self.covered:
                 continue
-            offer = self._offer(row, min(self._room, _allowance(row)))
+            offer = self._offer(row, min(self._room, token_estimate.PARTS * max(BEST_CODE // (row + 1), LEAST_CODE)))
             if offer is None:
                 return
             self._take(row, offer)
@@ -258,11 +258,6 @@ class _Filling:
                     self._room += one.weight
                     self.shown[inner] = None
                 self.covered.add(inner)
-
-
-def _allowance(row: int) -> int:
-    """What the symbol of a rank may weigh."""
-    return token_estimate.PARTS * max(BEST_CODE // (row + 1), LEAST_CODE)
 
 
 def _has_body(piece: PackItem) -> bool:

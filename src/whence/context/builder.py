@@ -68,7 +68,7 @@ class ContextBuilder:
                 self._resolved(request),
                 confidence=lambda: self._confidence(request, ranked),
                 on_shown=lambda keys: self._record_shown(request, keys, now),
-                shown_path=_shown_path(self._reader.layout.root, request.caller),
+                shown_path=(lambda path: os.path.relpath(f"{self._reader.layout.root}/{path}", request.caller)) if request.caller else str,
             )
         return self._packs[key]
 
@@ -209,11 +209,6 @@ def _within(snapshot: Snapshot, filters: Filters) -> Array | None:
         return None
     files, kinds = snapshot.unit_mask(file_mask(snapshot, filters)), unit_mask(snapshot, filters)
     return files if kinds is None else files & kinds
-
-
-def _shown_path(root: Path, caller: str) -> Callable[[str], str]:
-    """How a path of the index is printed: relative to the caller's folder (A4)."""
-    return (lambda path: os.path.relpath(f"{root}/{path}", caller)) if caller else str
 
 
 def _version(path: Path) -> object:

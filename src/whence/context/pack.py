@@ -239,7 +239,7 @@ def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callabl
                 one.score,
                 one.walk,
                 unit.signature if unit else "",
-                _first_sentences(unit.doc) if unit else "",
+                " ".join(unit.doc.split("\n\n", 1)[0].split()) if unit else "",
                 texts[one.path].between(one.start_line, one.end_line),
                 ", ".join(one.found_by),
                 one.outline(),
@@ -275,8 +275,3 @@ class _TextLines:
             lines = self.between(first, last).split("\n")
             found.append(first + next((at for at, line in enumerate(lines) if name in line and not COMMENT.match(line)), 0))
         return tuple(found)
-
-
-def _first_sentences(doc: str) -> str:
-    """A comment up to its first empty line, on one line."""
-    return " ".join(doc.split("\n\n", 1)[0].split())

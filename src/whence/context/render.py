@@ -52,15 +52,12 @@ class _Flagging:
         self._flags: Flags = flags or {}
 
     def flags(self, piece: PackItem, form: Detail) -> Sequence[Instruction]:
-        """The flags of an item."""
         return self._flags.get((piece.key, form), ()) if self._flags else ()
 
     def warning(self, piece: PackItem, form: Detail) -> str:
-        """Its flags as one line."""
         return warning_of(self.flags(piece, form)) if self._flags else ""
 
     def join(self, head: str, symbols: Sequence[str]) -> str:
-        """One after the other."""
         return head + "".join(symbols)
 
 
@@ -205,12 +202,13 @@ def _task(head: PackHeader) -> str:
 
 def _facts(facts: Mapping[str, Any]) -> str:
     """Facts in words, without unknown ones."""
-    said = [f"{name.replace('_', ' ')} {_worded(value)}" for name, value in facts.items() if value is not None]
+    words = {True: "yes", False: "no"}
+    said = [
+        f"{name.replace('_', ' ')} {words[value] if isinstance(value, bool) else value}"
+        for name, value in facts.items()
+        if value is not None
+    ]
     return _line(" · ".join(said))
-
-
-def _worded(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 @lru_cache(maxsize=1024)
@@ -221,7 +219,6 @@ def _tag(path: str) -> str:
 
 
 def _line(text: str) -> str:
-    """The text on one line."""
     return " ".join(_printable(text).split()) if text else ""
 
 

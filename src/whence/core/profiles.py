@@ -73,11 +73,6 @@ class Profile:
         default="minmax", metadata={"doc": "how the scores of words and of vectors are made comparable (F2)", "choices": FUSIONS}
     )
 
-    @property
-    def is_hybrid(self) -> bool:
-        """Whether words and vectors are two scores joined by one share."""
-        return "lexical" in self.signals and "semantic" in self.signals
-
     def with_semantic_share(self, alpha: float) -> Profile:
         """The same profile with another share of the vectors (F2)."""
         shares = {"semantic": Weight(alpha, alpha), "lexical": Weight(1 - alpha, 1 - alpha)}

@@ -72,12 +72,6 @@ LATE, MODEL2VEC = "late:", "model2vec:"
 ALLOWED = f"{SHIPPED} | {NONE} | {LATE}DIRECTORY-OR-HUB-ID | {MODEL2VEC}DIRECTORY-OR-HUB-ID"
 
 
-def check_model(name: str) -> None:
-    """Refuse a name that can be no model, before any work."""
-    if name not in {SHIPPED, NONE} and not any(name.startswith(kind) and name != kind for kind in (LATE, MODEL2VEC)):
-        raise SettingError(f"index.model = {name!r} is not allowed", hint=f"allowed: {ALLOWED}")
-
-
 def is_shipped(encoder: Encoder | None) -> bool:
     """Whether vectors are of the shipped model, whose similarities are known."""
     return encoder is not None and encoder.name == SHIPPED
@@ -86,7 +80,8 @@ def is_shipped(encoder: Encoder | None) -> bool:
 @cache
 def open_encoder(name: str) -> Encoder | None:
     """The encoder of a name, loaded once; None where none is wanted. Raises `ModelUnavailable`."""
-    check_model(name)
+    if name not in {SHIPPED, NONE} and not any(name.startswith(kind) and name != kind for kind in (LATE, MODEL2VEC)):
+        raise SettingError(f"index.model = {name!r} is not allowed", hint=f"allowed: {ALLOWED}")
     if name == NONE:
         return None
     encoder = _load_encoder(name)

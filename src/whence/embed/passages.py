@@ -52,15 +52,10 @@ def _cut(path: str, source: bytes, units: Sequence[Unit]) -> list[Passage]:
         names += [*unit.parents, unit.name]
         body += b"\n" + bodies[row]
         while len(body) > MAX_BYTES:
-            cut = _line_end(body)
+            line = body.rfind(b"\n", MAX_BYTES // 2, MAX_BYTES)
+            cut = line if line > 0 else MAX_BYTES
             found.append(Passage(UnitText(path, " ".join(names), body[:cut]), first, row))
             names, body, first = [*unit.parents, unit.name], body[cut:], row
     if units:
         found.append(Passage(UnitText(path, " ".join(names), body), first, len(units) - 1))
     return found
-
-
-def _line_end(body: bytes) -> int:
-    """Where to cut a body that is too long: after the last line that fits."""
-    at = body.rfind(b"\n", MAX_BYTES // 2, MAX_BYTES)
-    return at if at > 0 else MAX_BYTES

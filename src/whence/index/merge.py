@@ -102,7 +102,8 @@ def _file_and_unit_columns(inputs: Sequence[MergeInput]) -> dict[str, Array]:
     for column in (*FILE_COLUMNS, ERROR_LINES):
         found[column] = np.concatenate([one.arrays[column][one.keep] for one in inputs])
     for column in UNIT_COLUMNS:
-        found[column] = _same_width([one.arrays[column][one.keep_units] for one in inputs])
+        joined = np.concatenate([one.arrays[column][one.keep_units] for one in inputs])
+        found[column] = narrow(joined) if any(one.arrays[column].dtype == np.uint16 for one in inputs) else joined
     for column in ("files.units", "files.windows"):
         found[column] = np.cumsum(np.concatenate([_sizes(one.arrays[column])[one.keep] for one in inputs])).astype(np.uint32)
     found |= pack_strings("files.path", [text for one in inputs for text in one.strings("files.path", one.keep)])
@@ -111,11 +112,6 @@ def _file_and_unit_columns(inputs: Sequence[MergeInput]) -> dict[str, Array]:
     known = sorted(set(languages))
     row = {name: number for number, name in enumerate(known)}
     return found | pack_strings("languages", known) | {"files.language": np.array([row[name] for name in languages], np.uint8)}
-
-
-def _same_width(arrays: list[Array]) -> Array:
-    joined = np.concatenate(arrays)
-    return narrow(joined) if any(array.dtype == np.uint16 for array in arrays) else joined
 
 
 def _path_parts(inputs: Sequence[MergeInput]) -> dict[str, Array]:

@@ -247,7 +247,9 @@ class TreeWatcher:
                     return True
                 for path, folder in list(self._places.get(note.watch, {}).items()):
                     if note.what & _FOLDER_ITSELF:
-                        self._forget_below(path)
+                        self._tree = None  # the folder went away, or has another name
+                        for other in [other for other in self._watches if f"{other}/".startswith(f"{path}/")]:
+                            self._drop(other)
                     if folder is None or (not folder and note.name == ".git"):
                         of_git, of_git_index = True, of_git_index or note.name == "index"
                         matters = matters or note.name in (".git", "info", "exclude")  # with them come rules
@@ -257,12 +259,6 @@ class TreeWatcher:
             self._give_up(error)
             return True
         return (of_git and self._commit_moved()) or (of_git_index and self._tracking_moved()) or matters
-
-    def _forget_below(self, path: str) -> None:
-        """A folder went away, or has another name: its watch and those below it are of paths that are no more."""
-        self._tree = None
-        for other in [other for other in self._watches if other == path or other.startswith(f"{path}/")]:
-            self._drop(other)
 
     def _matters(self, folder: str, name: str) -> bool:
         """Whether the indexer would see a difference when this entry of a walked folder changed."""

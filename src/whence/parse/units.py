@@ -173,7 +173,9 @@ class _Reader:
         if kind is None or not names:
             return
         if kind == SCOPE:
-            self._take_kin(captures, names[0])
+            whose = _last_name(self._text(names[0]))  # defined elsewhere: `impl Trait for Type`
+            for role in EDGE_WEIGHTS.keys() & captures.keys():
+                self.kin += [self._spot(role, node.start_byte, node.end_byte, whose) for node in captures[role]]
         nodes, name_node = captures[kind], names[0]
         node = nodes[0]
         plain = kind == "section" or self.plain_names or "string" in name_node.type
@@ -231,12 +233,6 @@ class _Reader:
                 if one.kind in CALLABLES and one.start >= (pieces[-1][1] if pieces else 0):
                     pieces.append((one.start, end))
         return pieces
-
-    def _take_kin(self, captures: dict[str, list[Node]], name: Node) -> None:
-        """The parents of a type that is defined elsewhere: `impl Trait for Type`."""
-        owner = _last_name(self._text(name))
-        for kind in EDGE_WEIGHTS.keys() & captures.keys():
-            self.kin += [self._spot(kind, node.start_byte, node.end_byte, owner) for node in captures[kind]]
 
     def _spot(self, kind: str, start: int, end: int, owner: str = "") -> Spot:
         """A name with its role, where its last component begins: `Ns::Base` is `Base`."""
@@ -299,12 +295,14 @@ class _Reader:
                 return start
             lead_start, lead_end = self.leads[at]
             gap = self.source[lead_end:start]
-            if lead_end > start or gap.strip() or gap.count(b"\n") > 1 or not self._begins_line(lead_start):
+            if (
+                lead_end > start
+                or gap.strip()
+                or gap.count(b"\n") > 1
+                or self.source[self.lines[self._line(lead_start) - 1] : lead_start].strip()
+            ):
                 return start
             start = lead_start
-
-    def _begins_line(self, byte: int) -> bool:
-        return not self.source[self.lines[self._line(byte) - 1] : byte].strip()
 
     def _signature(self, found: _Definition) -> str:
         stop = found.body if found.inner < found.body <= found.inner + SIGNATURE_BYTES else -1

@@ -376,14 +376,15 @@ def _acts_as_operator(place: int, pieces: Sequence[QueryToken], manner: QuerySty
         return False
     before = pieces[place - 1].value.lower() if place and pieces[place - 1].kind == TEXT else ""
     if piece.kind == WORD:
-        return sure or (not manner.binding and place > 0 and before not in style_words("prefixes") and not _is_alone(pieces))
+        return sure or (
+            not manner.binding
+            and place > 0
+            and before not in style_words("prefixes")
+            and any(one.kind in (TEXT, PHRASE, OPEN) for one in pieces)
+        )
     if piece.kind == PHRASE and not sure:
         return _is_phrase(piece, pieces, before, manner)
     return sure
-
-
-def _is_alone(pieces: Sequence[QueryToken]) -> bool:
-    return not any(piece.kind in (TEXT, PHRASE, OPEN) for piece in pieces)
 
 
 def _is_phrase(piece: QueryToken, pieces: Sequence[QueryToken], before: str, manner: QueryStyle) -> bool:
@@ -492,7 +493,10 @@ def read_operators(query: str) -> ParsedQuery:
     words = " ".join(_ranked(query, piece) for piece in wanted if piece.start not in joined)
     asked = ParsedQuery(query, text if any(map(analyzer.parts, analyzer.words(text))) else "", words, kept, notes)
     if notes:
-        _check_notes(asked)
+        for leaf in asked.leaves():
+            if leaf.field in _NOT_OF_NOTES:
+                hint = "with in:notes go words, phrases, /regex/, -not, OR and path:"
+                raise syntax_error(f"a note has no {leaf.field}:", asked.query, leaf.at, hint)
     return asked
 
 
@@ -542,7 +546,8 @@ class _Parser:
             words = [one for one in self._pieces[first : self._at] if one.kind == TEXT]
             self._at += 1
             if self._joins(piece):  # a group beside OR holds all that is in it, its words too
-                inside += [Leaf(WORD, one.value, at=one.start) for one in words if not _is_joined(one, inside)]
+                known = {leaf.at for one in inside for leaf in leaves_of(one)}
+                inside += [Leaf(WORD, one.value, at=one.start) for one in words if one.start not in known]
             whole: Condition = inside[0] if len(inside) == 1 else AllOf(tuple(inside))
             return negate(whole) if piece.negated else whole
         return Leaf(piece.name or (WORD if piece.kind == TEXT else piece.kind), piece.value, piece.negated, piece.start, piece.pattern)
@@ -552,10 +557,6 @@ class _Parser:
         place = self._pieces.index(opening)
         around = self._pieces[max(place - 1, 0) : place] + self._pieces[self._at : self._at + 1]
         return opening.negated or any(one.kind == OR for one in around)
-
-
-def _is_joined(piece: QueryToken, inside: Sequence[Condition]) -> bool:
-    return any(leaf.at == piece.start for one in inside for leaf in leaves_of(one))
 
 
 def negate(condition: Condition) -> Condition:
@@ -573,7 +574,7 @@ def _pushed(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
 
 # Notes.
 #: What notes cannot be asked by.
-_NOT_OF_NOTES = frozenset({"lang", "kind", "sym", "callers", "callees"})
+_NOT_OF_NOTES = frozenset({"lang", "kind", "sym", "callers", "callees", "in"})
 
 
 def _asks_for_notes(query: str, conditions: Sequence[Condition]) -> bool:
@@ -585,11 +586,3 @@ def _asks_for_notes(query: str, conditions: Sequence[Condition]) -> bool:
                 "in:notes asks for notes and nothing else", query, leaf.at, "ask for notes and for files one after the other"
             )
     return bool(alone)
-
-
-def _check_notes(asked: ParsedQuery) -> None:
-    for leaf in asked.leaves():
-        if leaf.field in _NOT_OF_NOTES or leaf.field == "in":
-            raise syntax_error(
-                f"a note has no {leaf.field}:", asked.query, leaf.at, "with in:notes go words, phrases, /regex/, -not, OR and path:"
-            )

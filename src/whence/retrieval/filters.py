@@ -27,7 +27,7 @@ def file_mask(snapshot: Snapshot, filters: Filters) -> Array:
     if filters.languages:
         mask = mask & np.array([name in filters.languages for name in snapshot.languages], bool)
     if filters.paths and "" not in filters.paths:
-        mask = mask & np.array([_is_below(path, filters.paths) for path in snapshot.paths], bool)
+        mask = mask & np.array([any(f"{path}/".startswith(f"{one}/") for one in filters.paths) for path in snapshot.paths], bool)
     if filters.include:
         mask = mask & _glob_mask(snapshot, filters.include)
     if filters.exclude:
@@ -40,10 +40,6 @@ def unit_mask(snapshot: Snapshot, filters: Filters) -> Array | None:
     if not filters.kinds:
         return None
     return np.array([kind in filters.kinds for kind in KIND_NAMES])[snapshot.kinds]
-
-
-def _is_below(path: str, folders: tuple[str, ...]) -> bool:
-    return any(path == one or path.startswith(one + "/") for one in folders)
 
 
 def _glob_mask(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:

@@ -406,17 +406,13 @@ def _candidates(
     for name, (files, scores) in by_file.items():
         units = lexical.best_unit_of(statistics, files)
         keep = unit_scope[units] if unit_scope is not None and len(units) else np.ones(len(units), bool)
-        keep &= _holds_a_word(statistics, units) if scope.units is not None else True
+        keep &= statistics.unit_scores[units] > 0 if scope.units is not None else True
         found[name] = (units[keep], scores[keep])
     if statistics.plan.symbol:
         units = snapshot.definitions(statistics.plan.symbol)
         units = units[unit_scope[units]] if unit_scope is not None and len(units) else units
         found["names"] = (units, np.ones(len(units)))
     return found
-
-
-def _holds_a_word(statistics: TermStatistics, units: Array) -> Array:
-    return statistics.unit_scores[units] > 0
 
 
 def _unit_mask(snapshot: Snapshot, scope: SearchScope) -> Array | None:

@@ -216,7 +216,7 @@ def with_fusion(name: str, profile: Profile, fusion: str | None, alpha: float | 
     """A profile with another way to join words and vectors, where it joins them at all (F2)."""
     if fusion is None and alpha is None:
         return profile
-    if not profile.is_hybrid:
+    if not {"lexical", "semantic"} <= profile.signals.keys():
         raise QueryError(f"the profile {name!r} adds weighted signals and has no fusion", hint="use --profile classic with it")
     check_choice("fusion", fusion, FUSIONS)
     profile = replace(profile, fusion=fusion) if fusion is not None else profile

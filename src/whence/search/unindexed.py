@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_ti
     spoken = [word.lower() for word in words(question) if word.lower() not in QUERY_STOP_WORDS]
     wanted = sorted({part for word in spoken for part in (word, *parts(word)) if len(part) > 2})
     found, read = list[UnindexedMatch](), 0
-    for path in sorted(paths, key=lambda path: -_held_by_path(path, wanted)) if wanted else ():
+    for path in sorted(paths, key=lambda path: -sum(word in path.lower() for word in wanted)) if wanted else ():
         if not in_time():
             break
         read += 1
@@ -49,11 +49,6 @@ def guesses(root: Path, paths: Sequence[str], question: str, most: int, *, in_ti
         return together + sum(worth[word] * (1 + PATH_WORTH * (word in guess.path.lower())) for word in guess.held)
 
     return sorted(found, key=lambda guess: (-len(guess.held), -score(guess), guess.path))[:most], read
-
-
-def _held_by_path(path: str, wanted: Iterable[str]) -> int:
-    lower = path.lower()
-    return sum(word in lower for word in wanted)
 
 
 def _guess(root: Path, path: str, wanted: Sequence[str]) -> UnindexedMatch | None:

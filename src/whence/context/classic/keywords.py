@@ -78,7 +78,7 @@ def keywords(task: str) -> Keywords:
     noun = None if verb is None else _priority_noun(spoken)
     named = noun is not None and (noun.code or _is_identifier(noun.text))
     compounds = _distinct(chain(_cases(noun) if noun and named else (), _compounds(spoken)), without=exact)
-    priority = () if noun is None else _cases(noun) if named else _capitalised(noun.text.lower())
+    priority = () if noun is None else _cases(noun) if named else _distinct((word := noun.text.lower(), _capital(word)))
     single = sorted(_distinct(_components(spoken), without=(*exact, *priority)), key=len, reverse=True)
     components = tuple(chain(() if named else priority, single))[:MOST_IN_A_TIER]
     if not (exact or compounds or components):
@@ -214,10 +214,6 @@ def _parts(name: str) -> list[str]:
 
 def _cases(word: _Word) -> tuple[str, ...]:
     return _distinct((word.text, word.text.lower()))
-
-
-def _capitalised(word: str) -> tuple[str, ...]:
-    return _distinct((word, _capital(word)))
 
 
 def _capital(word: str) -> str:

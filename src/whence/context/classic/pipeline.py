@@ -141,7 +141,7 @@ def find_seeds(query: ClassicQuery, learned: Learned = (), nearest: Nearest | No
     matches = match_concepts(query.task, frozenset(query.snapshot.languages))
     most = int(limits.equivalent_share * (len(named) + len(worded)))
     classes = _equivalents(query, matches, named)[:most]
-    taught = _learned_units(query, learned)
+    taught = {unit: weight for unit, weight in sorted(learned, key=lambda one: -one[1]) if query.returnable[unit]}
     found = {NAMES: named, WORDS: worded, CLASSES: classes, LEARNED: np.array(list(taught), np.int64), FOLDERS: folders}
     weights = {NAMES: limits.tiered_weight, WORDS: limits.bm25_weight, CLASSES: limits.equivalent_weight}
     few = len(np.unique(np.concatenate(list(found.values())))) < limits.vector_below
@@ -149,18 +149,13 @@ def find_seeds(query: ClassicQuery, learned: Learned = (), nearest: Nearest | No
         found[VECTORS] = nearest(MOST_NEAREST)
         weights[VECTORS] = limits.vector_weight or limits.tiered_weight
     scores = _fused(query, found, weights, taught)
-    candidates = _candidates(query, matches, scores)
+    best = sorted(scores, key=lambda unit: (-scores[unit], unit))
+    candidates = np.array(list(dict.fromkeys((*_injected(query, matches), *best)))[: limits.candidates], np.int64)
     chosen = candidates[np.sort(_coherent(query, candidates)[: _seed_count(query)])]
     joining = _implementors(query, chosen)
     restart = np.linspace(limits.restart_first, limits.restart_last, len(chosen))
     restart = np.concatenate([restart, np.full(len(joining), limits.restart_last)])
     return Seeds(np.concatenate([chosen, joining]), restart, folders, found)
-
-
-def _candidates(query: ClassicQuery, matches: Sequence[ConceptMatch], scores: Mapping[int, float]) -> Array:
-    """Injected units, then the best of the fusion."""
-    best = sorted(scores, key=lambda unit: (-scores[unit], unit))
-    return np.array(list(dict.fromkeys((*_injected(query, matches), *best)))[: query.limits.candidates], np.int64)
 
 
 def _fused(query: ClassicQuery, found: Mapping[str, Array], weights: Mapping[str, float], taught: Mapping[int, float]) -> dict[int, float]:
@@ -227,11 +222,6 @@ def _callers_and_callees(query: ClassicQuery, unit: int) -> list[int]:
     out, into = graph.edges_from(unit), graph.edges_to(unit)
     ends = np.concatenate([graph.target[out[graph.kind[out] == _CALLS]], graph.source[into[graph.kind[into] == _CALLS]]])
     return [int(end) for end in ends[ends < query.symbols.units][:MOST_NEIGHBOURS]]
-
-
-def _learned_units(query: ClassicQuery, learned: Learned) -> dict[int, float]:
-    """Learned units that may be returned, heaviest first."""
-    return {unit: weight for unit, weight in sorted(learned, key=lambda one: -one[1]) if query.returnable[unit]}
 
 
 # N6 and N7: implementors, and the order of seeds.

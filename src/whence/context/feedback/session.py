@@ -128,7 +128,10 @@ class PendingFeedback:
             used = []
             for key, root, task, first, last in rows:
                 symbol = loaded(key)
-                if _is_named(symbol, names) or _is_touched(symbol, first, last, places) or _is_in_text(symbol, text, words):
+                path, _, qualified = symbol.partition("#")
+                named = any(name in (symbol, qualified) or qualified.endswith(f".{name}") for name in names)
+                touched = any(place.path == path and place.first_line <= last and place.last_line >= first for place in places)
+                if named or touched or _is_in_text(path, qualified, text, words):
                     used.append(Verdict(symbol, True, loaded(root), loaded(task), now, seen=True))
             add(db, used, self._settings)
             done = [(self._session, stored(record.symbol)) for record in used]
@@ -141,19 +144,8 @@ class PendingFeedback:
         return [loaded(symbol) for (symbol,) in rows]
 
 
-def _is_named(symbol: str, names: Sequence[str]) -> bool:
-    qualified = symbol.partition("#")[2]
-    return any(name in (symbol, qualified) or qualified.endswith(f".{name}") for name in names)
-
-
-def _is_touched(symbol: str, first: int, last: int, places: Sequence[EditedRange]) -> bool:
-    path = symbol.partition("#")[0]
-    return any(place.path == path and place.first_line <= last and place.last_line >= first for place in places)
-
-
-def _is_in_text(symbol: str, text: str, words: frozenset[str]) -> bool:
+def _is_in_text(path: str, qualified: str, text: str, words: frozenset[str]) -> bool:
     """Whether a text holds a symbol's name as a word; a common name such as `get` counts only beside that of its owner."""
-    path, _, qualified = symbol.partition("#")
     *parents, name = qualified.split(".")
     if not _holds(text, words, name):
         return False

@@ -121,7 +121,7 @@ class FeedbackStore:
         with self._lock, self._damage_explained():
             database = self._open() or self._create()
             with database.transaction() as db:
-                if _format_of(db) == 1:
+                if db.execute("PRAGMA user_version").fetchone()[0] == 1:
                     for statement in _UPGRADE:
                         db.execute(statement)
                 yield db
@@ -159,7 +159,9 @@ class FeedbackStore:
             self.close()
         if self._database is None and exists:
             self._database = self._connect()
-            self._remove_leftovers()
+            with suppress(OSError):  # drafts of killed processes
+                for draft in self.path.parent.glob(f"{self.path.name}.*.new*"):
+                    draft.unlink(missing_ok=True)
         return self._database
 
     def _exists(self) -> bool:
@@ -222,12 +224,6 @@ class FeedbackStore:
             raise StorageError(f"{self.path} was removed while it was being written", hint="try again")
         return database
 
-    def _remove_leftovers(self) -> None:
-        """Remove drafts of killed processes."""
-        with suppress(OSError):
-            for draft in self.path.parent.glob(f"{self.path.name}.*.new*"):
-                draft.unlink(missing_ok=True)
-
     @contextmanager
     def _damage_explained(self) -> Iterator[None]:
         """Raise damage as an error with a hint: unlike an index, this file cannot be rebuilt."""
@@ -237,10 +233,6 @@ class FeedbackStore:
             hint = "move it away, or forget it with whence feedback reset --yes"
             text = damage.message.removeprefix(f"{self.path.name} is damaged: ")
             raise StorageError(f"{self.path} is damaged: {text}", hint=hint) from damage
-
-
-def _format_of(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _check(database: Database) -> None:
